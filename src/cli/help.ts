@@ -1,0 +1,26 @@
+// The first help: what a newcomer needs, on one small screen.
+
+import { VERBS } from './verbs.js';
+
+const FIRST = ['init', 'list', 'show', 'call', 'doctor'];
+
+export function formatHelp(): string {
+  const line = ({ name, summary }: { name: string; summary: string }): string =>
+    `  ${name.padEnd(9)} ${summary}`;
+  const first = FIRST.map((name) => VERBS.find((verb) => verb.name === name)!);
+  const others = VERBS.filter((verb) => !FIRST.includes(verb.name)).map((verb) => verb.name);
+  return [
+    'wield: every tool, one grip.',
+    '',
+    ...first.map(line),
+    '',
+    `  and: ${others.join(', ')}`,
+    '',
+    'Start here',
+    '  wield init',
+    '  wield call hello --name Ada',
+    '',
+    'wield <command> --help explains one; wield call <tool> --help explains a tool.',
+    '',
+  ].join('\n');
+}

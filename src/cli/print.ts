@@ -1,0 +1,52 @@
+// What the commands print: tables, errors with their hints, JSON documents.
+
+import type { ErrorValue } from '../core/error.js';
+import { sanitize } from '../core/text.js';
+import type { Terminal } from './terminal.js';
+
+/** The version of the shapes that `--json` prints. */
+export const JSON_SCHEMA = 1;
+
+/** Exactly one JSON document on stdout (CLI-3). */
+export function printJson(
+  terminal: Terminal,
+  document: { readonly ok: boolean; readonly [key: string]: unknown },
+): void {
+  const { ok, ...rest } = document;
+  terminal.out(
+    `${JSON.stringify({ ok, schema: JSON_SCHEMA, ...rest }, null, terminal.outIsTerminal ? 2 : undefined)}\n`,
+  );
+}
+
+export function printError(terminal: Terminal, error: ErrorValue): void {
+  terminal.err(`${terminal.paint('red', 'error', 'err')}  ${indentRest(error.message, 7)}\n`);
+  if (error.hint) terminal.err(`  ${terminal.paint('cyan', 'hint', 'err')}  ${indentRest(error.hint, 8)}\n`);
+}
+
+function indentRest(text: string, columns: number): string {
+  return text.replace(/\n/g, `\n${' '.repeat(columns)}`);
+}
+
+/** Rows with their columns aligned; the last is cut to the width of a terminal. */
+export function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.slice(0, -1).forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  }
+  const lines = rows.map((row) => {
+    const cells = row.map((cell, column) => (column < row.length - 1 ? cell.padEnd(widths[column]!) : cell));
+    const line = `  ${cells.join('   ')}`.trimEnd();
+    return terminal.outIsTerminal && line.length > terminal.columns
+      ? `${line.slice(0, terminal.columns - 1)}…`
+      : line;
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+/** The first line of a description, cut to what a table can bear. */
+export function oneLine(description: string, limit = 72): string {
+  const line = sanitize(description).split('\n', 1)[0]!.trim();
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}

@@ -1,0 +1,148 @@
+// Runs one command: finds the verb, reads its flags, prints what went wrong, gives the exit status.
+
+import { constants } from 'node:os';
+import { resolve } from 'node:path';
+import { splitArguments } from '../consumers/commands/index.js';
+import { exitStatus, ToolError, toToolError } from '../core/error.js';
+import { nearest, sanitize } from '../core/text.js';
+import { createNodeToolbox, type NodeToolbox } from '../node.js';
+import { printError, printJson } from './print.js';
+import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
+import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb } from './verb.js';
+import { VERBS } from './verbs.js';
+
+const INTERRUPTED = 130;
+
+export async function run(argv: readonly string[]): Promise<number> {
+  const json = argv.includes('--json');
+  const { env } = process;
+  const terminal = createTerminal({ plain: argv.includes('--plain'), env });
+  const interrupt = watchSignals();
+  try {
+    const status = await runVerb(argv, json, terminal, interrupt.signal);
+    return interrupt.status() ?? status;
+  } catch (thrown) {
+    if (thrown instanceof ClosedOutput) return 0;
+    const error = toToolError(thrown);
+    if (json) printJson(terminal, { ok: false, error: error.toJSON() });
+    else printError(terminal, { ...error.toJSON(), message: sanitize(error.message) });
+    if (error.code === 'internal' && isVerbose(argv, env))
+      terminal.err(`${String((error.cause as Error)?.stack ?? error.stack)}\n`);
+    return interrupt.status() ?? exitStatus(error.code);
+  }
+}
+
+async function runVerb(
+  argv: readonly string[],
+  json: boolean,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const { name, before, after } = findVerbName(argv);
+  const entry = VERBS.find((verb) => verb.name === name);
+  if (entry === undefined) throw unknownVerb(name);
+  const verb = await entry.load();
+  const { flags, positionals, rest } = readFlags(verb, [...before, ...after]);
+  if (flags.has('help') || flags.has('h')) {
+    if (!verb.readsRest || positionals.length === 0) {
+      terminal.out(formatVerbHelp(verb));
+      return 0;
+    }
+  }
+  const cwd = resolve(String(flags.get('cwd') ?? process.cwd()));
+  let toolbox: NodeToolbox | undefined;
+  const openToolbox = (): NodeToolbox => {
+    toolbox ??= createNodeToolbox({
+      env: process.env,
+      ...(flags.has('cwd') ? { workdir: cwd } : { cwd }),
+      ...(isVerbose(argv, process.env)
+        ? { debug: (message) => terminal.err(`debug  ${sanitize(message)}\n`) }
+        : {}),
+    });
+    return toolbox;
+  };
+  try {
+    return await verb.run({
+      terminal,
+      flags,
+      positionals,
+      rest,
+      json,
+      cwd,
+      env: process.env,
+      signal,
+      toolbox: openToolbox,
+    });
+  } finally {
+    await toolbox?.close();
+  }
+}
+
+// The verb is the first word that is no common flag: `wield --cwd DIR list` works.
+function findVerbName(argv: readonly string[]): {
+  name: string;
+  before: readonly string[];
+  after: readonly string[];
+} {
+  const kindOf = (name: string) => (Object.hasOwn(COMMON_FLAGS, name) ? COMMON_FLAGS[name]!.kind : undefined);
+  const { parsed, rest } = splitArguments(argv, kindOf, { stopAtPositional: true });
+  const last = parsed[parsed.length - 1];
+  if (last?.kind === 'positional')
+    return { name: last.value, before: argv.slice(0, argv.length - rest.length - 1), after: rest };
+  const odd = parsed.find((argument) => argument.kind !== 'flag');
+  throw new ToolError('usage', odd ? `unknown flag ${(odd as { name: string }).name}` : 'no command given', {
+    hint: 'wield --help shows the commands',
+  });
+}
+
+function readFlags(verb: Verb, argv: readonly string[]) {
+  const { parsed, rest } = splitArguments(argv, (name) => kindOfFlag(verb, name), {
+    stopAtPositional: verb.readsRest ?? false,
+  });
+  const flags = new Map<string, string | true>();
+  const positionals: string[] = [];
+  for (const argument of parsed) {
+    if (argument.kind === 'flag') flags.set(argument.name, argument.value);
+    else if (argument.kind === 'positional') positionals.push(argument.value);
+    else throw unknownFlag(verb, argument.name, argument.kind);
+  }
+  if (positionals.length > verb.positionals) {
+    throw new ToolError('usage', `unexpected argument "${sanitize(positionals[verb.positionals]!)}"`, {
+      hint: `wield ${verb.usage}`,
+    });
+  }
+  return { flags, positionals, rest };
+}
+
+function unknownVerb(name: string): ToolError {
+  const close = nearest(
+    name,
+    VERBS.map((verb) => verb.name),
+  );
+  return new ToolError('usage', `there is no command "${sanitize(name)}"`, {
+    hint:
+      close.length > 0
+        ? `did you mean wield ${close[0]}? wield --help shows all`
+        : 'wield --help shows the commands',
+  });
+}
+
+// CLI-12
+function isVerbose(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): boolean {
+  return argv.includes('--verbose') || env.WIELD_LOG === 'debug' || env.OCTOMIND_LOG === 'debug';
+}
+
+// A first signal ends what runs, politely; a second one ends this process (CLI-10).
+function watchSignals(): { readonly signal: AbortSignal; status(): number | undefined } {
+  const controller = new AbortController();
+  let status: number | undefined;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      const own = name === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[name];
+      if (status !== undefined) process.exit(own);
+      status = own;
+      controller.abort();
+    });
+  }
+  return { signal: controller.signal, status: () => status };
+}

@@ -1,0 +1,64 @@
+// The terminal: writes that never lose a byte, colour only where a person reads.
+
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { styleText } from 'node:util';
+
+export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
+
+export interface Terminal {
+  /** Data. */
+  out(text: string): void;
+  /** Everything else. */
+  err(text: string): void;
+  /** Coloured for the stream it is meant for, plain where nobody sees colour. */
+  paint(colour: Colour, text: string, stream?: 'out' | 'err'): string;
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  readonly inIsTerminal: boolean;
+  readonly columns: number;
+}
+
+/** Thrown by a write to a pipe that nobody reads any more; not an error (CLI-10). */
+export class ClosedOutput extends Error {}
+
+export interface TerminalOptions {
+  readonly plain: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export function createTerminal({ plain, env }: TerminalOptions): Terminal {
+  const outIsTerminal = isatty(1);
+  const errIsTerminal = isatty(2);
+  const muted = plain || Boolean(env.NO_COLOR) || Boolean(env.CI) || env.TERM === 'dumb';
+  const colours = { out: outIsTerminal && !muted, err: errIsTerminal && !muted };
+  return {
+    out: (text) => writeAll(1, text),
+    err: (text) => writeAll(2, text),
+    paint: (colour, text, stream = 'out') => (colours[stream] ? styleText(colour, text) : text),
+    outIsTerminal: outIsTerminal && !plain,
+    errIsTerminal: errIsTerminal && !muted,
+    inIsTerminal: isatty(0),
+    columns: Number(env.COLUMNS) || process.stdout.columns || 100,
+  };
+}
+
+function writeAll(descriptor: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let offset = 0; offset < bytes.length; ) {
+    try {
+      offset += writeSync(descriptor, bytes, offset);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EAGAIN') pauseBriefly();
+      else if (descriptor === 2) return;
+      else if (code === 'EPIPE') throw new ClosedOutput();
+      else throw error;
+    }
+  }
+}
+
+// The reader of a non-blocking pipe is slow: wait without spinning.
+function pauseBriefly(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+}

@@ -1,0 +1,93 @@
+// A verb of the command line: what it takes, how it explains itself, what it does.
+
+import type { FlagKind } from '../consumers/commands/index.js';
+import { ToolError } from '../core/error.js';
+import { nearest } from '../core/text.js';
+import type { NodeToolbox } from '../node.js';
+import type { Terminal } from './terminal.js';
+
+export interface FlagHelp {
+  readonly kind: FlagKind;
+  /** How the value is shown: `DIR`. */
+  readonly value?: string;
+  readonly description: string;
+}
+
+export interface VerbCall {
+  readonly terminal: Terminal;
+  readonly flags: ReadonlyMap<string, string | true>;
+  readonly positionals: readonly string[];
+  /** Everything after the first positional, unread; only for verbs that read it themselves. */
+  readonly rest: readonly string[];
+  readonly json: boolean;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Ends when the person interrupts. */
+  readonly signal: AbortSignal;
+  /** The toolbox of the workdir, made when first asked for. */
+  toolbox(): NodeToolbox;
+}
+
+export interface Verb {
+  readonly name: string;
+  readonly usage: string;
+  readonly summary: string;
+  readonly examples: readonly string[];
+  readonly flags: Readonly<Record<string, FlagHelp>>;
+  /** How many positionals it takes at most. */
+  readonly positionals: number;
+  /** Reads its arguments after the first positional itself. */
+  readonly readsRest?: boolean;
+  /** Does the work and gives the exit status. */
+  run(call: VerbCall): Promise<number>;
+}
+
+/** Flags that every verb has. */
+export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
+  cwd: { kind: 'value', value: 'DIR', description: 'Work in this directory' },
+  json: { kind: 'switch', description: 'Print one JSON document' },
+  plain: { kind: 'switch', description: 'No colour, no progress' },
+  verbose: { kind: 'switch', description: 'Say on stderr why things happen' },
+  help: { kind: 'switch', description: 'Show this' },
+  h: { kind: 'switch', description: '' },
+};
+
+export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
+  const flags = { ...COMMON_FLAGS, ...verb.flags };
+  return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
+}
+
+export function unknownFlag(verb: Verb, name: string, kind: 'unknown' | 'incomplete'): ToolError {
+  if (kind === 'incomplete')
+    return new ToolError('usage', `${name} needs a value`, { hint: `wield ${verb.name} --help` });
+  const known = Object.keys({ ...COMMON_FLAGS, ...verb.flags });
+  const close = nearest(name.replace(/^-+/, ''), known);
+  return new ToolError('usage', `unknown flag ${name}`, {
+    hint:
+      close.length > 0
+        ? `did you mean --${close[0]}? wield ${verb.name} --help shows all`
+        : `wield ${verb.name} --help shows all`,
+  });
+}
+
+export function formatVerbHelp(verb: Verb): string {
+  const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS }).filter(
+    ([, flag]) => flag.description !== '',
+  );
+  const rows = flags.map(([name, flag]) => [
+    `--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
+    flag.description,
+  ]);
+  const width = Math.max(...rows.map(([flag]) => flag!.length));
+  return [
+    verb.summary,
+    '',
+    `  wield ${verb.usage}`,
+    '',
+    ...rows.map(([flag, description]) => `  ${flag!.padEnd(width)}   ${description}`),
+    '',
+    verb.examples.length === 1 ? 'Example' : 'Examples',
+    ...verb.examples.map((example) => `  ${example}`),
+    '',
+  ].join('\n');
+}

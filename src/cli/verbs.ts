@@ -1,0 +1,38 @@
+// The verbs, each with one line and loaded only when it is used.
+
+import type { Verb } from './verb.js';
+
+export interface VerbEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<Verb>;
+}
+
+export const VERBS: readonly VerbEntry[] = [
+  {
+    name: 'init',
+    summary: 'Make a first tool here',
+    load: async () => (await import('./verbs/init.js')).init,
+  },
+  {
+    name: 'list',
+    summary: 'Show the tools there are',
+    load: async () => (await import('./verbs/list.js')).list,
+  },
+  {
+    name: 'show',
+    summary: 'Show one tool in full',
+    load: async () => (await import('./verbs/show.js')).show,
+  },
+  { name: 'call', summary: 'Call a tool', load: async () => (await import('./verbs/call.js')).call },
+  {
+    name: 'doctor',
+    summary: 'Say what is wrong and how to mend it',
+    load: async () => (await import('./verbs/doctor.js')).doctor,
+  },
+  {
+    name: 'version',
+    summary: 'Print the version',
+    load: async () => (await import('./verbs/version.js')).version,
+  },
+];

@@ -1,0 +1,274 @@
+// `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
+
+import { write } from 'node:fs';
+import {
+  type FlagKind,
+  formatToolHelp,
+  OWN_FLAGS,
+  readCommandInput,
+} from '../../consumers/commands/index.js';
+import { exitStatus, ToolError } from '../../core/error.js';
+import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { describePlan, type ProcessPlan } from '../../core/plan.js';
+import type { Part, ToolResult } from '../../core/result.js';
+import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
+import type { Tool } from '../../core/tool.js';
+import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
+import { readTextFile } from '../../files/read.js';
+import { printError, printJson } from '../print.js';
+import type { Terminal } from '../terminal.js';
+import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
+
+const PERSON: Caller = { kind: 'person', door: 'cli' };
+
+export const call: Verb = {
+  name: 'call',
+  usage: 'call <tool> [parameters] [flags]',
+  summary: 'Call a tool. Its parameters are flags; wield call <tool> --help shows them.',
+  examples: [
+    'wield call hello --name Ada',
+    `wield call hello --input '{"name":"Ada"}'`,
+    `echo '{"name":"Ada"}' | wield call hello`,
+    'wield call hello --name Ada --dry-run',
+  ],
+  flags: {
+    input: {
+      kind: 'value',
+      value: 'JSON|@FILE|-',
+      description: 'The whole input: JSON, a file, or - for standard input',
+    },
+    'dry-run': { kind: 'switch', description: 'Show what would run, and run nothing' },
+    timeout: { kind: 'value', value: '30s', description: 'Stop the tool after this long' },
+    trust: { kind: 'switch', description: 'Trust this workspace for this call alone' },
+    yes: { kind: 'switch', description: 'Consent to what would be asked' },
+    full: { kind: 'switch', description: 'With --json: the whole output, however long' },
+  },
+  positionals: 1,
+  readsRest: true,
+  async run(verbCall) {
+    const { terminal, positionals, rest, flags: before, toolbox: open } = verbCall;
+    const [ref] = positionals;
+    if (ref === undefined)
+      throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
+    const toolbox = open();
+    const tool = await toolbox.find(ref);
+    // `--help` may stand before its tool is known to need anything else.
+    const ownKind = (name: string): FlagKind | undefined =>
+      OWN_FLAGS.has(name) || name === 'h' ? kindOfFlag(call, name) : undefined;
+    if (before.has('help') || rest.includes('--help') || rest.includes('-h')) {
+      terminal.out(formatToolHelp(tool, `wield call ${tool.name}`));
+      return 0;
+    }
+    const { input: fromFlags, given, own } = readCommandInput(tool, rest, ownKind);
+    const flags = new Map([...before, ...own]);
+    if (flags.has('cwd') && !before.has('cwd')) {
+      throw new ToolError('usage', '--cwd must stand before the tool', {
+        hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
+      });
+    }
+    const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);
+    const options = toCallOptions(verbCall, flags);
+    if (flags.has('dry-run')) return dryRun(verbCall, toolbox, ref, input, options);
+    if (verbCall.json) return callForJson(verbCall, toolbox, ref, input, options);
+    return callForPerson(verbCall, toolbox, ref, input, options);
+  },
+};
+
+function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string | true>): CallOptions {
+  const timeout = flags.get('timeout');
+  const timeoutMs = timeout === undefined ? undefined : parseDuration(String(timeout));
+  if (timeout !== undefined && timeoutMs === undefined) {
+    throw new ToolError('usage', `--timeout "${sanitize(String(timeout))}" is not a duration`, {
+      hint: 'write 500ms, 30s, 5m or 1h',
+    });
+  }
+  return {
+    caller: PERSON,
+    signal,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(flags.has('trust') ? { trust: true } : {}),
+  };
+}
+
+// CLI-8: flags, or --input, or JSON on standard input where there is no argument at all.
+async function chooseInput(
+  { terminal }: VerbCall,
+  tool: Tool,
+  inputFlag: string | true | undefined,
+  fromFlags: JsonObject | undefined,
+): Promise<unknown> {
+  if (inputFlag !== undefined) {
+    if (fromFlags !== undefined) {
+      throw new ToolError('usage', '--input and parameters as flags exclude each other', {
+        hint: 'put everything into --input, or nothing',
+      });
+    }
+    return parseJson(await readInput(String(inputFlag), terminal), '--input');
+  }
+  if (fromFlags !== undefined) return fromFlags;
+  const { properties } = tool.input.json;
+  if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return {};
+  const text = await readStdin(terminal);
+  return text.trim() === '' ? {} : parseJson(text, 'standard input');
+}
+
+async function readInput(source: string, terminal: Terminal): Promise<string> {
+  if (source === '-') return (await readStdin(terminal)) || '{}';
+  if (!source.startsWith('@')) return source;
+  const path = source.slice(1);
+  let text: string | undefined;
+  try {
+    text = readTextFile(path, INPUT_BOUNDS.maxBytes);
+  } catch (error) {
+    throw new ToolError('io', `cannot read ${path}: ${(error as Error).message}`, {
+      hint: 'check the path after @',
+    });
+  }
+  if (text === undefined)
+    throw new ToolError('io', `there is no file ${path}`, { hint: 'check the path after @' });
+  return text;
+}
+
+async function readStdin(terminal: Terminal): Promise<string> {
+  const notice = setTimeout(() => {
+    terminal.err(`reading JSON from standard input; Ctrl-D ends it, --input '{}' skips it\n`);
+  }, 2000);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > INPUT_BOUNDS.maxBytes) {
+        throw new ToolError(
+          'too_large',
+          `standard input is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`,
+          {
+            hint: 'write it to a file and pass the path instead',
+          },
+        );
+      }
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(notice);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function callForJson(
+  { terminal }: VerbCall,
+  toolbox: Toolbox,
+  ref: string,
+  input: unknown,
+  options: CallOptions,
+): Promise<number> {
+  const result = await toolbox.call(ref, input, options);
+  printJson(terminal, { ...result });
+  return statusOf(result);
+}
+
+// Output goes through as it is written, so that it can be piped (RUN-10); standard error stays standard error.
+async function callForPerson(
+  { terminal }: VerbCall,
+  toolbox: Toolbox,
+  ref: string,
+  input: unknown,
+  options: CallOptions,
+): Promise<number> {
+  const closed = new AbortController();
+  let streamed = false;
+  options.signal?.addEventListener('abort', () => closed.abort(), { once: true });
+  const status = createStatusLine(terminal);
+  const result = await toolbox.call(ref, input, {
+    ...options,
+    signal: closed.signal,
+    onOutput: async (chunk, from) => {
+      streamed = true;
+      status.clear();
+      if (!(await writeChunk(from === 'stdout' ? 1 : 2, chunk)) && from === 'stdout') closed.abort();
+    },
+    ...(terminal.errIsTerminal ? { onProgress: (progress) => status.show(progress) } : {}),
+  });
+  status.clear();
+  if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
+  if (!streamed) terminal.out(result.content.map(partText).join(''));
+  if (result.error) printError(terminal, result.error);
+  return statusOf(result);
+}
+
+// Not a synchronous write: a slow reader must not keep signals and time limits from being heard.
+function writeChunk(descriptor: 1 | 2, chunk: Uint8Array, offset = 0): Promise<boolean> {
+  return new Promise((resolve) => {
+    write(descriptor, chunk, offset, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => resolve(writeChunk(descriptor, chunk, offset)), 5);
+      else if (error) resolve(false);
+      else if (offset + written < chunk.length) resolve(writeChunk(descriptor, chunk, offset + written));
+      else resolve(true);
+    });
+  });
+}
+
+function createStatusLine(terminal: Terminal) {
+  let shown = false;
+  return {
+    show({ done, total, message }: { done?: number; total?: number; message?: string }): void {
+      const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
+      terminal.err(
+        `\r\u001b[K${terminal.paint('dim', `${steps}${message ?? ''}`.slice(0, terminal.columns - 1), 'err')}`,
+      );
+      shown = true;
+    },
+    clear(): void {
+      if (shown) terminal.err('\r\u001b[K');
+      shown = false;
+    },
+  };
+}
+
+function partText(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' || part.text.endsWith('\n') ? part.text : `${part.text}\n`;
+    case 'image':
+    case 'audio':
+      return `[${part.type} ${part.mimeType}, ${formatBytes(Math.floor(part.data.length * 0.75))}]\n`;
+    case 'resource_link':
+      return `[${part.name}: ${part.uri}]\n`;
+    case 'resource':
+      return part.resource.text ?? `[${part.resource.uri}]\n`;
+  }
+}
+
+async function dryRun(
+  { terminal, json }: VerbCall,
+  toolbox: Toolbox,
+  ref: string,
+  input: unknown,
+  options: CallOptions,
+): Promise<number> {
+  const { plan, verdict } = await toolbox.plan(ref, input, options);
+  if (json) {
+    printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
+    return 0;
+  }
+  const rows =
+    plan.kind === 'process' ? processRows(plan) : [['would run', `${plan.tool.name}, code of this process`]];
+  const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}`;
+  for (const [name, value] of [...rows, ['policy', policy]])
+    terminal.out(`  ${name!.padEnd(11)} ${sanitize(value!)}\n`);
+  return 0;
+}
+
+function processRows(plan: ProcessPlan): string[][] {
+  return [
+    ['would run', [...plan.launcher, ...plan.argv].join(' ')],
+    ['through', plan.interpreter],
+    ['in', plan.cwd],
+    ['with', Object.keys(plan.environment).sort().join(' ')],
+    ['input', plan.stdin],
+  ];
+}
+
+function statusOf(result: ToolResult): number {
+  return result.error === undefined ? 0 : exitStatus(result.error.code);
+}

@@ -1,0 +1,33 @@
+// `wield doctor`: what is wrong here, and the command or line that mends it.
+
+import { diagnose, type Finding } from '../../diagnose.js';
+import { printJson } from '../print.js';
+import type { Verb } from '../verb.js';
+
+const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+
+export const doctor: Verb = {
+  name: 'doctor',
+  usage: 'doctor [--json]',
+  summary: 'Say what is wrong and how to mend it. Exits 1 where there is a problem.',
+  examples: ['wield doctor'],
+  flags: {},
+  positionals: 0,
+  async run({ terminal, json, toolbox }) {
+    const { findings, problems, warnings } = await diagnose(toolbox());
+    if (json) {
+      printJson(terminal, {
+        ok: true,
+        problems,
+        warnings,
+        checks: findings.filter((finding) => finding.level === 'ok'),
+      });
+    } else {
+      const width = Math.max(...findings.map((finding) => finding.about.length));
+      const line = ({ level, about, message, hint }: Finding): string =>
+        `  ${terminal.paint(COLOURS[level], level.padEnd(8))} ${about.padEnd(width)}  ${message}${hint ? `; ${hint}` : ''}\n`;
+      terminal.out(findings.map(line).join(''));
+    }
+    return problems.length > 0 ? 1 : 0;
+  },
+};

@@ -1,0 +1,72 @@
+// The keys of the configuration: what each may hold, and how a lower layer may change it.
+
+import { isRecord } from '../core/json.js';
+import { parseBytes, parseDuration } from '../core/text.js';
+
+/** What a lower layer can do to a higher one's value: lower a ceiling, say it anew, or nothing at all. */
+export type Lowering = 'lowers' | 'replaces' | 'ignored';
+
+export interface Key {
+  readonly expected: string;
+  /** The value in wield's units; undefined where it is not what was expected. */
+  readonly parse: (value: unknown) => unknown;
+  /** What the project's file can do to it. The user's file can also raise what no managed file bounds. */
+  readonly project: Lowering;
+}
+
+const integer = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+const bytes = (value: unknown): number | undefined =>
+  typeof value === 'string' ? parseBytes(value) : integer(value);
+const duration = (value: unknown): number | undefined =>
+  typeof value === 'string'
+    ? parseDuration(value)
+    : typeof value === 'number'
+      ? parseDuration(String(value))
+      : undefined;
+const seconds = (value: unknown): number | undefined => {
+  const milliseconds = duration(value);
+  return milliseconds === undefined ? undefined : Math.max(1, Math.ceil(milliseconds / 1000));
+};
+const boolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
+const strings = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
+
+const A_COUNT = { expected: 'a whole number above 0', parse: integer, project: 'lowers' } as const;
+const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers' } as const;
+const A_DURATION = { expected: 'a duration such as "30s"', parse: duration, project: 'lowers' } as const;
+const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
+
+/** Every key there is; `*` stands for a tool's name. */
+export const KEYS: Readonly<Record<string, Key>> = {
+  repair: { expected: 'true or false', parse: boolean, project: 'replaces' },
+  'limits.timeout': A_DURATION,
+  'limits.output': A_SIZE,
+  'limits.memory': A_SIZE,
+  'limits.cpu': { expected: 'a duration such as "60s"', parse: seconds, project: 'lowers' },
+  'limits.files': A_COUNT,
+  'limits.processes': A_COUNT,
+  'limits.concurrent': A_COUNT,
+  'limits.concurrent-per-tool': A_COUNT,
+  'limits.concurrent-per-group': A_COUNT,
+  'limits.queue': A_COUNT,
+  'env.pass': VARIABLES,
+  'tools.*.timeout': A_DURATION,
+  'tools.*.env.pass': VARIABLES,
+  'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
+};
+
+/** The name of a key in the table: a tool's name becomes `*`. */
+export function keyName(path: readonly string[]): string {
+  return path.map((step, index) => (index === 1 && path[0] === 'tools' ? '*' : step)).join('.');
+}
+
+/** The leaves of a document, with the path of each. A table that is itself no key is walked into. */
+export function leaves(
+  document: unknown,
+  path: readonly string[] = [],
+): { path: readonly string[]; value: unknown }[] {
+  if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
+    return [{ path, value: document }];
+  return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));
+}

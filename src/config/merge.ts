@@ -1,0 +1,79 @@
+// Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
+
+import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
+import { KEYS, keyName } from './keys.js';
+import type { ConfigValue } from './read.js';
+
+/** The value that holds for each key, with where it came from. */
+export function effectiveValues(
+  values: readonly ConfigValue[],
+  defaults: ReadonlyMap<string, unknown>,
+): Map<string, ConfigValue> {
+  const effective = new Map<string, ConfigValue>();
+  for (const value of values) {
+    const key = value.path.join('.');
+    const above = effective.get(key);
+    if (wins(value, above, defaults.get(keyName(value.path)))) effective.set(key, value);
+  }
+  return effective;
+}
+
+// Values come highest layer first: managed, user, project.
+function wins(value: ConfigValue, above: ConfigValue | undefined, standard: unknown): boolean {
+  const { project } = KEYS[keyName(value.path)]!;
+  if (project === 'replaces') return true;
+  if (project === 'ignored') return above === undefined || above.layer !== 'managed';
+  const ceiling = above?.value ?? (value.layer === 'project' ? standard : undefined);
+  return ceiling === undefined || (value.value as number) < (ceiling as number);
+}
+
+/** What holds where no file says anything, by key. */
+export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['repair', DEFAULT_SETTINGS.repair],
+  ['limits.timeout', DEFAULT_SETTINGS.limits.timeoutMs],
+  ['limits.output', DEFAULT_SETTINGS.limits.outputBytes],
+  ['limits.concurrent', DEFAULT_SETTINGS.limits.concurrent],
+  ['limits.concurrent-per-tool', DEFAULT_SETTINGS.limits.concurrentPerTool],
+  ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
+  ['limits.queue', DEFAULT_SETTINGS.limits.queue],
+  ['env.pass', DEFAULT_SETTINGS.env.pass],
+  ['workdir.roots', DEFAULT_SETTINGS.roots],
+]);
+
+export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Settings {
+  const get = <T>(key: string): T => (effective.get(key)?.value ?? DEFAULT_VALUES.get(key)) as T;
+  const optional = <Name extends string>(name: Name, key: string): { [Key in Name]?: number } => {
+    const value = get<number | undefined>(key);
+    return value === undefined ? {} : ({ [name]: value } as { [Key in Name]?: number });
+  };
+  return {
+    repair: get('repair'),
+    limits: {
+      timeoutMs: get('limits.timeout'),
+      outputBytes: get('limits.output'),
+      ...optional('memoryBytes', 'limits.memory'),
+      ...optional('cpuSeconds', 'limits.cpu'),
+      ...optional('openFiles', 'limits.files'),
+      ...optional('processes', 'limits.processes'),
+      concurrent: get('limits.concurrent'),
+      concurrentPerTool: get('limits.concurrent-per-tool'),
+      concurrentPerGroup: get('limits.concurrent-per-group'),
+      queue: get('limits.queue'),
+    },
+    env: { pass: get('env.pass') },
+    tools: toToolSettings(effective),
+    roots: get('workdir.roots'),
+  };
+}
+
+function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {
+  const tools = new Map<string, ToolSettings>();
+  for (const { path, value } of effective.values()) {
+    if (path[0] !== 'tools') continue;
+    const name = path[1]!;
+    const field =
+      path[2] === 'timeout' ? { timeoutMs: value as number } : { pass: value as readonly string[] };
+    tools.set(name, { ...tools.get(name), ...field });
+  }
+  return tools;
+}

@@ -1,0 +1,106 @@
+// Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
+
+import { parse, TomlError } from 'smol-toml';
+import { nearest, quoteOutside } from '../core/text.js';
+import type { Problem } from '../core/tool.js';
+import { readTextFile } from '../files/read.js';
+import { KEYS, keyName, leaves } from './keys.js';
+
+export type Layer = 'managed' | 'user' | 'project';
+
+export interface ConfigValue {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  readonly layer: Layer;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface ConfigFile {
+  readonly values: readonly ConfigValue[];
+  readonly problems: readonly Problem[];
+  /** Set where the file cannot be used at all; then everything is denied (POL-9). */
+  readonly fault?: string;
+}
+
+export function readConfigFile(file: string, layer: Layer): ConfigFile {
+  let text: string | undefined;
+  let document: unknown;
+  try {
+    text = readTextFile(file);
+    if (text === undefined) return { values: [], problems: [] };
+    document = parse(text);
+  } catch (error) {
+    const where = error instanceof TomlError ? `${file}:${error.line}` : file;
+    const what = quoteOutside(
+      (error as Error).message.split('\n')[0]!.replace(/^Invalid TOML document: /, ''),
+    );
+    return {
+      values: [],
+      problems: [problem(file, `cannot be used: ${what}`, `mend ${where}`)],
+      fault: `${where}: ${what}`,
+    };
+  }
+  const values: ConfigValue[] = [];
+  const problems: Problem[] = [];
+  for (const { path, value } of leaves(document)) {
+    const name = keyName(path);
+    const line = lineOf(text, path);
+    const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
+    if (key === undefined) {
+      const close = nearest(name, Object.keys(KEYS));
+      problems.push(
+        problem(
+          file,
+          `line ${line}: unknown key "${quoteOutside(path.join('.'))}"`,
+          close.length > 0 ? `did you mean ${close[0]}?` : 'remove it',
+        ),
+      );
+    } else if (key.parse(value) === undefined) {
+      problems.push(
+        problem(file, `line ${line}: ${path.join('.')} must be ${key.expected}`, `mend ${file}:${line}`),
+      );
+    } else if (layer === 'project' && key.project === 'ignored') {
+      problems.push(
+        problem(
+          file,
+          `line ${line}: a project cannot set ${path.join('.')}, so it is ignored`,
+          'set it in ~/.wield/config.toml',
+        ),
+      );
+    } else {
+      values.push({ path, value: key.parse(value), layer, file, line });
+    }
+  }
+  return { values, problems };
+}
+
+function problem(path: string, message: string, hint: string): Problem {
+  return { severity: 'error', path, message, hint };
+}
+
+// The parser keeps no positions; the last step of a path is looked for below the table it stands in.
+function lineOf(text: string, path: readonly string[]): number {
+  const lines = text.split('\n');
+  let table: string[] = [];
+  let best = 1;
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index]!.trim();
+    const header = /^\[{1,2}([^\]]+)\]{1,2}/.exec(line);
+    if (header) table = splitKey(header[1]!);
+    const key =
+      /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
+    const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;
+    if (here === undefined || here.length > path.length || here.some((step, at) => step !== path[at]))
+      continue;
+    best = index + 1;
+    if (here.length === path.length) return best;
+  }
+  return best;
+}
+
+function splitKey(text: string): string[] {
+  return (text.match(/"[^"]*"|'[^']*'|[A-Za-z0-9_-]+/g) ?? []).map((step) =>
+    step.replace(/^["']|["']$/g, ''),
+  );
+}

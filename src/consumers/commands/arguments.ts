@@ -1,0 +1,44 @@
+// Splits a command line into flags and positionals; which flags take a value, the caller says.
+
+/** `switch`: stands alone, or `--x=false`. `value`: takes the next argument, whatever it looks like. */
+export type FlagKind = 'switch' | 'value';
+
+export type Argument =
+  | { readonly kind: 'flag'; readonly name: string; readonly value: string | true }
+  | { readonly kind: 'positional'; readonly value: string }
+  /** A flag that nobody knows, or one that lacks its value. */
+  | { readonly kind: 'unknown' | 'incomplete'; readonly name: string };
+
+const NEGATIVE_NUMBER = /^-\d|^-\.\d/;
+
+/** Reads arguments up to the end, or up to and with the first positional where `stopAtPositional` says so. */
+export function splitArguments(
+  argv: readonly string[],
+  kindOf: (name: string) => FlagKind | undefined,
+  { stopAtPositional = false } = {},
+): { readonly parsed: readonly Argument[]; readonly rest: readonly string[] } {
+  const parsed: Argument[] = [];
+  for (let at = 0; at < argv.length; at++) {
+    const argument = argv[at]!;
+    if (argument === '--') {
+      parsed.push(...argv.slice(at + 1).map((value) => ({ kind: 'positional', value }) as const));
+      return { parsed, rest: [] };
+    }
+    if (!argument.startsWith('-') || argument === '-' || NEGATIVE_NUMBER.test(argument)) {
+      parsed.push({ kind: 'positional', value: argument });
+      if (stopAtPositional) return { parsed, rest: argv.slice(at + 1) };
+      continue;
+    }
+    const equals = argument.indexOf('=');
+    const name = argument.slice(argument.startsWith('--') ? 2 : 1, equals === -1 ? undefined : equals);
+    const inline = equals === -1 ? undefined : argument.slice(equals + 1);
+    const kind = argument.startsWith('--') || name === 'h' ? kindOf(name) : undefined;
+    if (kind === undefined)
+      parsed.push({ kind: 'unknown', name: equals === -1 ? argument : argument.slice(0, equals) });
+    else if (inline !== undefined) parsed.push({ kind: 'flag', name, value: inline });
+    else if (kind === 'switch') parsed.push({ kind: 'flag', name, value: true });
+    else if (at + 1 < argv.length) parsed.push({ kind: 'flag', name, value: argv[++at]! });
+    else parsed.push({ kind: 'incomplete', name: argument });
+  }
+  return { parsed, rest: [] };
+}

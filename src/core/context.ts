@@ -1,0 +1,21 @@
+// The ToolContext: everything that a function tool can reach, and nothing else.
+
+import type { ToolResult } from './result.js';
+
+export type ProgressListener = (progress: Progress) => void;
+
+export interface Progress {
+  readonly done?: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface ToolContext {
+  /** Calls another tool as part of this call: same caller, same signal, one level deeper (RUN-7). */
+  readonly toolbox: { call(ref: string, input: unknown): Promise<ToolResult> };
+  /** Absolute path. */
+  readonly workdir: string;
+  readonly signal: AbortSignal;
+  progress(done: number, total?: number, message?: string): void;
+  log(message: string): void;
+}

@@ -1,0 +1,111 @@
+// The one error class, and the closed table of its codes with exit statuses and recoveries.
+
+/** What a caller can do about an error of this kind. */
+export type Recovery = 'fix-input' | 'ask-user' | 'retry' | 'report';
+
+interface CodeFacts {
+  readonly exit: number;
+  readonly recovery: Recovery;
+}
+
+/** Every code there is (ERR-2), with its exit status (ERR-4). `docs/reference/errors.md` explains each. */
+export const ERROR_CODES = {
+  not_found: { exit: 3, recovery: 'fix-input' },
+  ambiguous: { exit: 4, recovery: 'fix-input' },
+  invalid_ref: { exit: 2, recovery: 'fix-input' },
+  invalid_definition: { exit: 2, recovery: 'fix-input' },
+  invalid_input: { exit: 2, recovery: 'fix-input' },
+  invalid_output: { exit: 1, recovery: 'report' },
+  bad_reference: { exit: 2, recovery: 'fix-input' },
+  denied: { exit: 5, recovery: 'ask-user' },
+  needs_approval: { exit: 5, recovery: 'ask-user' },
+  needs_trust: { exit: 5, recovery: 'ask-user' },
+  forbidden_tool: { exit: 5, recovery: 'fix-input' },
+  not_allowlisted: { exit: 5, recovery: 'ask-user' },
+  exec_failed: { exit: 1, recovery: 'report' },
+  tool_failed: { exit: 1, recovery: 'fix-input' },
+  timeout: { exit: 6, recovery: 'retry' },
+  cancelled: { exit: 6, recovery: 'retry' },
+  too_large: { exit: 2, recovery: 'fix-input' },
+  path_conflict: { exit: 4, recovery: 'fix-input' },
+  path_escape: { exit: 2, recovery: 'fix-input' },
+  inner_tool_error: { exit: 1, recovery: 'fix-input' },
+  conflict: { exit: 4, recovery: 'ask-user' },
+  integrity: { exit: 7, recovery: 'ask-user' },
+  busy: { exit: 8, recovery: 'retry' },
+  unavailable: { exit: 8, recovery: 'ask-user' },
+  io: { exit: 8, recovery: 'retry' },
+  usage: { exit: 2, recovery: 'fix-input' },
+  internal: { exit: 70, recovery: 'report' },
+} as const satisfies Record<string, CodeFacts>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface ToolErrorOptions {
+  /** The next action, in words that can be pasted. */
+  readonly hint?: string | undefined;
+  /** Facts for programs: paths, faults, candidates. JSON values only. */
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly cause?: unknown;
+}
+
+/** An error as it crosses a door: plain JSON. */
+export interface ErrorValue {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+// The binary and the library each carry a copy of the class, so `instanceof` would miss one (ERR-1).
+const BRAND = Symbol.for('wield.ToolError');
+
+/** What every module throws; only `runtime/call.ts` turns it into a failed result. */
+export class ToolError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ToolErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ToolError';
+    this.code = code;
+    this.hint = options.hint;
+    this.data = options.data;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  toJSON(): ErrorValue {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
+      ...(this.data === undefined ? {} : { data: this.data }),
+    };
+  }
+}
+
+/** Whether a value is a ToolError of this or another copy of wield. */
+export function isToolError(value: unknown): value is ToolError {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/** Anything thrown, as a ToolError: what is not one is a bug of ours and becomes `internal` (ERR-6). */
+export function toToolError(thrown: unknown): ToolError {
+  if (isToolError(thrown)) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new ToolError('internal', `unexpected: ${message}`, {
+    hint: 'this is a fault in wield; run the command again with --verbose and report what it prints',
+    cause: thrown,
+  });
+}
+
+/** The exit status of a code (ERR-4). */
+export function exitStatus(code: ErrorCode): number {
+  return ERROR_CODES[code].exit;
+}
+
+/** Whether a string is one of the codes. */
+export function isErrorCode(value: string): value is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, value);
+}

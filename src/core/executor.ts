@@ -1,0 +1,38 @@
+// The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
+
+import type { ProgressListener } from './context.js';
+import type { Json } from './json.js';
+import type { Plan } from './plan.js';
+import type { Output, ToolResult } from './result.js';
+import type { Action, Tool } from './tool.js';
+
+export interface PlanContext {
+  readonly workdir: string;
+  /** The time limit after every setting was asked. */
+  readonly timeoutMs: number;
+}
+
+export interface RunContext {
+  readonly signal: AbortSignal;
+  readonly progress: ProgressListener;
+  /** Whether the caller wants to hear of progress; a heartbeat is sent only then (SCR-23). */
+  readonly wantsProgress: boolean;
+  /** Where output goes while it is written; without it output is only collected. */
+  readonly stream?: OutputStream;
+  /** A nested call with this call's caller, signal and depth. */
+  readonly call: (ref: string, input: unknown) => Promise<ToolResult>;
+  readonly workdir: string;
+}
+
+/** Takes output as it comes. A promise holds the tool back until it resolves. */
+export type OutputStream = (chunk: Uint8Array, from: 'stdout' | 'stderr') => void | Promise<void>;
+
+export interface Executor<Kind extends Action['kind'] = Action['kind']> {
+  readonly kind: Kind;
+  /** SHA-256 over the definition and the bytes that will run (TOOL-7). Throws `integrity` if they changed since the reading. */
+  digest(tool: Tool): string;
+  /** Says what exactly will run, and runs nothing. Throws where it could not run. */
+  plan(tool: Tool, input: Json, context: PlanContext): Plan | Promise<Plan>;
+  /** Runs a plan. A tool that ran and failed is an Output with an error; only a run that never was throws. */
+  run(plan: Plan, context: RunContext): Promise<Output>;
+}

@@ -1,0 +1,176 @@
+// JSON values: their types, a strict parser, bounds on what comes in, one canonical text.
+
+import { ToolError } from './error.js';
+import { formatBytes, quoteOutside } from './text.js';
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+export interface JsonBounds {
+  readonly maxDepth: number;
+  readonly maxBytes: number;
+}
+
+/** What a caller may send: 64 levels, 10 MiB. */
+export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024 };
+
+/** Whether a value is an object with keys, not null and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Proves that a value is plain JSON within bounds and without a `__proto__` key at any depth (RUN-5).
+ * Throws `invalid_input` or `too_large`; the path of the first fault is in the message.
+ */
+export function assertJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): asserts value is Json {
+  let bytes = 0;
+  const path: (string | number)[] = [];
+  const fault = (problem: string, hint: string): ToolError => {
+    const pointer = path.map((step) => `/${escapePointer(String(step))}`).join('');
+    const where = pointer === '' || pointer.length > 200 ? '' : ` at ${quoteOutside(pointer)}`;
+    return new ToolError('invalid_input', `input${where} ${problem}`, {
+      hint,
+      data: { faults: [{ path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem }] },
+    });
+  };
+  const walkInto = (step: string | number, child: unknown): void => {
+    path.push(step);
+    walk(child);
+    path.pop();
+  };
+  const walk = (node: unknown): void => {
+    if (path.length > bounds.maxDepth) {
+      throw fault(
+        `is nested deeper than ${bounds.maxDepth} levels`,
+        'flatten it, or pass it as a string of JSON',
+      );
+    }
+    bytes += typeof node === 'string' ? node.length + 2 : 5;
+    if (bytes > bounds.maxBytes) throw inputTooLarge(bounds);
+    if (node === null || typeof node === 'string' || typeof node === 'boolean') return;
+    if (typeof node === 'number') {
+      if (!Number.isFinite(node))
+        throw fault(`is ${node}`, 'JSON has no such number; leave it out or send text');
+    } else if (Array.isArray(node)) {
+      for (let index = 0; index < node.length; index++) walkInto(index, node[index]);
+    } else if (isPlainObject(node)) {
+      for (const key of Object.keys(node)) {
+        if (key === '__proto__')
+          throw fault('has the key "__proto__"', 'rename the key: this one is never accepted');
+        bytes += key.length + 4;
+        if (node[key] !== undefined) walkInto(key, node[key]);
+      }
+    } else {
+      throw fault(`is ${typeof node === 'object' ? 'no plain object' : `a ${typeof node}`}`, PLAIN_JSON);
+    }
+  };
+  walk(value);
+}
+
+const PLAIN_JSON = 'send plain JSON: objects, arrays, text, numbers, true, false, null';
+
+function isPlainObject(node: unknown): node is Record<string, unknown> {
+  if (typeof node !== 'object' || node === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(node);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function inputTooLarge(bounds: JsonBounds): ToolError {
+  return new ToolError('too_large', `input is larger than ${formatBytes(bounds.maxBytes)}`, {
+    hint: 'write it to a file and pass the path instead',
+    data: { limitBytes: bounds.maxBytes },
+  });
+}
+
+/**
+ * Parses JSON text strictly: duplicate keys, too deep and too large are refused as well as bad syntax.
+ * `what` names the text in messages ("--input").
+ */
+export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT_BOUNDS): Json {
+  if (text.length > bounds.maxBytes) throw inputTooLarge(bounds);
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch (error) {
+    throw new ToolError(
+      'invalid_input',
+      `${what} is not valid JSON: ${quoteOutside((error as Error).message)}`,
+      {
+        hint: `check quotes and commas: keys and text stand in double quotes, as in '{"name":"Ada"}'`,
+      },
+    );
+  }
+  const duplicate = findDuplicateKey(text);
+  if (duplicate !== undefined) {
+    throw new ToolError(
+      'invalid_input',
+      `${what} has the key "${quoteOutside(duplicate)}" twice in one object`,
+      {
+        hint: 'keep one of them: readers of JSON disagree on which would count',
+      },
+    );
+  }
+  assertJson(value, bounds);
+  return value;
+}
+
+// One pass over the strings and brackets of text that is known to be valid JSON.
+function findDuplicateKey(text: string): string | undefined {
+  const token = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
+  const open: Set<string>[] = [];
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    if (match[0] === '{') open.push(new Set());
+    else if (match[0] === '}') open.pop();
+    else if (match[1] !== undefined) {
+      const key = JSON.parse(match[0].slice(0, -match[1].length)) as string;
+      const keys = open[open.length - 1]!;
+      if (keys.has(key)) return key;
+      keys.add(key);
+    }
+  }
+  return undefined;
+}
+
+/** A JSON Pointer step (RFC 6901). */
+export function escapePointer(key: string): string {
+  return key.replace(/~/g, '~0').replace(/\//g, '~1');
+}
+
+/** The same text for equal values, whatever the order of their keys. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, node: unknown) => {
+    if (!isRecord(node)) return node;
+    return Object.fromEntries(
+      Object.keys(node)
+        .sort()
+        .map((key) => [key, node[key]]),
+    );
+  });
+}
+
+/** A short description of what came: `text "abc"`, `an array`, `null`. */
+export function describeValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  switch (typeof value) {
+    case 'string':
+      return `text ${JSON.stringify(quoteOutside(value, 40))}`;
+    case 'number':
+      return `the number ${value}`;
+    case 'boolean':
+      return String(value);
+    default:
+      return 'an object';
+  }
+}
+
+/** A frozen value, children included. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const child of Object.values(value)) deepFreeze(child);
+  }
+  return value;
+}

@@ -1,0 +1,68 @@
+// The one shape of success and failure, and the parts of its content.
+
+import type { ErrorValue, ToolError } from './error.js';
+import type { Json } from './json.js';
+
+/** A piece of content, as in MCP, so that nothing is lost between doors (TOOL-21). */
+export type Part =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+  | { readonly type: 'audio'; readonly data: string; readonly mimeType: string }
+  | {
+      readonly type: 'resource_link';
+      readonly uri: string;
+      readonly name: string;
+      readonly description?: string;
+      readonly mimeType?: string;
+    }
+  | {
+      readonly type: 'resource';
+      readonly resource: {
+        readonly uri: string;
+        readonly mimeType?: string;
+        readonly text?: string;
+        readonly blob?: string;
+      };
+    };
+
+/** A change that was made to the input before it was checked (RUN-4). */
+export interface Repair {
+  readonly path: string;
+  readonly repair: 'null taken as absent' | 'text parsed as JSON';
+}
+
+export interface ResultMeta {
+  readonly durationMs: number;
+  readonly exitCode?: number;
+  readonly repaired?: readonly Repair[];
+  /** True where output was cut; the counts are in `truncation`. */
+  readonly truncated?: boolean;
+  readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };
+}
+
+/** Every outcome of a call (TOOL-20). */
+export interface ToolResult {
+  readonly ok: boolean;
+  readonly content: readonly Part[];
+  readonly structured?: Json;
+  readonly error?: ErrorValue;
+  readonly meta: ResultMeta;
+}
+
+/** What an executor gives back before it is shaped into a ToolResult. */
+export interface Output {
+  readonly content: readonly Part[];
+  readonly structured?: Json;
+  /** Set when the tool ran and failed; its content still counts. */
+  readonly error?: ToolError;
+  readonly meta?: Omit<ResultMeta, 'durationMs' | 'repaired'>;
+}
+
+export function textPart(text: string): Part {
+  return { type: 'text', text };
+}
+
+/** The text parts of a result, one after the other. */
+export function textOf(result: { readonly content: readonly Part[] }): string {
+  return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}

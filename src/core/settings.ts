@@ -1,0 +1,48 @@
+// The Settings that the configuration gives, with the defaults for everything it leaves out.
+
+export interface Settings {
+  /** Whether input is repaired (RUN-4). */
+  readonly repair: boolean;
+  readonly limits: {
+    readonly timeoutMs: number;
+    readonly outputBytes: number;
+    readonly memoryBytes?: number;
+    readonly cpuSeconds?: number;
+    readonly openFiles?: number;
+    readonly processes?: number;
+    /** Calls that run at once, in all (RUN-8). */
+    readonly concurrent: number;
+    readonly concurrentPerTool: number;
+    readonly concurrentPerGroup: number;
+    /** Calls that may wait for their turn. */
+    readonly queue: number;
+  };
+  readonly env: {
+    /** Variables passed on from wield's own environment: exact names, or a prefix and `*`. */
+    readonly pass: readonly string[];
+  };
+  /** Settings for single tools. */
+  readonly tools: ReadonlyMap<string, ToolSettings>;
+  /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
+  readonly roots: readonly string[];
+}
+
+export interface ToolSettings {
+  readonly timeoutMs?: number;
+  readonly pass?: readonly string[];
+}
+
+export const DEFAULT_SETTINGS: Settings = {
+  repair: true,
+  limits: {
+    timeoutMs: 5 * 60_000,
+    outputBytes: 16 * 1024 * 1024,
+    concurrent: 64,
+    concurrentPerTool: 64,
+    concurrentPerGroup: 64,
+    queue: 1000,
+  },
+  env: { pass: [] },
+  tools: new Map(),
+  roots: [],
+};

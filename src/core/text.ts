@@ -1,0 +1,114 @@
+// Text for people: outside text made harmless, names that are near to another, sizes and durations.
+
+// Control characters except tab and newline, bidirectional controls, and zero-width characters (ERR-5).
+const UNSAFE =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// An escape sequence is dropped as a whole, so that no tail like "[31m" stays behind.
+const ESCAPE_SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
+
+/** Outside text without anything that could move a cursor or reorder a line; newlines stay. */
+export function sanitize(text: string): string {
+  return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
+}
+
+/** Outside text for the middle of a sentence: sanitized, on one line, at most `limit` characters. */
+export function quoteOutside(text: string, limit = 120): string {
+  const line = sanitize(text).replace(/\s+/g, ' ').trim();
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}
+
+/** Up to three candidates close to a name, nearest first. */
+export function nearest(name: string, candidates: Iterable<string>): string[] {
+  const wanted = name.toLowerCase();
+  const limit = Math.max(1, Math.floor(wanted.length / 3));
+  const scored: { candidate: string; distance: number }[] = [];
+  for (const candidate of candidates) {
+    const other = candidate.toLowerCase();
+    if (Math.abs(other.length - wanted.length) > limit && !other.startsWith(wanted)) continue;
+    const distance = other.startsWith(wanted) && wanted.length > 1 ? 1 : editDistance(wanted, other, limit);
+    if (distance <= limit) scored.push({ candidate, distance });
+  }
+  scored.sort((a, b) => a.distance - b.distance || compareText(a.candidate, b.candidate));
+  return scored.slice(0, 3).map((entry) => entry.candidate);
+}
+
+// Edits (insert, delete, replace, swap of neighbours) between two words; anything past `limit` is limit + 1.
+function editDistance(from: string, to: string, limit: number): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    let best = row;
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      let cost = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
+      if (row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]) {
+        cost = Math.min(cost, beforeLast[column - 2]! + 1);
+      }
+      current.push(cost);
+      best = Math.min(best, cost);
+    }
+    if (best > limit) return limit + 1;
+    beforeLast = last;
+    last = current;
+  }
+  return last[to.length]!;
+}
+
+/** The order of names everywhere: by code unit, the same on every machine. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** `1 problem`, `2 problems`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Bytes for a person: `512 B`, `16 MiB`, `1.5 GiB`. */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${Number(value.toFixed(1))} ${units[unit]}`;
+}
+
+/** A duration for a person: `250 ms`, `5 s`, `2 min`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 120_000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
+  return `${Number((milliseconds / 60_000).toFixed(1))} min`;
+}
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?$/i;
+const DURATION_UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of `500ms`, `30s`, `5m`, `1h` or a bare number of seconds; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text.trim());
+  if (!match) return undefined;
+  const milliseconds = Number(match[1]) * DURATION_UNITS[(match[2] ?? 's').toLowerCase()]!;
+  // Timers cannot wait longer than 2^31 - 1 milliseconds: past that Node fires at once.
+  return milliseconds >= 1 && milliseconds < 2 ** 31 ? Math.round(milliseconds) : undefined;
+}
+
+const BYTES = /^(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?|B)?$/i;
+
+/** Bytes of `4096`, `64K`, `512M`, `2GiB`; undefined for anything else. */
+export function parseBytes(text: string): number | undefined {
+  const match = BYTES.exec(text.trim());
+  if (!match) return undefined;
+  const power = match[2] === undefined ? 0 : 'KMGT'.indexOf(match[2].toUpperCase()) + 1;
+  const bytes = Math.round(Number(match[1]) * 1024 ** power);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined;
+}

@@ -1,0 +1,118 @@
+// The Tool: one model for every format, executor and consumer.
+
+import type { ToolContext } from './context.js';
+import type { Json } from './json.js';
+import type { Schema } from './schema.js';
+
+export interface Tool {
+  /** What a caller sees; grammar in `name.ts`. */
+  readonly name: string;
+  readonly description: string;
+  readonly input: Schema;
+  readonly output?: Schema;
+  /** What running it means, as data. */
+  readonly action: Action;
+  readonly origin: Origin;
+  readonly traits: Traits;
+}
+
+export type Action = ProcessAction | FunctionAction;
+
+/** Runs a file of the machine in a process of its own. */
+export interface ProcessAction {
+  readonly kind: 'process';
+  /** Absolute path of the script. */
+  readonly file: string;
+  /** The state of the file that the definition was read from; another state is another tool. */
+  readonly identity: FileIdentity;
+  /** Its interpreter line, without `#!`. */
+  readonly shebang: string;
+  /** Variables that the script declares it needs and the user's configuration must grant (SCR-24). */
+  readonly needs: readonly string[];
+  /** The sandbox profile that the script demands, if any. */
+  readonly sandbox?: string;
+}
+
+/** Runs code of this process; the only action that is not data. */
+export interface FunctionAction {
+  readonly kind: 'function';
+  readonly run: (input: Json, context: ToolContext) => unknown;
+}
+
+/** Where a tool comes from (TOOL-6). */
+export interface Origin {
+  readonly format: string;
+  /** `file://…`, `mcp://server/tool`, `inline://id`, or null for a purely programmatic tool. */
+  readonly uri: string | null;
+  readonly directory: string | null;
+  /** The installed package it belongs to. */
+  readonly source: string | null;
+  /** SHA-256 over the definition and, for files, the bytes that will run; null in listings, which read no bytes. */
+  readonly digest: string | null;
+  /** Under which server name listings show it; scripts stand under `local` (SCR-21). */
+  readonly server: string | null;
+  /** Whose files these are. Those of a workspace run for a model only where it is trusted (POL-20). */
+  readonly owner: Owner;
+}
+
+export type Owner = 'program' | 'user' | 'workspace';
+
+/** What tells one state of a file from another without reading it. */
+export interface FileIdentity {
+  readonly device: number;
+  readonly inode: number;
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly changedMs: number;
+  readonly mode: number;
+}
+
+export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
+  return (
+    a.inode === b.inode &&
+    a.size === b.size &&
+    a.changedMs === b.changedMs &&
+    a.modifiedMs === b.modifiedMs &&
+    a.mode === b.mode &&
+    a.device === b.device
+  );
+}
+
+export interface Traits {
+  readonly group?: string;
+  /** Normalised (RES-30). */
+  readonly tags: readonly string[];
+  readonly hidden: boolean;
+  readonly terminal: boolean;
+  /** Hints that a definition gives about itself: shown, and never a reason to allow more (TOOL-5). */
+  readonly readOnly?: boolean;
+  readonly destructive?: boolean;
+  readonly idempotent?: boolean;
+  readonly openWorld?: boolean;
+  readonly timeoutMs?: number;
+  readonly examples: readonly Json[];
+}
+
+/** Traits of a tool that says nothing about itself. */
+export const NO_TRAITS: Traits = Object.freeze({
+  tags: Object.freeze([]),
+  hidden: false,
+  terminal: false,
+  examples: Object.freeze([]),
+});
+
+/** A tool that was found and is not offered because of another of the same name (RES-12). */
+export interface ShadowedTool {
+  readonly tool: Tool;
+  readonly by: Tool;
+}
+
+/** Something that could not be loaded, or was loaded with a doubt; shown by `doctor`, never dropped. */
+export interface Problem {
+  /** `error`: the thing is not offered. `warning`: it is, and something about it is odd. */
+  readonly severity: 'error' | 'warning';
+  /** The file it is about. */
+  readonly path: string;
+  readonly message: string;
+  readonly hint: string;
+}

@@ -1,0 +1,142 @@
+// Looks at the machine and the tools, and says what is missing, slow or not in force.
+
+import { relative } from 'node:path';
+import { isToolError } from './core/error.js';
+import { count } from './core/text.js';
+import type { Problem } from './core/tool.js';
+import type { NodeToolbox } from './node.js';
+import { searchPath } from './process/environment.js';
+import { findInterpreter, findProgram } from './process/interpreter.js';
+import { findLimiter, SYSTEM_LIMITS } from './process/limits.js';
+import { runProcess } from './process/spawn.js';
+
+export interface Finding {
+  readonly level: 'ok' | 'warning' | 'problem';
+  /** What it is about: a file, or a part of the machine. */
+  readonly about: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
+
+export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
+  const all = [...(await toolbox.problems()), ...(await interpreterProblems(toolbox))];
+  const problems = all.filter((problem) => problem.severity === 'error');
+  const warnings = all.filter((problem) => problem.severity === 'warning');
+  const show =
+    (level: 'warning' | 'problem') =>
+    (problem: Problem): Finding => ({
+      level,
+      about: shorten(problem.path, toolbox),
+      message: problem.message,
+      hint: problem.hint,
+    });
+  const tools = await toolbox.list();
+  return {
+    findings: [
+      ...(await machineFindings(toolbox)),
+      { level: 'ok', about: 'tools', message: `${count(tools.length, 'tool')} in ${toolbox.workdir}` },
+      ...warnings.map(show('warning')),
+      ...problems.map(show('problem')),
+    ],
+    problems,
+    warnings,
+  };
+}
+
+async function machineFindings({ world, configuration, workdir, trust }: NodeToolbox): Promise<Finding[]> {
+  const path = searchPath(world);
+  const findings: Finding[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
+  for (const [name, program, without] of [
+    ['git', 'git', 'sources cannot be installed from git'],
+    ['bubblewrap', 'bwrap', 'scripts that demand a sandbox are refused'],
+  ] as const) {
+    const binary = findProgram(program, path);
+    const version = binary === undefined ? undefined : await readVersion(binary, path, world);
+    findings.push({ level: 'ok', about: name, message: version ?? `not there: ${without}` });
+  }
+  const { limits } = configuration().settings;
+  const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);
+  const limiter = findLimiter(world.platform, path);
+  findings.push(
+    set.length > 0 && limiter === undefined
+      ? {
+          level: 'warning',
+          about: 'limits',
+          message: `${set.join(', ')} configured and not in force: prlimit is not there`,
+          hint: 'install util-linux',
+        }
+      : {
+          level: 'ok',
+          about: 'limits',
+          message:
+            set.length === 0 ? 'none configured besides time and output' : `in force: ${set.join(', ')}`,
+        },
+  );
+  findings.push({
+    level: 'ok',
+    about: 'trust',
+    message: trust.isTrusted(workdir)
+      ? 'this workspace is trusted'
+      : 'this workspace is not trusted: no model can call its tools',
+  });
+  return findings;
+}
+
+async function readVersion(
+  binary: string,
+  path: readonly string[],
+  world: NodeToolbox['world'],
+): Promise<string> {
+  const outcome = await runProcess(
+    {
+      argv: [binary, '--version'],
+      cwd: '/',
+      environment: { PATH: path.join(':') },
+      stdin: '',
+      timeoutMs: 5000,
+      outputBytes: 4096,
+    },
+    world,
+  );
+  return /\d+(?:\.\d+)+/.exec(outcome.stdout.toString('utf8'))?.[0] ?? binary;
+}
+
+// A script whose interpreter is missing is listed, since it may come; here is where one hears of it.
+async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
+  const path = searchPath(toolbox.world);
+  const problems: Problem[] = [];
+  for (const { action } of await toolbox.list({ hidden: true })) {
+    if (action.kind !== 'process') continue;
+    try {
+      const interpreter = findInterpreter(action.shebang, action.file, path);
+      if (SHIM.test(interpreter)) {
+        problems.push({
+          severity: 'warning',
+          path: action.file,
+          message: `${interpreter} is a version manager's shim, which costs time at every start`,
+          hint: 'name the interpreter itself in the first line',
+        });
+      }
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      problems.push({ severity: 'error', path: action.file, message: error.message, hint: error.hint ?? '' });
+    }
+  }
+  return problems;
+}
+
+function shorten(path: string, { workdir, world }: NodeToolbox): string {
+  const local = relative(workdir, path);
+  if (!local.startsWith('..')) return local;
+  return world.home !== undefined && path.startsWith(`${world.home}/`)
+    ? `~${path.slice(world.home.length)}`
+    : path;
+}

@@ -1,0 +1,4 @@
+// The executors, by the kind of action that they run.
+
+export { createFunctionExecutor, type FunctionExecutorOptions } from './function.js';
+export { createProcessExecutor, type ProcessExecutorOptions } from './process/index.js';

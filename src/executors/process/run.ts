@@ -1,0 +1,140 @@
+// Runs a process plan and reads its outcome: text, structured output, or a failure with both streams.
+
+import { StringDecoder } from 'node:string_decoder';
+import { ToolError } from '../../core/error.js';
+import type { RunContext } from '../../core/executor.js';
+import type { Json } from '../../core/json.js';
+import type { ProcessPlan } from '../../core/plan.js';
+import { type Output, type Part, textPart } from '../../core/result.js';
+import { formatBytes, formatDuration } from '../../core/text.js';
+import type { World } from '../../core/world.js';
+import { type ProcessOutcome, runProcess } from '../../process/spawn.js';
+import { createProgressFilter } from './progress.js';
+
+const HEARTBEAT_MS = 5000;
+
+export async function runPlannedProcess(
+  plan: ProcessPlan,
+  context: RunContext,
+  world: World,
+): Promise<Output> {
+  let heard = world.monotonic();
+  const tell: RunContext['progress'] = (progress) => {
+    heard = world.monotonic();
+    context.progress(progress);
+  };
+  const filter = createProgressFilter(tell);
+  const heartbeat = context.wantsProgress
+    ? setInterval(() => {
+        if (world.monotonic() - heard >= HEARTBEAT_MS - 500)
+          tell({ message: `${plan.tool.name} is still running` });
+      }, HEARTBEAT_MS / 2)
+    : undefined;
+  const { stream } = context;
+  try {
+    const outcome = await runProcess(
+      {
+        argv: [...plan.launcher, ...plan.argv],
+        cwd: plan.cwd,
+        environment: plan.environment,
+        stdin: plan.stdin,
+        timeoutMs: plan.timeoutMs,
+        outputBytes: plan.limits.outputBytes,
+        signal: context.signal,
+        filterStderr: (chunk) => filter.pass(chunk),
+        ...(stream === undefined ? {} : { onOutput: stream }),
+      },
+      world,
+    );
+    const rest = filter.rest();
+    if (rest.length > 0) await stream?.(rest, 'stderr');
+    return toOutput(plan, { ...outcome, stderr: Buffer.concat([outcome.stderr, rest]) });
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
+  const stdout = decode(outcome.stdout, outcome.ending === 'capped');
+  const stderr = decode(outcome.stderr, outcome.ending === 'capped');
+  const meta = outcome.exitCode === null ? {} : { exitCode: outcome.exitCode };
+  const error = toError(plan, outcome);
+  if (error) return { content: [textPart(failureText(stdout, stderr))], error, meta };
+  const content: Part[] = [textPart(successText(stdout, stderr))];
+  if (outcome.ending === 'capped') {
+    const keptBytes = outcome.stdout.length + outcome.stderr.length;
+    const limitBytes = plan.limits.outputBytes;
+    content.push(
+      textPart(`\n[truncated: the tool was stopped after ${formatBytes(keptBytes)} of output, the limit]`),
+    );
+    return { content, meta: { truncated: true, truncation: { keptBytes, limitBytes } } };
+  }
+  const structured = toStructured(plan, stdout);
+  return { content, meta, ...(structured === undefined ? {} : { structured }) };
+}
+
+function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError | undefined {
+  const { name } = plan.tool;
+  if (outcome.ending === 'timeout') {
+    return new ToolError(
+      'timeout',
+      `${name} did not end within ${formatDuration(plan.timeoutMs)} and was stopped`,
+      {
+        hint: 'give it longer with --timeout or @timeout, or let it do less in one call',
+        data: { timeoutMs: plan.timeoutMs },
+      },
+    );
+  }
+  if (outcome.ending === 'cancelled') {
+    return new ToolError('cancelled', `${name} was cancelled`, {
+      hint: 'call it again if that was not meant',
+    });
+  }
+  if (outcome.ending === 'capped' || outcome.exitCode === 0) return undefined;
+  const how =
+    outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;
+  return new ToolError('tool_failed', `${name} ${how}`, {
+    hint: 'its output says more; change the input, or mend the tool',
+    data: { exitCode: outcome.exitCode, signal: outcome.signal },
+  });
+}
+
+// SCR-12
+function successText(stdout: string, stderr: string): string {
+  if (stderr.trim() === '') return stdout;
+  return `${stdout}${lineEnd(stdout)}[stderr]\n${stderr}`;
+}
+
+// SCR-13
+function failureText(stdout: string, stderr: string): string {
+  const parts: string[] = [];
+  if (stderr.trim() !== '') parts.push(`[stderr]\n${stderr}${lineEnd(stderr)}`);
+  if (stdout !== '') parts.push(`[stdout]\n${stdout}`);
+  return parts.join('');
+}
+
+function lineEnd(text: string): string {
+  return text === '' || text.endsWith('\n') ? '' : '\n';
+}
+
+function decode(bytes: Buffer, cut: boolean): string {
+  // Where output was cut, half a character at the end is the cut's doing and not the tool's.
+  return cut ? new StringDecoder('utf8').write(bytes) : bytes.toString('utf8');
+}
+
+function toStructured(plan: ProcessPlan, stdout: string): Json | undefined {
+  const json = parseValue(stdout);
+  // A script that says it returns text gives its text; quoting it as JSON is nobody's idea of a script.
+  const wantsText = plan.tool.output?.json.type === 'string';
+  return wantsText && typeof json !== 'string' ? stdout.replace(/\r?\n$/, '') : json;
+}
+
+function parseValue(stdout: string): Json | undefined {
+  const text = stdout.trim();
+  if (!/^[[{"\-0-9tfn]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,3 @@
+// The formats that files of tools are written in.
+
+export { createScriptFormat } from './script.js';

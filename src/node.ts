@@ -1,0 +1,152 @@
+// The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
+
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { createWorkdirTool } from './builtin/workdir.js';
+import { type Configuration, createConfiguration } from './config/index.js';
+import { ToolError } from './core/error.js';
+import type { Place } from './core/format.js';
+import type { Toolbox } from './core/toolbox.js';
+import type { World } from './core/world.js';
+import { createFunctionExecutor } from './executors/function.js';
+import { createProcessExecutor } from './executors/process/index.js';
+import { digestParts } from './files/digest.js';
+import type { ToolDefinition } from './formats/module/define.js';
+import { createScriptFormat } from './formats/script.js';
+import { createTrustStore, type TrustStore } from './policy/trust.js';
+import { isGranted } from './process/environment.js';
+import { createCatalog } from './resolve/catalog.js';
+import { createIndexFile } from './resolve/index-file.js';
+import { assembleToolbox } from './runtime/create.js';
+import { createJsonSchema } from './schema/json.js';
+import { toRegistry } from './toolbox.js';
+import { findWorkdir } from './workspace.js';
+
+export interface NodeToolboxOptions {
+  /** The workdir itself; without it the nearest one from `cwd` upward is found. */
+  readonly workdir?: string;
+  readonly cwd?: string;
+  /** Tools given by code; they win over every other of their name. */
+  readonly tools?: readonly ToolDefinition[];
+  /** Built-in tools that are listed; all can be called by a person or code. */
+  readonly offer?: readonly string[];
+  /** The environment to read; the process's own by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where debug lines go; nowhere by default. */
+  readonly debug?: (message: string) => void;
+}
+
+/** A toolbox with what belongs to the machine around it. */
+export interface NodeToolbox extends Toolbox {
+  readonly wieldHome: string;
+  readonly trust: TrustStore;
+  readonly world: World;
+  configuration(): Configuration;
+}
+
+// Raised whenever a line of the index means something else.
+const INDEX_VERSION = '1';
+const MANAGED_CONFIG = '/etc/wield/config.toml';
+
+/** The default toolbox of a workdir. */
+export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
+  const world = createWorld(options);
+  const wieldHome = findWieldHome(world);
+  const uid = process.getuid?.();
+  let workdir =
+    options.workdir === undefined
+      ? findWorkdir({ cwd: options.cwd ?? process.cwd(), home: world.home, uid })
+      : resolve(options.workdir);
+  const firstWorkdir = workdir;
+  const setWorkdir = (directory: string): void => {
+    if (!isAbsolute(directory)) {
+      throw new ToolError('usage', `the workdir must be an absolute path, not ${directory}`, {
+        hint: 'resolve it first',
+      });
+    }
+    workdir = directory;
+  };
+  const configuration = createConfiguration({ managed: MANAGED_CONFIG, wieldHome, workdir: () => workdir });
+  const settings = () => configuration().settings;
+  const trust = createTrustStore(wieldHome);
+  const roots = (): readonly string[] => (settings().roots.length > 0 ? settings().roots : [firstWorkdir]);
+
+  const toolbox = assembleToolbox({
+    catalog: createCatalog({
+      registered: toRegistry(options.tools ?? []),
+      builtin: [createWorkdirTool({ get: () => workdir, set: setWorkdir, roots })],
+      offered: new Set(options.offer ?? []),
+      places: () => findPlaces(workdir, world.home),
+      formats: [createScriptFormat(world)],
+      index: createIndexFile({
+        directory: join(wieldHome, 'cache', 'index'),
+        version: INDEX_VERSION,
+        toSchema: (json, face) => createJsonSchema(json, { closed: face === 'input' }),
+        world,
+      }),
+      world,
+    }),
+    executors: [
+      createProcessExecutor({ world, settings }),
+      createFunctionExecutor({ digest: digestParts, debug: world.debug }),
+    ],
+    rules: (_tool, call) => ({
+      trusted: call.trust === true || trust.isTrusted(workdir),
+      fault: configuration().fault,
+    }),
+    settings,
+    problems: () => configuration().problems,
+    secrets: () => findSecrets(configuration(), world),
+    workdir: { get: () => workdir, set: setWorkdir },
+    world,
+  });
+  return Object.assign(toolbox, { wieldHome, trust, world, configuration });
+}
+
+/** The scripts of the workdir, then the person's own (SCR-25). */
+function findPlaces(workdir: string, home: string | undefined): Place[] {
+  const own = home === undefined ? undefined : join(home, '.agents', 'tools');
+  const local = join(workdir, '.agents', 'tools');
+  const places: Place[] = local === own ? [] : [{ directory: local, owner: 'workspace' }];
+  return own === undefined ? places : [...places, { directory: own, owner: 'user' }];
+}
+
+// The values of variables that the configuration passes on may be credentials: none stands in a message.
+function findSecrets(configuration: Configuration, world: World): string[] {
+  const { env, tools } = configuration.settings;
+  const pass = [...env.pass, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
+  if (pass.length === 0) return [];
+  return Object.entries(world.env).flatMap(([name, value]) =>
+    value !== undefined && value.length >= 4 && isGranted(name, pass) ? [value] : [],
+  );
+}
+
+function createWorld({ env = process.env, debug }: NodeToolboxOptions): World {
+  return {
+    env,
+    home: findHome(env),
+    platform: process.platform,
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    debug: debug ?? (() => {}),
+    debugging: debug !== undefined,
+  };
+}
+
+function findHome(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  if (env.HOME !== undefined && isAbsolute(env.HOME)) return resolve(env.HOME);
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+function findWieldHome(world: World): string {
+  const named = world.env.WIELD_HOME;
+  if (named) return resolve(named);
+  if (world.home !== undefined) return join(world.home, '.wield');
+  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
+    hint: 'set HOME, or WIELD_HOME to a directory of yours',
+  });
+}

@@ -1,0 +1,129 @@
+// The catalog: every tool there is, in one order, each name once; what is listed is what is found.
+
+import { ToolError } from '../core/error.js';
+import type { Format, Place } from '../core/format.js';
+import { isToolName } from '../core/name.js';
+import { compareText, nearest, quoteOutside } from '../core/text.js';
+import type { Problem, ShadowedTool, Tool } from '../core/tool.js';
+import type { World } from '../core/world.js';
+import { createDirectory, type Directory } from './directory.js';
+import type { IndexFile } from './index-file.js';
+
+export interface CatalogOptions {
+  /** Tools given by code: first in precedence, changed by registering. */
+  readonly registered: ReadonlyMap<string, Tool>;
+  /** Built-in tools. All can be found; those in `offered` are listed. Their names are reserved on disk (RES-3). */
+  readonly builtin: readonly Tool[];
+  readonly offered: ReadonlySet<string>;
+  /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
+  readonly places: () => readonly Place[];
+  readonly formats: readonly Format[];
+  readonly index: IndexFile;
+  readonly world: World;
+}
+
+export interface Catalog {
+  list(): Listing;
+  /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` a hidden tool is not found. */
+  find(name: string, options?: { readonly visibleOnly?: boolean }): Tool;
+}
+
+export interface Listing {
+  readonly tools: readonly Tool[];
+  readonly shadowed: readonly ShadowedTool[];
+  readonly problems: readonly Problem[];
+}
+
+export function createCatalog(options: CatalogOptions): Catalog {
+  const { registered, builtin, offered, places, formats, index, world } = options;
+  const directories = new Map<string, Directory>();
+
+  const directoryOf = (place: Place): Directory => {
+    const key = `${place.owner}\n${place.directory}`;
+    let directory = directories.get(key);
+    if (directory === undefined) {
+      directory = createDirectory({ place, formats, world, index });
+      directories.set(key, directory);
+    }
+    return directory;
+  };
+
+  const byName = (a: Tool, b: Tool): number => compareText(a.name, b.name);
+
+  const list = (): Listing => {
+    const winners = new Map<string, Tool>();
+    const tools: Tool[] = [];
+    const shadowed: ShadowedTool[] = [];
+    const problems: Problem[] = [];
+    const add = (tool: Tool, listed: boolean): void => {
+      const winner = winners.get(tool.name);
+      if (winner) shadowed.push({ tool, by: winner });
+      else {
+        winners.set(tool.name, tool);
+        if (listed) tools.push(tool);
+      }
+    };
+    // RES-8: programmatic tools first, then disk in path order, each group by name.
+    for (const tool of [...registered.values()].sort(byName)) add(tool, true);
+    for (const tool of [...builtin].sort(byName))
+      if (!winners.has(tool.name)) add(tool, offered.has(tool.name));
+    for (const place of places()) {
+      const listing = directoryOf(place).list();
+      for (const tool of listing.tools) add(tool, true);
+      problems.push(...listing.problems);
+    }
+    return { tools, shadowed, problems };
+  };
+
+  const look = (name: string): Tool | undefined => {
+    const given = registered.get(name) ?? builtin.find((tool) => tool.name === name);
+    if (given) return given;
+    for (const place of places()) {
+      const found = directoryOf(place).find(name);
+      if (found === undefined) continue;
+      if ('severity' in found) throw notUsable(name, found);
+      return found;
+    }
+    return undefined;
+  };
+
+  const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
+    if (!isToolName(name)) {
+      throw new ToolError('invalid_ref', `"${quoteOutside(name, 80)}" is not a tool name`, {
+        hint: 'use a name that `wield list` shows',
+      });
+    }
+    const tool = look(name);
+    if (tool === undefined || (visibleOnly && tool.traits.hidden))
+      throw notFound(name, list().tools, places());
+    return tool;
+  };
+
+  return { list, find };
+}
+
+function notUsable(name: string, problem: Problem): ToolError {
+  return new ToolError('not_found', `${name} is not a tool: ${problem.path} ${problem.message}`, {
+    hint: problem.hint,
+    data: { path: problem.path },
+  });
+}
+
+// ERR-3, RES-11
+function notFound(name: string, tools: readonly Tool[], places: readonly Place[]): ToolError {
+  const close = nearest(
+    name,
+    tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
+  );
+  const searched = places.map((place) => place.directory);
+  const hint =
+    close.length > 0
+      ? `did you mean ${close.join(', ')}? wield list shows all`
+      : searched.length > 0
+        ? `wield list shows what there is; looked in ${searched.join(', ')}`
+        : 'give the tool to createToolbox';
+  return new ToolError('not_found', `there is no tool "${name}"`, {
+    hint,
+    data: { nearest: close, searched },
+  });
+}

@@ -1,0 +1,155 @@
+// The only path of a call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
+
+import type { ProgressListener } from '../core/context.js';
+import { ToolError } from '../core/error.js';
+import type { CallEvent } from '../core/event.js';
+import type { Executor } from '../core/executor.js';
+import { assertJson, deepFreeze, type Json } from '../core/json.js';
+import type { Plan } from '../core/plan.js';
+import type { Repair, ToolResult } from '../core/result.js';
+import type { Settings } from '../core/settings.js';
+import type { Action, Tool } from '../core/tool.js';
+import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
+import { decide, type Rules } from '../policy/decide.js';
+import { describeFaults } from './faults.js';
+import type { Limiter } from './limiter.js';
+import { repairInput } from './repair.js';
+import { shapeFailure, shapeOutput } from './shape.js';
+
+/** What a call needs of the toolbox around it. */
+export interface CallParts {
+  readonly find: (ref: string, caller: Caller) => Tool;
+  readonly executors: ReadonlyMap<Action['kind'], Executor>;
+  readonly rules: (tool: Tool, options: CallOptions) => Rules;
+  readonly settings: () => Settings;
+  readonly secrets: () => readonly string[];
+  readonly workdir: () => string;
+  readonly limiter: Limiter;
+  readonly emit: (event: CallEvent) => void;
+  readonly monotonic: () => number;
+}
+
+/** Where a call stands among calls that tools make. */
+export interface Nesting {
+  readonly depth: number;
+}
+
+export interface Prepared {
+  readonly plan: Plan;
+  readonly verdict: Verdict;
+  readonly repairs: readonly Repair[];
+}
+
+const MAX_DEPTH = 16;
+const CODE: Caller = { kind: 'code', door: 'library' };
+
+/** Everything before the run: what exactly would run, and whether it may. Throws what is wrong. */
+export async function prepare(
+  parts: CallParts,
+  ref: string,
+  raw: unknown,
+  options: PlanOptions,
+): Promise<Prepared> {
+  const { caller = CODE, checkInput = true } = options;
+  const settings = parts.settings();
+  const tool = parts.find(ref, caller);
+  assertJson(raw);
+  const { input, repairs } = settings.repair
+    ? repairInput(raw, tool.input.json)
+    : { input: raw, repairs: [] };
+  const checked = checkInput ? await check(tool, input) : input;
+  const executor = parts.executors.get(tool.action.kind)!;
+  const timeoutMs =
+    options.timeoutMs ??
+    settings.tools.get(tool.name)?.timeoutMs ??
+    tool.traits.timeoutMs ??
+    settings.limits.timeoutMs;
+  const plan = deepFreeze(await executor.plan(tool, checked, { workdir: parts.workdir(), timeoutMs }));
+  const verdict = decide(plan, caller, parts.rules(tool, options));
+  return { plan, verdict, repairs };
+}
+
+/** Runs a tool. Never throws: whatever happens is the result (RUN-1). */
+export async function call(
+  parts: CallParts,
+  ref: string,
+  raw: unknown,
+  options: CallOptions & { readonly signal: AbortSignal },
+  nesting: Nesting = { depth: 0 },
+): Promise<ToolResult> {
+  const { caller = CODE, signal } = options;
+  const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
+  const began = parts.monotonic();
+  let prepared: Prepared | undefined;
+  let result: ToolResult;
+  parts.emit({ type: 'start', ...base });
+  const shaping = () => ({
+    durationMs: parts.monotonic() - began,
+    repairs: prepared?.repairs ?? [],
+    secrets: parts.secrets(),
+  });
+  try {
+    if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
+    prepared = await prepare(parts, ref, raw, options);
+    const { plan, verdict } = prepared;
+    if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
+    if (signal.aborted)
+      throw new ToolError('cancelled', `${plan.tool.name} was cancelled`, {
+        hint: 'call it again if that was not meant',
+      });
+    const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
+    try {
+      const progress: ProgressListener = (step) => {
+        parts.emit({ type: 'progress', ...base, progress: step });
+        options.onProgress?.(step);
+      };
+      const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
+        signal,
+        progress,
+        wantsProgress: options.onProgress !== undefined,
+        ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
+        workdir: parts.workdir(),
+        call: (innerRef, innerInput) =>
+          call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
+      });
+      result = await shapeOutput(plan.tool, output, shaping());
+    } finally {
+      slot.release();
+    }
+  } catch (thrown) {
+    result = shapeFailure(thrown, shaping());
+  }
+  parts.emit({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict });
+  return result;
+}
+
+// A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
+function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
+  return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
+}
+
+async function check(tool: Tool, input: Json): Promise<Json> {
+  const checked = await tool.input.check(input);
+  if (checked.ok) return checked.value;
+  throw describeFaults(tool, checked.faults);
+}
+
+function refusal(tool: Tool, verdict: Verdict): ToolError {
+  const code = verdict.code ?? (verdict.verdict === 'ask' ? 'needs_approval' : 'denied');
+  return new ToolError(code, `${tool.name} was not run: ${verdict.reason}`, {
+    hint: verdict.hint ?? 'ask whoever keeps the configuration to allow it',
+    data: { rule: verdict.rule },
+  });
+}
+
+function tooDeep(ref: string): ToolError {
+  return new ToolError('invalid_ref', `${ref} was called more than ${MAX_DEPTH} levels deep`, {
+    hint: 'tools that call each other in a circle never end; break the circle',
+  });
+}
+
+let calls = 0;
+
+function nextCallId(): string {
+  return `c${++calls}`;
+}

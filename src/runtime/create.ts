@@ -1,0 +1,129 @@
+// Assembles a toolbox from a catalog, executors and settings; knows no format and no protocol.
+
+import { ToolError } from '../core/error.js';
+import type { CallEvent, Observer } from '../core/event.js';
+import type { Executor } from '../core/executor.js';
+import type { Settings } from '../core/settings.js';
+import type { Action, Problem, Tool } from '../core/tool.js';
+import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import type { World } from '../core/world.js';
+import type { Rules } from '../policy/decide.js';
+import type { Catalog } from '../resolve/catalog.js';
+import { type CallParts, call, prepare } from './call.js';
+import { createLimiter } from './limiter.js';
+
+export interface AssembleOptions {
+  readonly catalog: Catalog;
+  readonly executors: readonly Executor[];
+  readonly rules: (tool: Tool, options: CallOptions) => Rules;
+  readonly settings: () => Settings;
+  /** Problems of the surroundings, shown before those of the catalog. */
+  readonly problems?: () => readonly Problem[];
+  /** Values that must not stand in a message. */
+  readonly secrets: () => readonly string[];
+  readonly workdir: { get(): string; set(directory: string): void };
+  readonly world: World;
+}
+
+export function assembleToolbox(options: AssembleOptions): Toolbox {
+  const { catalog, rules, settings, secrets, workdir, world } = options;
+  const executors = new Map<Action['kind'], Executor>(
+    options.executors.map((executor) => [executor.kind, executor]),
+  );
+  const observers = new Set<Observer>();
+  const running = new Set<AbortController>();
+  const digested = new WeakMap<Tool, Tool>();
+  let closed = false;
+
+  // TOOL-6: a found tool knows its digest. The catalog hands out the same object while nothing changed.
+  const withDigest = (tool: Tool): Tool => {
+    let known = digested.get(tool);
+    if (known === undefined) {
+      const digest = executors.get(tool.action.kind)!.digest(tool);
+      known = Object.freeze({ ...tool, origin: Object.freeze({ ...tool.origin, digest }) });
+      digested.set(tool, known);
+    }
+    return known;
+  };
+
+  const emit = (event: CallEvent): void => {
+    for (const observer of observers) {
+      try {
+        observer(event);
+      } catch (error) {
+        world.debug(`an observer failed: ${(error as Error).message}`);
+      }
+    }
+  };
+
+  const parts: CallParts = {
+    find: (ref, caller) =>
+      findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest),
+    executors,
+    rules,
+    settings,
+    secrets,
+    workdir: workdir.get,
+    limiter: createLimiter(() => settings().limits),
+    emit,
+    monotonic: world.monotonic,
+  };
+
+  return {
+    get workdir() {
+      return workdir.get();
+    },
+    async list({ hidden = false } = {}) {
+      const { tools } = catalog.list();
+      return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
+    },
+    async find(ref) {
+      return parts.find(ref, { kind: 'code', door: 'library' });
+    },
+    async call(ref, input, callOptions = {}) {
+      const controller = new AbortController();
+      const abort = (): void => controller.abort();
+      // Not AbortSignal.any: on Node 20 it leaks with every call where one of the signals lives long.
+      callOptions.signal?.addEventListener('abort', abort, { once: true });
+      if (callOptions.signal?.aborted === true || closed) abort();
+      running.add(controller);
+      try {
+        return await call(parts, ref, input, { ...callOptions, signal: controller.signal });
+      } finally {
+        running.delete(controller);
+        callOptions.signal?.removeEventListener('abort', abort);
+      }
+    },
+    async plan(ref, input, callOptions = {}) {
+      const { plan, verdict } = await prepare(parts, ref, input, callOptions);
+      return { plan, verdict };
+    },
+    async problems() {
+      return [...(options.problems?.() ?? []), ...catalog.list().problems];
+    },
+    async shadowed() {
+      return catalog.list().shadowed;
+    },
+    on(observer) {
+      observers.add(observer);
+      return () => observers.delete(observer);
+    },
+    setWorkdir: workdir.set,
+    async close() {
+      closed = true;
+      for (const controller of running) controller.abort();
+      while (running.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+  };
+}
+
+// A file that is being saved at this moment can change between its reading and its hashing: look again.
+function findStable(find: () => Tool, withDigest: (tool: Tool) => Tool): Tool {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return withDigest(find());
+    } catch (error) {
+      if (!(error instanceof ToolError && error.code === 'integrity') || attempt >= 3) throw error;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// Shapes what an executor gave into the one result: output check, redaction, one form for success and failure.
+
+import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
+import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
+import { quoteOutside, sanitize } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+
+export interface ShapeContext {
+  readonly durationMs: number;
+  readonly repairs: readonly Repair[];
+  /** Values that must not stand in a message (ERR-5). */
+  readonly secrets: readonly string[];
+}
+
+/** The result of a run. A structured output that does not fit the schema becomes `invalid_output` (TOOL-22). */
+export async function shapeOutput(tool: Tool, output: Output, context: ShapeContext): Promise<ToolResult> {
+  const error = output.error ?? (await findOutputFault(tool, output));
+  const { structured } = output;
+  return {
+    ok: error === undefined,
+    content: output.content.length > 0 ? output.content : [textPart('')],
+    ...(structured === undefined || error !== undefined ? {} : { structured }),
+    ...(error === undefined ? {} : { error: toErrorValue(error, context.secrets) }),
+    meta: toMeta(context, output.meta),
+  };
+}
+
+/** The result of a call that never ran. */
+export function shapeFailure(thrown: unknown, context: ShapeContext): ToolResult {
+  const error = toErrorValue(toToolError(thrown), context.secrets);
+  return { ok: false, content: [textPart('')], error, meta: toMeta(context) };
+}
+
+async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | undefined> {
+  if (tool.output === undefined || output.meta?.truncated === true) return undefined;
+  if (output.structured === undefined) {
+    return new ToolError('invalid_output', `${tool.name} says what it returns, and its output is not JSON`, {
+      hint: 'this is for the author of the tool: print one JSON value, or drop the output schema',
+    });
+  }
+  const check = await tool.output.check(output.structured);
+  if (check.ok) return undefined;
+  const { path, expected, got } = check.faults[0]!;
+  return new ToolError(
+    'invalid_output',
+    `${tool.name} gave a wrong output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
+    {
+      hint: 'this is for the author of the tool: its output does not fit its own schema',
+      data: { faults: check.faults },
+    },
+  );
+}
+
+function toMeta(context: ShapeContext, meta: Output['meta'] = {}): ResultMeta {
+  return {
+    durationMs: context.durationMs,
+    ...meta,
+    ...(context.repairs.length > 0 ? { repaired: context.repairs } : {}),
+  };
+}
+
+function toErrorValue(error: ToolError, secrets: readonly string[]): ErrorValue {
+  const clean = (text: string): string => redact(sanitize(text), secrets);
+  const { code, message, hint, data } = error;
+  return {
+    code,
+    message: clean(message),
+    ...(hint === undefined ? {} : { hint: clean(hint) }),
+    ...(data === undefined ? {} : { data }),
+  };
+}
+
+function redact(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+}

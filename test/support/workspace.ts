@@ -1,0 +1,61 @@
+// Real temporary workspaces with real files, each with a home of its own.
+
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createNodeToolbox, type NodeToolbox, type NodeToolboxOptions } from '../../src/node.js';
+
+export interface Workspace {
+  /** The workdir. */
+  readonly dir: string;
+  readonly home: string;
+  /** An environment that leads nowhere but into this workspace. */
+  readonly env: Record<string, string>;
+  /** Writes a file below the workdir and gives its path. */
+  write(name: string, text: string | Uint8Array, mode?: number): string;
+  /** Writes an executable script into `.agents/tools`. */
+  script(name: string, text: string, mode?: number): string;
+  /** Writes the user's configuration. */
+  config(text: string): void;
+  toolbox(options?: Partial<NodeToolboxOptions>): NodeToolbox;
+}
+
+/** A workspace that is removed when the test ends. */
+export function createWorkspace(): Workspace {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-test-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const dir = join(root, 'project');
+  const home = join(root, 'home');
+  mkdirSync(dir);
+  mkdirSync(home);
+  const env = {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: home,
+    LANG: 'C.UTF-8',
+    WIELD_HOME: join(home, '.wield'),
+  };
+  const write = (name: string, text: string | Uint8Array, mode = 0o644): string => {
+    const path = join(dir, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+    return path;
+  };
+  return {
+    dir,
+    home,
+    env,
+    write,
+    script: (name, text, mode = 0o755) => write(`.agents/tools/${name}`, text, mode),
+    config: (text) => {
+      mkdirSync(env.WIELD_HOME, { recursive: true });
+      writeFileSync(join(env.WIELD_HOME, 'config.toml'), text);
+    },
+    toolbox: (options = {}) => {
+      const toolbox = createNodeToolbox({ workdir: dir, env, ...options });
+      onTestFinished(() => toolbox.close());
+      return toolbox;
+    },
+  };
+}

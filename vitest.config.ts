@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    pool: 'forks',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // Reading extra certificates adds 77 ms to every start of Node 20.
+    env: { NODE_EXTRA_CA_CERTS: '' },
+  },
+});
