@@ -8,7 +8,7 @@ import { nearest, sanitize } from '../core/text.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { printError, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
-import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb } from './verb.js';
+import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
 import { VERBS } from './verbs.js';
 
 const INTERRUPTED = 130;
@@ -51,13 +51,14 @@ async function runVerb(
   }
   const cwd = resolve(String(flags.get('cwd') ?? process.cwd()));
   let toolbox: NodeToolbox | undefined;
-  const openToolbox = (): NodeToolbox => {
+  const openToolbox: VerbCall['toolbox'] = (options = {}) => {
     toolbox ??= createNodeToolbox({
       env: process.env,
       ...(flags.has('cwd') ? { workdir: cwd } : { cwd }),
       ...(isVerbose(argv, process.env)
         ? { debug: (message) => terminal.err(`debug  ${sanitize(message)}\n`) }
         : {}),
+      ...options,
     });
     return toolbox;
   };

@@ -3,7 +3,7 @@
 import type { FlagKind } from '../consumers/commands/index.js';
 import { ToolError } from '../core/error.js';
 import { nearest } from '../core/text.js';
-import type { NodeToolbox } from '../node.js';
+import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import type { Terminal } from './terminal.js';
 
 export interface FlagHelp {
@@ -24,8 +24,8 @@ export interface VerbCall {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Ends when the person interrupts. */
   readonly signal: AbortSignal;
-  /** The toolbox of the workdir, made when first asked for. */
-  toolbox(): NodeToolbox;
+  /** The toolbox of the workdir, made when first asked for; options count then. */
+  toolbox(options?: Partial<NodeToolboxOptions>): NodeToolbox;
 }
 
 export interface Verb {

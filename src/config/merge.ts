@@ -37,6 +37,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
   ['limits.queue', DEFAULT_SETTINGS.limits.queue],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
+  ['builtin.offer', DEFAULT_SETTINGS.offer],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
 ]);
 
@@ -62,6 +63,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     },
     env: { pass: get('env.pass') },
     tools: toToolSettings(effective),
+    offer: get('builtin.offer'),
     roots: get('workdir.roots'),
   };
 }

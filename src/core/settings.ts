@@ -23,6 +23,8 @@ export interface Settings {
   };
   /** Settings for single tools. */
   readonly tools: ReadonlyMap<string, ToolSettings>;
+  /** Built-in tools that are offered to models, by name or group (SRV-14). */
+  readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
 }
@@ -44,5 +46,6 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   env: { pass: [] },
   tools: new Map(),
+  offer: [],
   roots: [],
 };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { type Budget, createCollector } from './collect.js';
-import { killMarked, MARK, markValue, signalGroup } from './group.js';
+import { killMarked, MARK, markValue, ownMark, signalGroup } from './group.js';
 
 export interface ProcessRequest {
   /** The command line; the first is an absolute path. */
@@ -233,7 +233,6 @@ function spawnError(request: ProcessRequest, error: NodeJS.ErrnoException): Tool
 
 let calls = 0;
 
-// Unique among all processes of this machine's present: the id of this one, its start, a counter.
 function nextMark(): string {
-  return `${process.pid}-${Math.round(performance.timeOrigin)}-${++calls}`;
+  return `${ownMark()}-${++calls}`;
 }

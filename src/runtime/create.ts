@@ -22,6 +22,10 @@ export interface AssembleOptions {
   /** Values that must not stand in a message. */
   readonly secrets: () => readonly string[];
   readonly workdir: { get(): string; set(directory: string): void };
+  /** Whether code of the workspace may run for a model. */
+  readonly trusted: () => boolean;
+  /** Tells when the catalog may have changed. */
+  readonly watch: (listener: () => void) => () => void;
   readonly world: World;
 }
 
@@ -104,6 +108,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async shadowed() {
       return catalog.list().shadowed;
     },
+    get trusted() {
+      return options.trusted();
+    },
+    watch: options.watch,
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);

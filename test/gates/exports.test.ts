@@ -19,6 +19,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'textOf',
   ],
   'wield/node': ['createNodeToolbox'],
+  'wield/mcp-server': ['MCP_PATH', 'createMcpHttp', 'isLoopback', 'serveMcpStdio'],
   'wield/commands': [
     'OWN_FLAGS',
     'exampleArguments',

@@ -61,7 +61,7 @@ export const init: Verb = {
       lines.push([made ? 'created' : 'kept', name, made ? about : 'was there already']);
     }
     // Only what this command made itself is known to be harmless (CLI-5).
-    const { trust } = createNodeToolbox({ workdir: cwd, env });
+    const { trustStore: trust } = createNodeToolbox({ workdir: cwd, env });
     if (isNew) {
       trust.trust(cwd, new Date());
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
