@@ -27,7 +27,7 @@ export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = 
   return {
     json,
     check(value: Json): Check {
-      validator ??= new Validator(options.closed === true ? closeRoot(json) : json, '2020-12', false);
+      validator ??= new Validator(copy(options.closed === true ? closeRoot(json) : json), '2020-12', false);
       const errors = traits.hasPattern ? validateWithin(validator, value) : validator.validate(value);
       if (errors === undefined) {
         return { ok: false, faults: [tooSlow(value)] };
@@ -35,6 +35,11 @@ export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = 
       return errors.valid ? { ok: true, value } : { ok: false, faults: explain(errors.errors, json, value) };
     },
   };
+}
+
+// The validator writes into the schema that it is given, and a published one is frozen and stays as it is.
+function copy(json: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(json)) as JsonSchema;
 }
 
 /** The schema that is enforced: undeclared properties are refused unless the root speaks of them itself (RUN-3). */
