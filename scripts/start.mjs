@@ -21,4 +21,4 @@ for (const args of [
 console.log(`Try next
   node ${BINARY} --cwd ${EXAMPLE} call greet --help          what a tool takes
   node ${BINARY} --cwd ${EXAMPLE} call greet Ada --dry-run   what would run
-  npm link && cd your-project && wield init                                 a first tool of your own`);
+  npm link && cd your-project && wield init                                   a first tool of your own`);
