@@ -19,8 +19,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal({ plain: argv.includes('--plain'), env });
   const interrupt = watchSignals();
   try {
-    const status = await runVerb(argv, json, terminal, interrupt.signal);
-    return interrupt.status() ?? status;
+    return await runVerb(argv, json, terminal, interrupt);
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
@@ -36,7 +35,7 @@ async function runVerb(
   argv: readonly string[],
   json: boolean,
   terminal: Terminal,
-  signal: AbortSignal,
+  { signal, status }: Interrupt,
 ): Promise<number> {
   const { name, before, after } = findVerbName(argv);
   const entry = VERBS.find((verb) => verb.name === name);
@@ -63,7 +62,7 @@ async function runVerb(
     return toolbox;
   };
   try {
-    return await verb.run({
+    const own = await verb.run({
       terminal,
       flags,
       positionals,
@@ -74,6 +73,8 @@ async function runVerb(
       signal,
       toolbox: openToolbox,
     });
+    if (verb.runsUntilStopped && status() !== INTERRUPTED) return own;
+    return status() ?? own;
   } finally {
     await toolbox?.close();
   }
@@ -133,8 +134,14 @@ function isVerbose(argv: readonly string[], env: Readonly<Record<string, string 
   return argv.includes('--verbose') || env.WIELD_LOG === 'debug' || env.OCTOMIND_LOG === 'debug';
 }
 
+interface Interrupt {
+  readonly signal: AbortSignal;
+  /** The exit status of the signal that came, if one did. */
+  status(): number | undefined;
+}
+
 // A first signal ends what runs, politely; a second one ends this process (CLI-10).
-function watchSignals(): { readonly signal: AbortSignal; status(): number | undefined } {
+function watchSignals(): Interrupt {
   const controller = new AbortController();
   let status: number | undefined;
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -38,6 +38,8 @@ export interface Verb {
   readonly positionals: number;
   /** Reads its arguments after the first positional itself. */
   readonly readsRest?: boolean;
+  /** Runs until it is told to stop: a signal other than Ctrl-C is then its ordinary end. */
+  readonly runsUntilStopped?: boolean;
   /** Does the work and gives the exit status. */
   run(call: VerbCall): Promise<number>;
 }

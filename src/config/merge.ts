@@ -2,7 +2,7 @@
 
 import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
-import type { ConfigValue } from './read.js';
+import type { ConfigValue, Layer } from './read.js';
 
 /** The value that holds for each key, with where it came from. */
 export function effectiveValues(
@@ -51,6 +51,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     repair: get('repair'),
     limits: {
       timeoutMs: get('limits.timeout'),
+      ...(effective.has('limits.timeout') ? { timeoutCeilingMs: get<number>('limits.timeout') } : {}),
       outputBytes: get('limits.output'),
       ...optional('memoryBytes', 'limits.memory'),
       ...optional('cpuSeconds', 'limits.cpu'),
@@ -70,12 +71,15 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
 
 function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {
   const tools = new Map<string, ToolSettings>();
-  for (const { path, value } of effective.values()) {
+  for (const { path, value, layer } of effective.values()) {
     if (path[0] !== 'tools') continue;
     const name = path[1]!;
-    const field =
-      path[2] === 'timeout' ? { timeoutMs: value as number } : { pass: value as readonly string[] };
-    tools.set(name, { ...tools.get(name), ...field });
+    tools.set(name, { ...tools.get(name), ...toolSetting(path[2]!, value, layer) });
   }
   return tools;
+}
+
+function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
+  if (key !== 'timeout') return { pass: value as readonly string[] };
+  return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
 }

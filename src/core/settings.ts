@@ -5,6 +5,8 @@ export interface Settings {
   readonly repair: boolean;
   readonly limits: {
     readonly timeoutMs: number;
+    /** Set where a file says it: then no script's own `@timeout` goes beyond. */
+    readonly timeoutCeilingMs?: number;
     readonly outputBytes: number;
     readonly memoryBytes?: number;
     readonly cpuSeconds?: number;
@@ -30,7 +32,10 @@ export interface Settings {
 }
 
 export interface ToolSettings {
+  /** What the user says, over everything else. */
   readonly timeoutMs?: number;
+  /** What the project says: it can only shorten. */
+  readonly timeoutCeilingMs?: number;
   readonly pass?: readonly string[];
 }
 

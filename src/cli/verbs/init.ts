@@ -77,7 +77,9 @@ export const init: Verb = {
         '\n  .agents was here already: look at its tools, then run wield trust to let a model call them.\n',
       );
     }
-    terminal.out('\n  Try      wield call hello --name Ada\n  Then     wield list\n');
+    terminal.out(
+      '\n  Try      wield call hello --name Ada\n  Serve    wield serve     an agent starts it; see wield serve --help\n',
+    );
     return 0;
   },
 };

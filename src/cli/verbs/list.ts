@@ -20,7 +20,7 @@ export const list: Verb = {
     const all = flags.has('all');
     const tools = await toolbox.list({ hidden: all || flags.has('hidden') });
     const shadowed = all ? await toolbox.shadowed() : [];
-    const problems = await toolbox.problems();
+    const problems = (await toolbox.problems()).filter((problem) => problem.severity === 'error');
     const trusted = toolbox.trusted;
     const entries = [
       ...tools.map((tool) => ({ tool, shadowedBy: null as string | null })),
@@ -46,10 +46,10 @@ export const list: Verb = {
       const [first = '', ...lines] = formatTable([head, ...rows], terminal).split('\n');
       terminal.out([terminal.paint('dim', first), ...lines].join('\n'));
     }
-    const broken = problems.filter((problem) => problem.severity === 'error').length;
-    if (broken > 0) {
+    if (problems.length > 0) {
+      const them = problems.length === 1 ? 'it' : 'them';
       terminal.err(
-        `\n${terminal.paint('yellow', count(broken, 'problem'), 'err')}; wield doctor says how to mend ${broken === 1 ? 'it' : 'them'}\n`,
+        `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor says how to mend ${them}\n`,
       );
     }
     return 0;

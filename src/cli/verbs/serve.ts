@@ -36,6 +36,7 @@ export const serve: Verb = {
     trust: { kind: 'switch', description: 'Trust this workspace while the server runs' },
   },
   positionals: 0,
+  runsUntilStopped: true,
   async run(call) {
     const toolbox = call.toolbox({
       guard: true,
