@@ -84,8 +84,7 @@ function findVerbName(argv: readonly string[]): {
   if (last?.kind === 'positional')
     return { name: last.value, before: argv.slice(0, argv.length - rest.length - 1), after: rest };
   const odd = parsed.find((argument) => argument.kind !== 'flag');
-  if (odd !== undefined && odd.kind !== 'positional')
-    throw unknownFlag(undefined, odd.name, odd.kind);
+  if (odd !== undefined && odd.kind !== 'positional') throw unknownFlag(undefined, odd.name, odd.kind);
   throw new ToolError('usage', 'no command given', { hint: 'wield --help shows the commands' });
 }
 
