@@ -27,7 +27,12 @@ export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = 
   return {
     json,
     check(value: Json): Check {
-      validator ??= new Validator(options.closed === true ? closeRoot(json) : json, '2020-12', false);
+      // The validator writes marks into what it is given, and definitions are frozen: it gets a copy.
+      validator ??= new Validator(
+        structuredClone(options.closed === true ? closeRoot(json) : json),
+        '2020-12',
+        false,
+      );
       const errors = traits.hasPattern ? validateWithin(validator, value) : validator.validate(value);
       if (errors === undefined) {
         return { ok: false, faults: [tooSlow(value)] };
