@@ -51,7 +51,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '1';
+const INDEX_VERSION = '2';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */

@@ -2,7 +2,7 @@
 
 import type { FlagKind } from '../consumers/commands/index.js';
 import { ToolError } from '../core/error.js';
-import { nearest } from '../core/text.js';
+import { nearest, quoteOutside } from '../core/text.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import type { Terminal } from './terminal.js';
 
@@ -51,7 +51,6 @@ export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
   plain: { kind: 'switch', description: 'No colour, no progress' },
   verbose: { kind: 'switch', description: 'Say on stderr why things happen' },
   help: { kind: 'switch', description: 'Show this' },
-  h: { kind: 'switch', description: '' },
 };
 
 export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
@@ -59,23 +58,19 @@ export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
   return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
 }
 
-export function unknownFlag(verb: Verb, name: string, kind: 'unknown' | 'incomplete'): ToolError {
-  if (kind === 'incomplete')
-    return new ToolError('usage', `${name} needs a value`, { hint: `wield ${verb.name} --help` });
-  const known = Object.keys({ ...COMMON_FLAGS, ...verb.flags });
+/** What is wrong with a flag; without a verb only the common ones are known. */
+export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
+  const help = verb === undefined ? 'wield --help' : `wield ${verb.name} --help`;
+  if (kind === 'incomplete') return new ToolError('usage', `${name} needs a value`, { hint: help });
+  const known = Object.keys({ ...COMMON_FLAGS, ...verb?.flags });
   const close = nearest(name.replace(/^-+/, ''), known);
-  return new ToolError('usage', `unknown flag ${name}`, {
-    hint:
-      close.length > 0
-        ? `did you mean --${close[0]}? wield ${verb.name} --help shows all`
-        : `wield ${verb.name} --help shows all`,
+  return new ToolError('usage', `unknown flag ${quoteOutside(name, 60)}`, {
+    hint: close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`,
   });
 }
 
 export function formatVerbHelp(verb: Verb): string {
-  const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS }).filter(
-    ([, flag]) => flag.description !== '',
-  );
+  const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS });
   const rows = flags.map(([name, flag]) => [
     `--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
     flag.description,

@@ -1,6 +1,6 @@
 // `wield list`: what tools there are, and how many files gave none.
 
-import { count } from '../../core/text.js';
+import { count, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { formatTable, oneLine, printJson } from '../print.js';
 import type { Verb } from '../verb.js';
@@ -59,7 +59,7 @@ export const list: Verb = {
 function marks(tool: Tool, shadowedBy: string | null, trusted: boolean): string[] {
   const { hidden, destructive, group } = tool.traits;
   return [
-    ...(group === undefined ? [] : [group]),
+    ...(group === undefined ? [] : [quoteOutside(group, 40)]),
     ...tool.traits.tags.map((tag) => `#${tag}`),
     ...(destructive ? ['destructive'] : []),
     ...(hidden ? ['hidden'] : []),
