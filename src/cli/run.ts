@@ -46,7 +46,7 @@ async function runVerb(
     printHelp(terminal, formatVerbHelp(verb), json);
     return 0;
   }
-  const cwd = resolve(String(flags.get('cwd') ?? process.cwd()));
+  const cwd = findCwd(flags.get('cwd'));
   let toolbox: NodeToolbox | undefined;
   const openToolbox: VerbCall['toolbox'] = (options = {}) => {
     toolbox ??= createNodeToolbox({
@@ -75,6 +75,17 @@ async function runVerb(
     return status() ?? own;
   } finally {
     await toolbox?.close();
+  }
+}
+
+function findCwd(named: string | true | undefined): string {
+  try {
+    return resolve(String(named ?? process.cwd()));
+  } catch (error) {
+    throw new ToolError('unavailable', 'the current directory is gone', {
+      hint: 'change to another one, or name one with --cwd DIR',
+      cause: error,
+    });
   }
 }
 

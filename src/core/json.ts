@@ -117,21 +117,39 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
   return value;
 }
 
-// One pass over the strings and brackets of text that is known to be valid JSON.
+// One pass over the strings and brackets of text that is known to be valid JSON. No pattern spans a string: the
+// engine's stack would not hold the steps of a long one.
 function findDuplicateKey(text: string): string | undefined {
-  const token = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}]/g;
+  const token = /["{}]/g;
   const open: Set<string>[] = [];
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
     if (match[0] === '{') open.push(new Set());
     else if (match[0] === '}') open.pop();
-    else if (match[1] !== undefined) {
-      const key = JSON.parse(match[0].slice(0, -match[1].length)) as string;
+    else {
+      const end = endOfString(text, match.index);
+      token.lastIndex = end;
+      if (!isBeforeColon(text, end)) continue;
+      const key = JSON.parse(text.slice(match.index, end)) as string;
       const keys = open[open.length - 1]!;
       if (keys.has(key)) return key;
       keys.add(key);
     }
   }
   return undefined;
+}
+
+// The place after the quote that closes the string which begins at `start`.
+function endOfString(text: string, start: number): number {
+  const stop = /["\\]/g;
+  stop.lastIndex = start + 1;
+  while (stop.exec(text)?.[0] === '\\') stop.lastIndex++;
+  return stop.lastIndex;
+}
+
+function isBeforeColon(text: string, from: number): boolean {
+  let at = from;
+  while (' \t\r\n'.includes(text.charAt(at)) && at < text.length) at++;
+  return text[at] === ':';
 }
 
 /** A JSON Pointer step (RFC 6901). */

@@ -1,19 +1,29 @@
 // Collects the output of a process up to one cap over both streams.
 
-/** Output of one stream, kept within a budget that several collectors share. */
-export interface Collector {
+import type { ChildProcess } from 'node:child_process';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { World } from '../core/world.js';
+import type { ProcessOutcome, ProcessRequest } from './request.js';
+
+// How long output may still come after the process ended: its pipes may be held by a process that left the group.
+const DRAIN_MS = 100;
+// And in all, where what holds them goes on writing (EXE-5).
+const DRAIN_LIMIT_MS = { exit: 1000, timeout: 1000, cancelled: 50, capped: 50 } as const;
+
+// Output of one stream, kept within a budget that both share.
+interface Collector {
   readonly bytes: () => Buffer;
   add(chunk: Buffer): void;
 }
 
-/** A number of bytes that may still be kept. */
-export interface Budget {
+// A number of bytes that may still be kept.
+interface Budget {
   left: number;
   /** Whether something did not fit. */
   exceeded: boolean;
 }
 
-export function createCollector(budget: Budget): Collector {
+function createCollector(budget: Budget): Collector {
   const chunks: Buffer[] = [];
   return {
     bytes: () => Buffer.concat(chunks),
@@ -22,6 +32,97 @@ export function createCollector(budget: Budget): Collector {
       if (kept.length < chunk.length) budget.exceeded = true;
       budget.left -= kept.length;
       if (kept.length > 0) chunks.push(kept);
+    },
+  };
+}
+
+/** Reads both streams. With a listener they only pass through the cap, without one it calls `onExceeded`. */
+export function collectOutput(
+  child: ChildProcess,
+  request: ProcessRequest,
+  world: World,
+  onExceeded: () => void,
+) {
+  const budget: Budget = { left: request.outputBytes, exceeded: false };
+  const collectors = { stdout: createCollector(budget), stderr: createCollector(budget) };
+  let held = 0;
+  let lastOutput = world.monotonic();
+  let over = false;
+  const read = (from: 'stdout' | 'stderr'): Promise<void> =>
+    new Promise((resolve) => {
+      const stream = child[from]!;
+      const filter = (from === 'stderr' && request.filterStderr) || ((chunk: Buffer): Buffer => chunk);
+      // Node resumes a paused stream when its process exits, so chunks wait for each other here too.
+      let last: Promise<void> | undefined;
+      const hold = (wait: Promise<void>): void => {
+        held++;
+        stream.pause();
+        const mine = wait
+          .catch(() => {})
+          .then(() => {
+            held--;
+            lastOutput = world.monotonic();
+            if (last !== mine) return;
+            last = undefined;
+            stream.resume();
+          });
+        last = mine;
+      };
+      stream.on('data', (raw: Buffer) => {
+        lastOutput = world.monotonic();
+        const chunk = filter(raw);
+        if (chunk.length === 0) return;
+        collectors[from].add(chunk);
+        const { onOutput } = request;
+        if (onOutput === undefined) {
+          if (budget.exceeded) onExceeded();
+          return;
+        }
+        const wait =
+          last === undefined
+            ? onOutput(chunk, from)
+            : last.then(() => (over ? undefined : onOutput(chunk, from)));
+        if (wait !== undefined) hold(wait);
+      });
+      stream.once('close', () => {
+        if (last === undefined) resolve();
+        else last.then(resolve);
+      });
+    });
+  const closed = Promise.all([read('stdout'), read('stderr')]);
+  return {
+    /**
+     * Both streams closed, or nothing came for a while, or enough time went by, or `stopped`. A process that ended
+     * by itself is read to its end however slow the listener is; one that was stopped is not.
+     */
+    async drained(ending: ProcessOutcome['ending'], stopped: Promise<void>): Promise<void> {
+      let done = false;
+      let waited = 0;
+      const end = Promise.race([closed, stopped]).then(() => {
+        done = true;
+      });
+      const isHeld = (): boolean => held > 0 && ending === 'exit';
+      const pause = Math.min(DRAIN_MS, DRAIN_LIMIT_MS[ending]);
+      while (!done) {
+        const began = world.monotonic();
+        const timer = new AbortController();
+        await Promise.race([end, sleep(pause, undefined, { signal: timer.signal }).catch(() => {})]);
+        timer.abort();
+        // A timer that comes late comes before the reads of its turn, and there may be something to read.
+        if (!done) await nextTurn();
+        if (isHeld()) continue;
+        waited += world.monotonic() - began;
+        if (world.monotonic() - lastOutput >= DRAIN_MS || waited >= DRAIN_LIMIT_MS[ending]) return;
+      }
+    },
+    /** What was kept; nothing is told to the listener any more. */
+    finish() {
+      over = true;
+      return {
+        stdout: collectors.stdout.bytes(),
+        stderr: collectors.stderr.bytes(),
+        exceeded: budget.exceeded,
+      };
     },
   };
 }

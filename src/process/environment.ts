@@ -29,5 +29,7 @@ export function isGranted(name: string, pass: readonly string[]): boolean {
 
 /** The directories that programs are looked for in: absolute ones only, so that none hides in a checkout. */
 export function searchPath(world: World): string[] {
-  return (world.env.PATH ?? FALLBACK_PATH).split(delimiter).filter((directory) => isAbsolute(directory));
+  const absolute = (world.env.PATH ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
+  // An empty search path would mean the current directory to many programs.
+  return absolute.length > 0 ? absolute : FALLBACK_PATH.split(delimiter);
 }

@@ -26,6 +26,16 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** Whether anybody is left in a group. */
+export function isGroupAlive(leader: number): boolean {
+  try {
+    process.kill(-leader, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
 /**
  * Kills every process whose environment has the mark, whatever group it is in (EXE-6). Repeats while it finds
  * new ones, since a process can fork between the look and the kill. Only Linux shows other environments.

@@ -1,6 +1,6 @@
 // Repairs what models often get slightly wrong, and says so; nothing is guessed (RUN-4).
 
-import { escapePointer, isRecord, type Json } from '../core/json.js';
+import { escapePointer, isRecord, type Json, parseJson } from '../core/json.js';
 import type { Repair } from '../core/result.js';
 import type { JsonSchema } from '../core/schema.js';
 
@@ -122,7 +122,7 @@ function parseWanted(text: string, wanted: Set<string> | undefined): Json | unde
   const opener = text[0];
   if ((opener === '[' && wanted.has('array')) || (opener === '{' && wanted.has('object'))) {
     try {
-      return JSON.parse(text) as Json;
+      return parseJson(text, 'text');
     } catch {
       return undefined;
     }

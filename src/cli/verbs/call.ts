@@ -1,6 +1,7 @@
 // `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
 
 import { write } from 'node:fs';
+import { addAbortSignal } from 'node:stream';
 import {
   type FlagKind,
   formatToolHelp,
@@ -15,7 +16,7 @@ import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
-import { readTextFile } from '../../files/read.js';
+import { readHead } from '../../files/read.js';
 import { printError, printHelp, printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
@@ -94,7 +95,7 @@ function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string |
 
 // CLI-8: flags, or --input, or JSON on standard input where there is no argument at all.
 async function chooseInput(
-  { terminal }: VerbCall,
+  { terminal, signal }: VerbCall,
   tool: Tool,
   inputFlag: string | true | undefined,
   fromFlags: JsonObject | undefined,
@@ -105,59 +106,57 @@ async function chooseInput(
         hint: 'put everything into --input, or nothing',
       });
     }
-    return parseJson(await readInput(String(inputFlag), terminal), '--input');
+    return parseJson(await readInput(String(inputFlag), terminal, signal), '--input');
   }
   if (fromFlags !== undefined) return fromFlags;
   const { properties } = tool.input.json;
   if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return {};
-  const text = await readStdin(terminal);
+  const text = await readStdin(terminal, signal);
   return text.trim() === '' ? {} : parseJson(text, 'standard input');
 }
 
-async function readInput(source: string, terminal: Terminal): Promise<string> {
+async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
   if (source === '-') {
-    const text = await readStdin(terminal);
+    const text = await readStdin(terminal, signal);
     return text.trim() === '' ? '{}' : text;
   }
   if (!source.startsWith('@')) return source;
   const path = source.slice(1);
-  let text: string | undefined;
-  try {
-    text = readTextFile(path, INPUT_BOUNDS.maxBytes);
-  } catch (error) {
-    throw new ToolError('io', `cannot read ${path}: ${(error as Error).message}`, {
-      hint: 'check the path after @',
-    });
+  const reading = readHead(path, INPUT_BOUNDS.maxBytes);
+  if ('fault' in reading) {
+    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check the path after @' });
   }
-  if (text === undefined)
-    throw new ToolError('io', `there is no file ${path}`, { hint: 'check the path after @' });
-  return text;
+  if (!reading.complete) throw inputTooLarge(path);
+  return reading.bytes.toString('utf8');
 }
 
-async function readStdin(terminal: Terminal): Promise<string> {
+async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
   const notice = setTimeout(() => {
     terminal.err(`reading JSON from standard input; Ctrl-D ends it, --input '{}' skips it\n`);
   }, 2000);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    for await (const chunk of addAbortSignal(signal, process.stdin) as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > INPUT_BOUNDS.maxBytes) {
-        throw new ToolError(
-          'too_large',
-          `standard input is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`,
-          {
-            hint: 'write it to a file and pass the path instead',
-          },
-        );
-      }
+      if (size > INPUT_BOUNDS.maxBytes) throw inputTooLarge('standard input');
       chunks.push(chunk);
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new ToolError('cancelled', 'interrupted while reading standard input', {
+      hint: `--input '{}' reads none`,
+    });
   } finally {
     clearTimeout(notice);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+function inputTooLarge(what: string): ToolError {
+  return new ToolError('too_large', `${what} is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`, {
+    hint: 'let the tool read the file itself, and pass it the path',
+  });
 }
 
 async function callForJson(

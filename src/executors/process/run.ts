@@ -5,30 +5,28 @@ import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import { type Output, type Part, textPart } from '../../core/result.js';
+import { type Output, textPart } from '../../core/result.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import type { World } from '../../core/world.js';
-import { type ProcessOutcome, runProcess } from '../../process/spawn.js';
+import type { ProcessOutcome } from '../../process/request.js';
+import { runProcess } from '../../process/spawn.js';
 import { createProgressFilter } from './progress.js';
 
-const HEARTBEAT_MS = 5000;
+// SCR-23 says 5 s; a timer is never early and often late.
+const HEARTBEAT_MS = 4500;
 
 export async function runPlannedProcess(
   plan: ProcessPlan,
   context: RunContext,
   world: World,
 ): Promise<Output> {
-  let heard = world.monotonic();
   const tell: RunContext['progress'] = (progress) => {
-    heard = world.monotonic();
+    heartbeat?.refresh();
     context.progress(progress);
   };
   const filter = createProgressFilter(tell);
   const heartbeat = context.wantsProgress
-    ? setInterval(() => {
-        if (world.monotonic() - heard >= HEARTBEAT_MS - 500)
-          tell({ message: `${plan.tool.name} is still running` });
-      }, HEARTBEAT_MS / 2)
+    ? setInterval(() => context.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
   const { stream } = context;
   try {
@@ -55,22 +53,36 @@ export async function runPlannedProcess(
 }
 
 function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
-  const stdout = decode(outcome.stdout, outcome.ending === 'capped');
-  const stderr = decode(outcome.stderr, outcome.ending === 'capped');
-  const meta = outcome.exitCode === null ? {} : { exitCode: outcome.exitCode };
+  const stdout = decode(outcome.stdout, outcome.exceeded);
+  const stderr = decode(outcome.stderr, outcome.exceeded);
   const error = toError(plan, outcome);
-  if (error) return { content: [textPart(failureText(stdout, stderr))], error, meta };
-  const content: Part[] = [textPart(successText(stdout, stderr))];
-  if (outcome.ending === 'capped') {
-    const keptBytes = outcome.stdout.length + outcome.stderr.length;
-    const limitBytes = plan.limits.outputBytes;
-    content.push(
-      textPart(`\n[truncated: the tool was stopped after ${formatBytes(keptBytes)} of output, the limit]`),
-    );
-    return { content, meta: { truncated: true, truncation: { keptBytes, limitBytes } } };
-  }
-  const structured = toStructured(plan, stdout);
-  return { content, meta, ...(structured === undefined ? {} : { structured }) };
+  const text = error === undefined ? successText(stdout, stderr) : failureText(stdout, stderr);
+  const structured = error === undefined && !outcome.exceeded ? toStructured(plan, stdout) : undefined;
+  const truncation = outcome.exceeded ? toTruncation(plan, outcome) : undefined;
+  return {
+    content: truncation === undefined ? [textPart(text)] : [textPart(text), truncation.notice],
+    ...(structured === undefined ? {} : { structured }),
+    ...(error === undefined ? {} : { error }),
+    meta: {
+      // The status of a process that the cap ended says nothing about the tool.
+      ...(outcome.exitCode === null || outcome.ending === 'capped' ? {} : { exitCode: outcome.exitCode }),
+      ...truncation?.meta,
+    },
+  };
+}
+
+// EXE-4: what was cut is announced, with counts.
+function toTruncation(plan: ProcessPlan, outcome: ProcessOutcome) {
+  const keptBytes = outcome.stdout.length + outcome.stderr.length;
+  const kept = formatBytes(keptBytes);
+  const notice =
+    outcome.ending === 'capped'
+      ? `the tool was stopped after ${kept} of output, the limit`
+      : `only the first ${kept} of the output were kept, the limit`;
+  return {
+    notice: textPart(`\n[truncated: ${notice}]`),
+    meta: { truncated: true, truncation: { keptBytes, limitBytes: plan.limits.outputBytes } },
+  };
 }
 
 function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError | undefined {
