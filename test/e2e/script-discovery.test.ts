@@ -35,7 +35,7 @@ const settle = (...paths: string[]): void => {
 
 describe('one toolbox', () => {
   spec(
-    'SCR-15 RES-14',
+    'SCR-15',
     'a new, edited, removed, chmod-ed and renamed file is seen at once, by list and call',
     async () => {
       const workspace = createWorkspace();
