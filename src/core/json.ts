@@ -20,10 +20,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Proves that a value is plain JSON within bounds and without a `__proto__` key at any depth (RUN-5).
+ * A copy of a value that is plain JSON within bounds and without a `__proto__` key at any depth (RUN-5), with
+ * undefined properties left out as JSON does. A copy, so that nobody can change what was checked.
  * Throws `invalid_input` or `too_large`; the path of the first fault is in the message.
  */
-export function assertJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): asserts value is Json {
+export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json {
   let bytes = 0;
   const path: (string | number)[] = [];
   const fault = (problem: string, hint: string): ToolError => {
@@ -34,12 +35,13 @@ export function assertJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): a
       data: { faults: [{ path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem }] },
     });
   };
-  const walkInto = (step: string | number, child: unknown): void => {
+  const walkInto = (step: string | number, child: unknown): Json => {
     path.push(step);
-    walk(child);
+    const copy = walk(child);
     path.pop();
+    return copy;
   };
-  const walk = (node: unknown): void => {
+  const walk = (node: unknown): Json => {
     if (path.length > bounds.maxDepth) {
       throw fault(
         `is nested deeper than ${bounds.maxDepth} levels`,
@@ -48,24 +50,34 @@ export function assertJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): a
     }
     bytes += typeof node === 'string' ? node.length + 2 : 5;
     if (bytes > bounds.maxBytes) throw inputTooLarge(bounds);
-    if (node === null || typeof node === 'string' || typeof node === 'boolean') return;
+    if (node === null || typeof node === 'string' || typeof node === 'boolean') return node;
     if (typeof node === 'number') {
       if (!Number.isFinite(node))
         throw fault(`is ${node}`, 'JSON has no such number; leave it out or send text');
-    } else if (Array.isArray(node)) {
-      for (let index = 0; index < node.length; index++) walkInto(index, node[index]);
-    } else if (isPlainObject(node)) {
-      for (const key of Object.keys(node)) {
-        if (key === '__proto__')
-          throw fault('has the key "__proto__"', 'rename the key: this one is never accepted');
-        bytes += key.length + 4;
-        if (node[key] !== undefined) walkInto(key, node[key]);
-      }
-    } else {
-      throw fault(`is ${typeof node === 'object' ? 'no plain object' : `a ${typeof node}`}`, PLAIN_JSON);
+      return node;
     }
+    if (Array.isArray(node)) return Array.from(node, (child, index) => walkInto(index, child));
+    if (!isPlainObject(node)) {
+      const what =
+        typeof node === 'object' ? 'no plain object' : node === undefined ? 'not given' : `a ${typeof node}`;
+      throw fault(`is ${what}`, PLAIN_JSON);
+    }
+    const copy: Record<string, Json> = {};
+    for (const key of Object.keys(node)) {
+      if (key === '__proto__')
+        throw fault('has the key "__proto__"', 'rename the key: this one is never accepted');
+      bytes += key.length + 4;
+      const child = node[key];
+      if (child !== undefined) copy[key] = walkInto(key, child);
+    }
+    return copy;
   };
-  walk(value);
+  try {
+    return walk(value);
+  } catch (error) {
+    // Only an object with code of its own, a getter or a proxy, throws anything else.
+    throw error instanceof ToolError ? error : fault('cannot be read', PLAIN_JSON);
+  }
 }
 
 const PLAIN_JSON = 'send plain JSON: objects, arrays, text, numbers, true, false, null';
@@ -113,8 +125,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       },
     );
   }
-  assertJson(value, bounds);
-  return value;
+  return toJson(value, bounds);
 }
 
 // One pass over the strings and brackets of text that is known to be valid JSON. No pattern spans a string: the

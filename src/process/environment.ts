@@ -7,6 +7,8 @@ const BASE = ['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
 // Variables that make a loader or an interpreter run other code: a wildcard never grants them (EXE-2).
 const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;
+// Nor the parameters of a call that this one stands inside of: they are not this tool's.
+const PARAMETERS = /^(?:WIELD|OCTOMIND)_PARAM_/;
 
 /** The variables every process gets, and those that the configuration passes on. */
 export function baseEnvironment(world: World, pass: readonly string[]): Record<string, string> {
@@ -23,7 +25,9 @@ export function baseEnvironment(world: World, pass: readonly string[]): Record<s
 /** Whether the configuration passes a variable on. */
 export function isGranted(name: string, pass: readonly string[]): boolean {
   return pass.some((entry) =>
-    entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) && !LOADERS.test(name) : entry === name,
+    entry.endsWith('*')
+      ? name.startsWith(entry.slice(0, -1)) && !LOADERS.test(name) && !PARAMETERS.test(name)
+      : entry === name,
   );
 }
 

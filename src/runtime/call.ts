@@ -4,7 +4,7 @@ import type { ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
-import { assertJson, deepFreeze, type Json } from '../core/json.js';
+import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair, ToolResult } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
@@ -41,6 +41,8 @@ export interface Prepared {
 }
 
 const MAX_DEPTH = 16;
+// Node fires a longer timer at once.
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const CODE: Caller = { kind: 'code', door: 'library' };
 
 /** Everything before the run: what exactly would run, and whether it may. Throws what is wrong. */
@@ -53,13 +55,13 @@ export async function prepare(
   const { caller = CODE, checkInput = true } = options;
   const settings = parts.settings();
   const tool = parts.find(ref, caller);
-  assertJson(raw);
+  const json = toJson(raw);
   const { input, repairs } = settings.repair
-    ? repairInput(raw, tool.input.json)
-    : { input: raw, repairs: [] };
+    ? repairInput(json, tool.input.json)
+    : { input: json, repairs: [] };
   const checked = checkInput ? await check(tool, input) : input;
   const executor = parts.executors.get(tool.action.kind)!;
-  const timeoutMs = options.timeoutMs ?? timeLimit(tool, settings);
+  const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
   const plan = deepFreeze(await executor.plan(tool, checked, { workdir: parts.workdir(), timeoutMs }));
   const verdict = decide(plan, caller, parts.rules(tool, options));
   return { plan, verdict, repairs };

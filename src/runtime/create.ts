@@ -52,14 +52,20 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     return known;
   };
 
-  const emit = (event: CallEvent): void => {
-    for (const observer of observers) {
+  // Listeners watch a call: one that throws, from the midst of a stream, must not end it or this process.
+  const guard =
+    <Arguments extends unknown[], Result>(listener: (...args: Arguments) => Result) =>
+    (...args: Arguments): Result | undefined => {
       try {
-        observer(event);
+        return listener(...args);
       } catch (error) {
-        world.debug(`an observer failed: ${(error as Error).message}`);
+        world.debug(`a listener failed: ${String(error)}`);
+        return undefined;
       }
-    }
+    };
+
+  const emit = (event: CallEvent): void => {
+    for (const observer of observers) guard(observer)(event);
   };
 
   const parts: CallParts = {
@@ -94,7 +100,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       if (callOptions.signal?.aborted === true || closed) abort();
       running.add(controller);
       try {
-        return await call(parts, ref, input, { ...callOptions, signal: controller.signal });
+        const { onProgress, onOutput } = callOptions;
+        return await call(parts, ref, input, {
+          ...callOptions,
+          ...(onProgress === undefined ? {} : { onProgress: guard(onProgress) }),
+          ...(onOutput === undefined ? {} : { onOutput: guard(onOutput) }),
+          signal: controller.signal,
+        });
       } finally {
         running.delete(controller);
         callOptions.signal?.removeEventListener('abort', abort);

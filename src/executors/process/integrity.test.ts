@@ -1,0 +1,63 @@
+// What was planned is what runs: bytes that changed between plan and run are not started.
+
+import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { shellScript } from '../../../test/support/shell-script.js';
+import { spec } from '../../../test/support/spec.js';
+import { createWorkspace } from '../../../test/support/workspace.js';
+import type { RunContext } from '../../core/executor.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { createProcessExecutor } from './index.js';
+
+async function planned() {
+  const workspace = createWorkspace();
+  const path = workspace.script('touch', shellScript('touch ran'));
+  const toolbox = workspace.toolbox();
+  const executor = createProcessExecutor({ world: toolbox.world, settings: () => DEFAULT_SETTINGS });
+  const { plan } = await toolbox.plan('touch', {});
+  const context: RunContext = {
+    signal: new AbortController().signal,
+    progress: () => {},
+    wantsProgress: false,
+    workdir: workspace.dir,
+    call: () => Promise.reject(new Error('not here')),
+  };
+  return { path, run: () => executor.run(plan, context), ran: () => existsSync(join(workspace.dir, 'ran')) };
+}
+
+const CHANGES: Readonly<Record<string, (path: string) => void>> = {
+  edited: (path) => writeFileSync(path, shellScript('touch ran; touch more')),
+  'edited to the same length': (path) => writeFileSync(path, shellScript('touch nar')),
+  replaced: (path) => {
+    writeFileSync(`${path}.new`, shellScript('touch ran # other'), { mode: 0o755 });
+    renameSync(`${path}.new`, path);
+  },
+  deleted: (path) => rmSync(path),
+};
+
+for (const [how, change] of Object.entries(CHANGES)) {
+  spec('RUN-2 EXE-8', `F28 a script ${how} between plan and run is not run`, async () => {
+    const { path, run, ran } = await planned();
+    change(path);
+    await expect(run()).rejects.toMatchObject({ code: 'integrity', hint: expect.stringMatching(/./) });
+    expect(ran()).toBe(false);
+  });
+}
+
+spec('RUN-2', 'a script whose times alone changed between plan and run is run', async () => {
+  const { path, run, ran } = await planned();
+  utimesSync(path, 1, 1);
+  await run();
+  expect(ran()).toBe(true);
+});
+
+spec('EXE-8', 'a script that lost its execute bit between plan and run says chmod +x', async () => {
+  const { path, run, ran } = await planned();
+  chmodSync(path, 0o644);
+  await expect(run()).rejects.toMatchObject({
+    code: 'exec_failed',
+    hint: expect.stringContaining('chmod +x'),
+  });
+  expect(ran()).toBe(false);
+});

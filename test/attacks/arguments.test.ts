@@ -1,0 +1,111 @@
+// Attacks through values: what a caller sends reaches the tool as data, byte for byte, or not at all.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { textOf } from '../../src/core/result.js';
+import { json, wield } from '../support/cli.js';
+import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const REFLECT = nodeScript(
+  `${READ_STDIN}
+  const { WIELD_PARAM_TEXT, OCTOMIND_PARAM_TEXT } = process.env;
+  console.log(JSON.stringify({
+    stdin: JSON.parse(input), wield: WIELD_PARAM_TEXT, octomind: OCTOMIND_PARAM_TEXT, argv: process.argv.slice(2),
+  }));`,
+  '@param text string',
+);
+
+const HOSTILE = [
+  '; touch sentinel',
+  '$(touch sentinel)',
+  '`touch sentinel`',
+  '| touch sentinel',
+  '&& touch sentinel #',
+  '* ? [a-z] ~ {a,b}',
+  "' \" \\ \\\\ \\' $IFS $HOME $'\\n'",
+  'one\r\ntwo\rthree\nfour\n',
+  '-rf --output=x -',
+  '\u001b[31m\u0007\u0008',
+  'ünïcödé 日本語 🜁 \u202e\u200b',
+  '',
+  ' ',
+];
+
+spec(
+  'EXE-1 SCR-10 SCR-11',
+  'A07 metacharacters, globs, CR and LF reach the child byte for byte',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('reflect', REFLECT);
+    const toolbox = workspace.toolbox();
+    for (const text of HOSTILE) {
+      const result = await toolbox.call('reflect', { text });
+      expect(result.structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
+    }
+    expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
+  },
+);
+
+spec('EXE-1 SCR-10', 'A07 the same through the command line', async () => {
+  const workspace = createWorkspace();
+  workspace.script('reflect', REFLECT);
+  const text = HOSTILE.slice(0, 9).join('');
+  const run = await wield(workspace, ['call', 'reflect', `--text=${text}`, '--json']);
+  expect(json(run).structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
+  expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
+});
+
+spec('SCR-11', 'any text without NUL arrives in both variables and on standard input', async () => {
+  const workspace = createWorkspace();
+  workspace.script('reflect', REFLECT);
+  const toolbox = workspace.toolbox();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: 'binary', maxLength: 200 }).filter((text) => !text.includes('\0')),
+      async (text) => {
+        const result = await toolbox.call('reflect', { text });
+        expect(result.structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+spec('RUN-3 SCR-9', 'A08 arithmetic payload in an integer', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'compare',
+    '#!/bin/bash\n# @description Compares.\n# @param *count integer How many.\n[[ $WIELD_PARAM_COUNT -gt 3 ]] && echo many\n',
+  );
+  const toolbox = workspace.toolbox();
+  const payload = 'a[$(touch sentinel)]';
+  for (const count of [payload, [payload], { payload }, 1.5, '1; touch sentinel', '0x10', ' 4', null, true]) {
+    const result = await toolbox.call('compare', { count });
+    expect(result.error?.code, JSON.stringify(count)).toBe('invalid_input');
+  }
+  expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
+  expect(textOf(await toolbox.call('compare', { count: 4 }))).toBe('many\n');
+});
+
+spec('SCR-11 RUN-3', 'A11 a NUL in a value is refused, and nothing runs', async () => {
+  const workspace = createWorkspace();
+  workspace.script('touch', shellScript('touch ran', '@param text string', '@param list array'));
+  const toolbox = workspace.toolbox();
+  const result = await toolbox.call('touch', { text: 'a\0b' });
+  expect(result.error).toMatchObject({ code: 'invalid_input', hint: expect.stringMatching(/./) });
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  // In JSON text it is escaped, and harmless.
+  expect((await toolbox.call('touch', { list: ['a\0b'] })).ok).toBe(true);
+});
+
+spec('RUN-1', 'A11 a NUL in a reference is refused', async () => {
+  const workspace = createWorkspace();
+  workspace.script('touch', shellScript('touch ran'));
+  const result = await workspace.toolbox().call('touch\0', {});
+  expect(result.error?.code).toBe('invalid_ref');
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+});

@@ -1,0 +1,207 @@
+// Attacks through the environment: it is built from nothing, and no parent, checkout or parameter adds to it.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { json, wield } from '../support/cli.js';
+import { nodeScript, shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const SHOW = nodeScript('console.log(JSON.stringify(process.env))', '@param x string');
+
+const LOADERS = {
+  LD_PRELOAD: '/nonexistent/evil.so',
+  LD_LIBRARY_PATH: '/nonexistent',
+  DYLD_INSERT_LIBRARIES: '/nonexistent/evil.dylib',
+  NODE_OPTIONS: '--no-warnings',
+  BASH_ENV: '/nonexistent/evil.sh',
+  ENV: '/nonexistent/evil.sh',
+  PYTHONPATH: '/nonexistent',
+  PYTHONSTARTUP: '/nonexistent/evil.py',
+  PERL5LIB: '/nonexistent',
+  PERL5OPT: '-Mevil',
+  RUBYOPT: '-revil',
+  GIT_DIR: '/nonexistent/.git',
+  GIT_SSH_COMMAND: 'touch sentinel',
+};
+
+async function environmentOf(
+  workspace: Workspace,
+  env: Record<string, string>,
+  input: object = {},
+): Promise<Record<string, string>> {
+  const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
+  return (await toolbox.call('show', input)).structured as unknown as Record<string, string>;
+}
+
+spec('EXE-2', 'A13 loader and interpreter variables of the parent are absent in the child', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  const seen = await environmentOf(workspace, { ...LOADERS, SOME_TOKEN: 'secret' });
+  for (const name of [...Object.keys(LOADERS), 'SOME_TOKEN']) expect(seen).not.toHaveProperty(name);
+});
+
+spec('EXE-2', 'A13 the same for the process that the command line starts', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  const { NODE_OPTIONS, BASH_ENV, PYTHONPATH, GIT_DIR } = LOADERS;
+  const env = { NODE_OPTIONS, BASH_ENV, PYTHONPATH, GIT_DIR, SOME_TOKEN: 'secret' };
+  const seen = json(await wield(workspace, ['call', 'show', '--json'], { env })).structured;
+  for (const name of Object.keys(env)) expect(seen).not.toHaveProperty(name);
+});
+
+spec('EXE-2', 'exactly the named variables, the locale and the own ones are there', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  const seen = await environmentOf(
+    workspace,
+    { USER: 'ada', TERM: 'dumb', TZ: 'UTC', TMPDIR: '/tmp', LC_ALL: 'C', LC_TIME: 'C', OTHER: 'x' },
+    { x: 'y' },
+  );
+  expect(Object.keys(seen).sort()).toEqual(
+    [
+      ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'LC_TIME', 'TERM', 'TMPDIR', 'TZ', 'WIELD_CALL'],
+      ...['WIELD', 'OCTOMIND'].flatMap((prefix) => [
+        `${prefix}_PARAM_X`,
+        `${prefix}_TOOL_NAME`,
+        `${prefix}_WORKDIR`,
+      ]),
+    ].sort(),
+  );
+  expect(seen).toMatchObject({ WIELD_TOOL_NAME: 'show', WIELD_WORKDIR: workspace.dir, HOME: workspace.home });
+});
+
+spec('EXE-2', 'configuration passes exact names, and by a wildcard everything but loaders', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  workspace.config('[env]\npass = ["FOO_*", "TOKEN", "LD_*", "PYTHON*", "GIT_DIR"]\n');
+  const seen = await environmentOf(workspace, { ...LOADERS, FOO_A: '1', FOO_B: '2', FOOT: '3', TOKEN: 't' });
+  expect(seen).toMatchObject({ FOO_A: '1', FOO_B: '2', TOKEN: 't', GIT_DIR: LOADERS.GIT_DIR });
+  expect(seen).not.toHaveProperty('FOOT');
+  for (const name of ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'GIT_SSH_COMMAND'])
+    expect(seen).not.toHaveProperty(name);
+});
+
+spec('EXE-2', 'a lone wildcard passes no loader and no parameter of an outer call', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  workspace.config('[env]\npass = ["*"]\n');
+  const seen = await environmentOf(workspace, { ...LOADERS, PLAIN: '1', WIELD_PARAM_X: 'of an outer call' });
+  expect(seen).toHaveProperty('PLAIN');
+  for (const name of [...Object.keys(LOADERS), 'WIELD_PARAM_X']) expect(seen).not.toHaveProperty(name);
+});
+
+spec('EXE-2', 'a project cannot pass variables on', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  workspace.write('.agents/config.toml', '[env]\npass = ["TOKEN"]\n');
+  expect(await environmentOf(workspace, { TOKEN: 't' })).not.toHaveProperty('TOKEN');
+});
+
+spec('EXE-2 SCR-11', 'A14 no parameter name sets a variable outside its prefix', async () => {
+  const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_-]{0,12}$/);
+  const odd = ['PATH', 'LD_PRELOAD', '__proto', 'constructor', 'a-b', 'NODE_OPTIONS', 'toString', '_'];
+  const workspace = createWorkspace();
+  const toolbox = workspace.toolbox();
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...odd), name, async (first, second) => {
+      const variable = (text: string): string => text.toUpperCase().replaceAll('-', '_');
+      fc.pre(variable(first) !== variable(second) && second !== '__proto__');
+      workspace.script(
+        'show',
+        nodeScript(
+          'console.log(JSON.stringify(process.env))',
+          `@param ${first} string`,
+          `@param ${second} string`,
+        ),
+      );
+      const before = Object.keys((await toolbox.call('show', {})).structured as object);
+      const result = await toolbox.call('show', { [first]: 'one', [second]: 'two' });
+      const seen = result.structured as Record<string, string>;
+      expect(seen.PATH).toBe(workspace.env.PATH);
+      const added = Object.keys(seen).filter((key) => !before.includes(key));
+      const expected = ['WIELD', 'OCTOMIND'].flatMap((prefix) =>
+        [first, second].map((text) => `${prefix}_PARAM_${variable(text)}`),
+      );
+      expect(added.sort()).toEqual(expected.sort());
+    }),
+    { numRuns: 10 },
+  );
+});
+
+spec('SCR-11', 'A14 two parameters that become one variable are a problem', async () => {
+  const workspace = createWorkspace();
+  workspace.script('clash', shellScript('true', '@param a-b string', '@param A_B string'));
+  const toolbox = workspace.toolbox();
+  expect((await toolbox.call('clash', {})).error?.code).toBe('not_found');
+  expect(await toolbox.problems()).toHaveLength(1);
+});
+
+spec('EXE-2 EXE-8', 'A15 relative and empty entries of PATH are dropped', async () => {
+  const workspace = createWorkspace();
+  mkdirSync(join(workspace.dir, 'bin'));
+  for (const place of ['ls', 'bin/ls']) workspace.write(place, '#!/bin/sh\ntouch hijacked\n', 0o755);
+  workspace.script('list', shellScript('echo "$PATH"; ls >/dev/null'));
+  for (const [path, rest] of [
+    [`.:bin::${workspace.env.PATH}:`, workspace.env.PATH],
+    ['.:bin:', '/usr/local/bin:/usr/bin:/bin'],
+    ['', '/usr/local/bin:/usr/bin:/bin'],
+  ]) {
+    const result = await workspace.toolbox({ env: { ...workspace.env, PATH: path } }).call('list', {});
+    expect(result.content).toEqual([{ type: 'text', text: `${rest}\n` }]);
+  }
+  expect(existsSync(join(workspace.dir, 'hijacked'))).toBe(false);
+});
+
+spec('EXE-8', 'A15 an interpreter is never taken from a relative place', async () => {
+  const workspace = createWorkspace();
+  workspace.write('python-of-the-checkout', '#!/bin/sh\ntouch hijacked\n', 0o755);
+  workspace.script('by-env', '#!/usr/bin/env python-of-the-checkout\n# @description x\n');
+  workspace.script('by-path', '#!./python-of-the-checkout\n# @description x\n');
+  const toolbox = workspace.toolbox({ env: { ...workspace.env, PATH: `.:${workspace.env.PATH}` } });
+  for (const name of ['by-env', 'by-path'])
+    expect((await toolbox.call(name, {})).error?.code, name).toBe('exec_failed');
+  expect(existsSync(join(workspace.dir, 'hijacked'))).toBe(false);
+});
+
+spec(
+  'EXE-2 SCR-24',
+  'A17 secrets of the parent are in no variable of the child, plan or message',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('show', SHOW);
+    const secret = 'hunter2-hunter2';
+    const env = { AWS_SECRET_ACCESS_KEY: secret };
+    expect(JSON.stringify(await environmentOf(workspace, env))).not.toContain(secret);
+    for (const args of [
+      ['call', 'show', '--dry-run', '--json'],
+      ['call', 'show', '--json', '--verbose'],
+    ]) {
+      const run = await wield(workspace, args, { env });
+      expect(run.status).toBe(0);
+      expect(run.stdout + run.stderr).not.toContain(secret);
+    }
+  },
+);
+
+spec('SCR-24', 'a declared variable is passed on where the configuration grants it', async () => {
+  const workspace = createWorkspace();
+  workspace.script('deploy', shellScript('test "$DEPLOY_KEY" = hunter2-key && touch ran', '@env DEPLOY_KEY'));
+  const env = { ...workspace.env, DEPLOY_KEY: 'hunter2-key' };
+  const refused = await workspace.toolbox({ env }).call('deploy', {});
+  expect(refused.error?.code).toBe('unavailable');
+  expect(refused.error?.hint).toContain('pass = ["DEPLOY_KEY"]');
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+
+  workspace.config('[tools.deploy.env]\npass = ["DEPLOY_KEY"]\n');
+  const unset = await workspace.toolbox().call('deploy', {});
+  expect(unset.error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('DEPLOY_KEY') });
+
+  expect(await workspace.toolbox({ env }).call('deploy', {})).toMatchObject({ ok: true });
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);
+  const shown = await wield(workspace, ['call', 'deploy', '--dry-run', '--verbose'], { env });
+  expect(shown.stdout).toContain('DEPLOY_KEY');
+  expect(shown.stdout + shown.stderr).not.toContain('hunter2-key');
+});

@@ -1,0 +1,154 @@
+// Faults at the command line: signals to a running call, readers that go away, readers that are slow.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { BINARY } from '../support/cli.js';
+import { processesWith, sleep } from '../support/processes.js';
+import { nodeScript, shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const MIB = 1024 * 1024;
+
+function start(workspace: Workspace, args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [BINARY, ...args], { cwd: workspace.dir, env: workspace.env });
+}
+
+function ended(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+}
+
+function firstOutput(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.stdout!.once('data', () => resolve()));
+}
+
+async function shell(workspace: Workspace, command: string): Promise<{ stdout: string; stderr: string }> {
+  const child = spawn('/bin/bash', ['-c', command], {
+    cwd: workspace.dir,
+    env: { ...workspace.env, WIELD: `${process.execPath} ${BINARY}` },
+  });
+  const read = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    read.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    read.stderr += chunk;
+  });
+  await new Promise((resolve) => child.once('close', resolve));
+  return read;
+}
+
+for (const [signal, status] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  spec('CLI-10 RUN-6', `F22 ${signal} stops the group of the running tool and exits ${status}`, async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'forks',
+      shellScript(`setsid sh -c 'sleep 4; touch late' & (sleep 4; touch late) & echo begun; wait`),
+    );
+    const child = start(workspace, ['call', 'forks']);
+    const end = ended(child);
+    await firstOutput(child);
+    child.kill(signal);
+    expect(await end).toBe(status);
+    expect(processesWith(workspace.dir)).toEqual([]);
+  });
+}
+
+spec('CLI-10 RUN-6', 'Ctrl-C ends a tool that ignores SIGTERM', async () => {
+  const workspace = createWorkspace();
+  workspace.script('stubborn', shellScript(`trap '' TERM INT; echo begun; while :; do sleep 0.1; done`));
+  const child = start(workspace, ['call', 'stubborn']);
+  const end = ended(child);
+  await firstOutput(child);
+  child.kill('SIGINT');
+  expect(await end).toBe(130);
+  expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+spec('CLI-10', 'Ctrl-C ends a call that waits for its standard input, and runs nothing', async () => {
+  const workspace = createWorkspace();
+  workspace.script('touch', shellScript('touch ran', '@param text string'));
+  const child = start(workspace, ['call', 'touch']);
+  const end = ended(child);
+  await sleep(1000);
+  child.kill('SIGINT');
+  expect(await end).toBe(130);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+});
+
+spec('CLI-10 EXE-6', 'F24 a reader that goes away ends the tool, quietly and with success', async () => {
+  const workspace = createWorkspace();
+  workspace.script('flood', shellScript('yes'));
+  workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
+  for (const name of ['flood', 'talks']) {
+    const began = performance.now();
+    const run = await shell(workspace, `$WIELD call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
+    expect(run.stdout.endsWith('status 0\n')).toBe(true);
+    expect(run.stderr).toBe('');
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
+  }
+});
+
+function isOf(workspace: Workspace): (pid: number) => boolean {
+  const own = new Set(processesWith(`WIELD_WORKDIR=${workspace.dir}`));
+  return (pid) => own.has(pid);
+}
+
+spec('RUN-10', 'wield call streams 40 MB byte for byte, also to a slow reader', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'bytes',
+    nodeScript(`const block = Buffer.from(Array.from({ length: ${MIB} }, (_, index) => (index * 31 + (index >> 8)) % 256));
+    const { writeSync } = require('node:fs');
+    for (let round = 0; round < 40; round++) {
+      block.writeUInt32BE(round);
+      for (let at = 0; at < block.length; ) at += writeSync(1, block, at);
+    }`),
+  );
+  const block = Buffer.from(Array.from({ length: MIB }, (_, index) => (index * 31 + (index >> 8)) % 256));
+  const hash = createHash('sha256');
+  for (let round = 0; round < 40; round++) {
+    block.writeUInt32BE(round);
+    hash.update(block);
+  }
+  const expected = `${hash.digest('hex')}  -\n`;
+  expect(await shell(workspace, '$WIELD call bytes | sha256sum')).toEqual({ stdout: expected, stderr: '' });
+  const slowly = '$WIELD call bytes | (sleep 1; head -c 20000000; sleep 1; cat) | sha256sum';
+  expect(await shell(workspace, slowly)).toEqual({ stdout: expected, stderr: '' });
+});
+
+spec('RUN-10', 'F24 a tool that ends while its reader sleeps loses nothing', async () => {
+  const workspace = createWorkspace();
+  workspace.script('numbers', shellScript('seq 1 40000'));
+  const run = await shell(workspace, '$WIELD call numbers | (sleep 2; cat)');
+  expect(run.stdout).toBe(Array.from({ length: 40_000 }, (_, index) => `${index + 1}\n`).join(''));
+});
+
+spec('EXE-5 CLI-10', 'F24 a reader that never reads holds neither the time limit nor Ctrl-C', async () => {
+  const workspace = createWorkspace();
+  workspace.script('flood', shellScript('yes'));
+  for (const [args, signal, status] of [
+    [['call', 'flood', '--timeout', '1s'], undefined, 6],
+    [['call', 'flood'], 'SIGINT', 130],
+  ] as const) {
+    const child = start(workspace, args);
+    const end = ended(child);
+    if (signal !== undefined) {
+      await sleep(1500);
+      child.kill(signal);
+    }
+    // Nobody reads child.stdout here, so its pipe is full.
+    const answer = await Promise.race([end, sleep(20_000).then(() => 'held')]);
+    child.kill('SIGKILL');
+    expect(answer).toBe(status);
+    expect(processesWith(workspace.dir)).toEqual([]);
+  }
+});

@@ -1,0 +1,222 @@
+// Faults at the end of a process: time limits, cancels and caps against tools that do not want to end.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { textOf } from '../../src/core/result.js';
+import { openDescriptors, processesWith, sleep } from '../support/processes.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+// Far above what is promised, since other work shares the machine; far below what a hang would take.
+const SLACK_MS = 10_000;
+
+spec('EXE-5 EXE-6', 'F26 SIGTERM ignored', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'stubborn',
+    shellScript(`trap '' TERM; echo begun; while :; do sleep 0.1; done`, '@timeout 500ms'),
+  );
+  const result = await workspace.toolbox().call('stubborn', {});
+  expect(result.error?.code).toBe('timeout');
+  expect(textOf(result)).toContain('begun\n');
+  expect(result.meta.durationMs).toBeGreaterThan(2400);
+  expect(result.meta.durationMs).toBeLessThan(2500 + SLACK_MS);
+  expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+spec('EXE-5', 'the time limit of the caller, the configuration and the tool', async () => {
+  const workspace = createWorkspace();
+  workspace.script('sleeps', shellScript('sleep 60'));
+  const byCaller = await workspace.toolbox().call('sleeps', {}, { timeoutMs: 300 });
+  expect(byCaller.error).toMatchObject({
+    code: 'timeout',
+    hint: expect.stringMatching(/./),
+    data: { timeoutMs: 300 },
+  });
+  workspace.config('[limits]\ntimeout = "400ms"\n');
+  expect((await workspace.toolbox().call('sleeps', {})).error?.data).toEqual({ timeoutMs: 400 });
+  workspace.config('[tools.sleeps]\ntimeout = "350ms"\n');
+  expect((await workspace.toolbox().call('sleeps', {})).error?.data).toEqual({ timeoutMs: 350 });
+});
+
+spec('SCR-14', 'without a word the limit is five minutes, and a huge one is no immediate one', async () => {
+  const workspace = createWorkspace();
+  workspace.script('quick', shellScript('sleep 0.2; echo done'));
+  const toolbox = workspace.toolbox();
+  expect((await toolbox.plan('quick', {})).plan.timeoutMs).toBe(300_000);
+  for (const timeoutMs of [2 ** 31, Number.POSITIVE_INFINITY])
+    expect(textOf(await toolbox.call('quick', {}, { timeoutMs }))).toBe('done\n');
+});
+
+spec('EXE-5', 'everyone in the group has the grace, though the leader is gone', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'cleans-up',
+    shellScript(
+      `sh -c 'trap "sleep 0.4; touch cleaned; exit" TERM; echo ready; while :; do sleep 0.1; done'; true`,
+      '@timeout 700ms',
+    ),
+  );
+  const result = await workspace.toolbox().call('cleans-up', {});
+  expect(result.error?.code).toBe('timeout');
+  expect(textOf(result)).toContain('ready');
+  expect(existsSync(join(workspace.dir, 'cleaned'))).toBe(true);
+});
+
+spec('EXE-5 EXE-6', 'F27 a grandchild in the group holds the pipe', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'parent',
+    shellScript('(trap "" TERM; sleep 3; touch late) & echo begun; wait', '@timeout 500ms'),
+  );
+  const result = await workspace.toolbox().call('parent', {});
+  expect(result.error?.code).toBe('timeout');
+  expect(textOf(result)).toContain('begun');
+  expect(result.meta.durationMs).toBeLessThan(2500 + SLACK_MS);
+  expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+spec('EXE-5 EXE-6', 'F27 a grandchild that left the group holds the pipe', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'parent',
+    shellScript(`setsid sh -c 'trap "" TERM; sleep 5; touch late' & echo begun; wait`, '@timeout 500ms'),
+  );
+  const before = openDescriptors();
+  const result = await workspace.toolbox().call('parent', {});
+  expect(result.error?.code).toBe('timeout');
+  expect(textOf(result)).toContain('begun');
+  expect(result.meta.durationMs).toBeLessThan(2500 + SLACK_MS);
+  expect(processesWith(workspace.dir)).toEqual([]);
+  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await sleep(5500);
+  expect(existsSync(join(workspace.dir, 'late'))).toBe(false);
+});
+
+spec(
+  'EXE-5',
+  'F27 a tool that ends at once and leaves a process with its pipes does not hold the call',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('leaves', shellScript('setsid sleep 20 & echo done'));
+    workspace.script(
+      'leaves-a-talker',
+      shellScript(`setsid sh -c 'while echo x; do sleep 0.02; done' & echo done`),
+    );
+    workspace.script('leaves-a-flood', shellScript('setsid yes & echo done'));
+    const toolbox = workspace.toolbox();
+    const before = openDescriptors();
+    for (const name of ['leaves', 'leaves-a-talker', 'leaves-a-flood']) {
+      const result = await toolbox.call(name, {});
+      expect(result.ok, name).toBe(true);
+      expect(textOf(result)).toContain('done\n');
+      expect(result.meta.durationMs).toBeLessThan(SLACK_MS);
+    }
+    expect(openDescriptors()).toBeLessThanOrEqual(before);
+    // The one that only sleeps is allowed to live on after a normal end; the test ends it.
+    for (const pid of processesWith(workspace.dir)) process.kill(pid, 'SIGKILL');
+  },
+);
+
+spec('EXE-6', 'after a normal end nobody of the group is left', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'leaves',
+    shellScript('(sleep 3; touch late) >/dev/null 2>&1 & (trap "" HUP TERM; sleep 30) & echo done'),
+  );
+  const result = await workspace.toolbox().call('leaves', {});
+  expect(textOf(result)).toBe('done\n');
+  await sleep(100);
+  expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+const FORKS = `i=0; while [ $i -lt 20 ]; do setsid sh -c 'sleep 4; echo x >> late' & i=$((i+1)); done; echo forked;`;
+
+spec(
+  'EXE-6',
+  'A57 a small fork bomb of processes that leave the group, ended by the time limit',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('forks', shellScript(`${FORKS} sleep 60`, '@timeout 1500ms'));
+    const result = await workspace.toolbox().call('forks', {});
+    expect(result.error?.code).toBe('timeout');
+    expect(textOf(result)).toContain('forked');
+    expect(processesWith(workspace.dir)).toEqual([]);
+    await sleep(5000);
+    expect(existsSync(join(workspace.dir, 'late'))).toBe(false);
+  },
+);
+
+spec('EXE-6 EXE-4', 'A57 the same, ended by the cap', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[limits]\noutput = "4K"\n');
+  workspace.script('forks', shellScript(`${FORKS} yes`));
+  const result = await workspace.toolbox().call('forks', {});
+  expect(result.meta.truncated).toBe(true);
+  expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+spec('RUN-6 EXE-6', 'A57 the same, cancelled while it forks', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'forks',
+    shellScript(`while :; do setsid sh -c 'sleep 4; echo x >> late' & sleep 0.02; done`),
+  );
+  const controller = new AbortController();
+  const calling = workspace.toolbox().call('forks', {}, { signal: controller.signal });
+  await sleep(700);
+  controller.abort();
+  expect((await calling).error?.code).toBe('cancelled');
+  await sleep(100);
+  expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+spec('RUN-6', 'a cancelled call answers soon, its processes killed, SIGTERM ignored or not', async () => {
+  const workspace = createWorkspace();
+  workspace.script('sleeps', shellScript('echo begun; sleep 60'));
+  workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.05; done`));
+  const toolbox = workspace.toolbox();
+  for (const name of ['sleeps', 'stubborn']) {
+    const controller = new AbortController();
+    let cancelledAt = 0;
+    const result = await toolbox.call(
+      name,
+      {},
+      {
+        signal: controller.signal,
+        onOutput: () => {
+          cancelledAt = performance.now();
+          controller.abort();
+        },
+      },
+    );
+    // 250 ms are promised; the rest is for a busy machine.
+    expect(performance.now() - cancelledAt).toBeLessThan(1500);
+    expect(result.error).toMatchObject({ code: 'cancelled', hint: expect.stringMatching(/./) });
+    expect(textOf(result)).toContain('begun');
+    expect(processesWith(workspace.dir)).toEqual([]);
+  }
+});
+
+spec('RUN-6', 'a call that is cancelled before it begins runs nothing', async () => {
+  const workspace = createWorkspace();
+  workspace.script('touch', shellScript('touch ran'));
+  const result = await workspace.toolbox().call('touch', {}, { signal: AbortSignal.abort() });
+  expect(result.error?.code).toBe('cancelled');
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+});
+
+spec('RUN-6 EXE-6', 'closing the toolbox ends what runs, also what left its group', async () => {
+  const workspace = createWorkspace();
+  workspace.script('forks', shellScript(`${FORKS} sleep 60`));
+  const toolbox = workspace.toolbox();
+  const begun = new Promise<void>((resolve) => {
+    void toolbox.call('forks', {}, { onOutput: () => resolve() });
+  });
+  await begun;
+  await toolbox.close();
+  expect(processesWith(workspace.dir)).toEqual([]);
+  expect((await toolbox.call('forks', {})).error?.code).toBe('cancelled');
+});

@@ -1,0 +1,175 @@
+// Faults of the machine around: full tables, limits of the system, a gone directory, no home, an open umask.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { textOf } from '../../src/core/result.js';
+import { BINARY, json, wield } from '../support/cli.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec, specIf } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const hasPrlimit = existsSync('/usr/bin/prlimit');
+
+specIf(
+  hasPrlimit,
+  'no prlimit',
+  'EXE-9',
+  'configured limits are in force, and doctor says which',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.config('[limits]\nmemory = "512M"\ncpu = "7s"\nfiles = 50\nprocesses = 4000\n');
+    workspace.script('limits', '#!/bin/bash\n# @description x\nulimit -n; ulimit -t; ulimit -v; ulimit -u\n');
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('limits', {}))).toBe('50\n7\n524288\n4000\n');
+    const { checks } = json(await wield(workspace, ['doctor', '--json']));
+    const limits = checks.find((check: { about: string }) => check.about === 'limits');
+    for (const name of ['memory', 'cpu', 'openFiles', 'processes']) expect(limits.message).toContain(name);
+  },
+);
+
+specIf(
+  hasPrlimit,
+  'no prlimit',
+  'EXE-9',
+  'F09 a tool that wants more memory than its limit fails alone',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.config('[limits]\nmemory = "100M"\n');
+    workspace.script('greedy', shellScript('x=$(head -c 400000000 /dev/zero | tr "\\0" x); echo "got it"'));
+    const result = await workspace.toolbox().call('greedy', {});
+    expect(result.error?.code).toBe('tool_failed');
+    expect(textOf(result)).not.toContain('got it');
+  },
+);
+
+specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'a limit on processor time ends a tool that spins', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[limits]\ncpu = "1s"\n');
+  workspace.script('spins', shellScript('while :; do :; done', '@timeout 50s'));
+  const result = await workspace.toolbox().call('spins', {});
+  expect(result.error?.code).toBe('tool_failed');
+});
+
+spec('EXE-9', 'doctor says where no limit is configured', async () => {
+  const workspace = createWorkspace();
+  const { checks } = json(await wield(workspace, ['doctor', '--json']));
+  expect(checks).toContainEqual(
+    expect.objectContaining({ about: 'limits', message: expect.stringContaining('none') }),
+  );
+});
+
+specIf(hasPrlimit, 'no prlimit', 'EXE-8', 'F08 a full table of descriptors is an answer and no crash', () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', shellScript('echo hello'));
+  const library = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
+  const program = `
+    import { closeSync, openSync } from 'node:fs';
+    const { createNodeToolbox } = await import(${JSON.stringify(library)});
+    const toolbox = createNodeToolbox({ workdir: ${JSON.stringify(workspace.dir)}, env: process.env });
+    const codes = [];
+    const call = async () => {
+      const result = await toolbox.call('hello', {});
+      codes.push(result.ok ? 'ok' : result.error.code + (result.error.hint ? '' : ' without a hint'));
+    };
+    await call();
+    const open = [];
+    for (let left = 0; left < 3; left++) {
+      try { for (;;) open.push(openSync('/dev/null', 'r')); } catch {}
+      for (let free = 0; free < left * 2 + 2; free++) closeSync(open.pop());
+      await call();
+    }
+    for (const descriptor of open) closeSync(descriptor);
+    await call();
+    console.log(codes.join());`;
+  const run = spawnSync(
+    '/usr/bin/prlimit',
+    ['--nofile=64', '--', process.execPath, '--input-type=module', '-e', program],
+    { env: workspace.env, encoding: 'utf8' },
+  );
+  expect(run.stderr).toBe('');
+  const codes = run.stdout.trim().split(',');
+  expect([codes.at(0), codes.at(-1)]).toEqual(['ok', 'ok']);
+  expect(codes).toContain('exec_failed');
+  expect(codes.every((code) => code === 'ok' || code === 'exec_failed')).toBe(true);
+});
+
+spec('RUN-1', 'F30 the current directory is deleted', () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', shellScript('echo hello'));
+  const gone = join(workspace.dir, 'gone');
+  mkdirSync(gone);
+  const inGone = (args: string): ReturnType<typeof spawnSync> =>
+    spawnSync(
+      '/bin/sh',
+      ['-c', `cd gone && rmdir ../gone && exec "$0" "$1" ${args}`, process.execPath, BINARY],
+      {
+        cwd: workspace.dir,
+        env: workspace.env,
+        encoding: 'utf8',
+      },
+    );
+  const lost = inGone('call hello');
+  expect(lost.stderr).toMatch(/the current directory is gone\n {2}hint {2}.*--cwd/);
+  expect(lost.status).toBe(8);
+  mkdirSync(gone);
+  const found = inGone(`call --cwd '${workspace.dir}' hello`);
+  expect([found.status, found.stdout]).toEqual([0, 'hello\n']);
+});
+
+spec('RUN-1', 'F30 the workdir is deleted while the toolbox lives', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', shellScript('echo hello'));
+  const toolbox = workspace.toolbox();
+  expect((await toolbox.call('hello', {})).ok).toBe(true);
+  rmSync(workspace.dir, { recursive: true });
+  expect((await toolbox.call('hello', {})).error?.code).toBe('not_found');
+});
+
+spec('RUN-1', 'F30 a workdir that is gone, with a tool of the person that is not', async () => {
+  const workspace = createWorkspace();
+  workspace.write('../home/.agents/tools/mine', shellScript('echo mine'), 0o755);
+  const toolbox = workspace.toolbox();
+  expect(textOf(await toolbox.call('mine', {}))).toBe('mine\n');
+  rmSync(workspace.dir, { recursive: true });
+  expect((await toolbox.call('mine', {})).error).toMatchObject({
+    code: 'exec_failed',
+    hint: expect.stringMatching(/cwd/),
+  });
+});
+
+spec('EXE-2', 'F30 HOME is unset or odd', async () => {
+  const workspace = createWorkspace();
+  workspace.script('home', shellScript('printf %s "$HOME"'));
+  const { HOME: _, ...env } = workspace.env;
+  for (const home of [{}, { HOME: 'relative/home' }, { HOME: '' }]) {
+    const result = await workspace.toolbox({ env: { ...env, ...home } }).call('home', {});
+    expect(textOf(result)).toBe(homedir());
+  }
+});
+
+test('F30 with umask 000 state stays private', () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', shellScript('echo hello'));
+  const run = spawnSync(
+    '/bin/sh',
+    [
+      '-c',
+      'umask 000; "$0" "$1" list && "$0" "$1" call hello; rm -r .agents; "$0" "$1" init',
+      process.execPath,
+      BINARY,
+    ],
+    { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' },
+  );
+  expect(run.status).toBe(0);
+  const entries = readdirSync(workspace.env.WIELD_HOME!, { recursive: true, withFileTypes: true });
+  expect(entries.filter((entry) => entry.isFile()).length).toBeGreaterThan(0);
+  expect(statSync(workspace.env.WIELD_HOME!).mode & 0o777).toBe(0o700);
+  for (const entry of entries) {
+    const { mode } = statSync(join(entry.parentPath, entry.name));
+    expect([entry.name, mode & 0o777]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
+  }
+});

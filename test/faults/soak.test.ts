@@ -1,0 +1,50 @@
+// Ten thousand calls in one process leave it where it was: descriptors, children, memory, temporary files.
+
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { openDescriptors, processesWith, sleep } from '../support/processes.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const CALLS = 10_000;
+const WARM_UP = 500;
+const AT_ONCE = 8;
+const MIB = 1024 * 1024;
+
+spec(
+  'EXE-6 RUN-1',
+  'ten thousand calls leave nothing behind',
+  async () => {
+    const workspace = createWorkspace();
+    const temporary = join(workspace.dir, 'tmp');
+    mkdirSync(temporary);
+    workspace.script('trivial', shellScript('echo ok', '@param n integer'));
+    const toolbox = workspace.toolbox({ env: { ...workspace.env, TMPDIR: temporary } });
+    const callMany = async (count: number): Promise<number> => {
+      let next = 0;
+      let failed = 0;
+      const worker = async (): Promise<void> => {
+        while (next < count) {
+          const result = await toolbox.call('trivial', { n: next++ });
+          if (!result.ok || result.content[0]?.type !== 'text' || result.content[0].text !== 'ok\n') failed++;
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      return failed;
+    };
+    expect(await callMany(WARM_UP)).toBe(0);
+    await sleep(50);
+    const before = { descriptors: openDescriptors(), memory: process.memoryUsage.rss() };
+
+    expect(await callMany(CALLS - WARM_UP)).toBe(0);
+    await sleep(50);
+    expect(openDescriptors()).toBeLessThanOrEqual(before.descriptors);
+    expect(process.memoryUsage.rss() - before.memory).toBeLessThan(60 * MIB);
+    expect(processesWith(workspace.dir)).toEqual([]);
+    expect(readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim()).toBe('');
+    expect(readdirSync(temporary)).toEqual([]);
+  },
+  180_000,
+);

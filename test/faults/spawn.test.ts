@@ -1,0 +1,194 @@
+// Faults at the start of a process: what cannot be started says what to do, and large values still arrive.
+
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { textOf } from '../../src/core/result.js';
+import { json, wield } from '../support/cli.js';
+import { openDescriptors, sleep } from '../support/processes.js';
+import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const KIB = 1024;
+
+spec('EXE-8', 'A10 a missing interpreter is quoted before anything is spawned', async () => {
+  const workspace = createWorkspace();
+  workspace.script('absolute', '#!/opt/nowhere/ruby -w\n# @description x\n');
+  workspace.script('by-env', '#!/usr/bin/env ruby-of-nowhere\n# @description x\n');
+  workspace.script('by-env-s', '#!/usr/bin/env -S A=b ruby-of-nowhere --flag\n# @description x\n');
+  const toolbox = workspace.toolbox();
+  for (const [name, interpreter, shebang] of [
+    ['absolute', '/opt/nowhere/ruby', '#!/opt/nowhere/ruby -w'],
+    ['by-env', 'ruby-of-nowhere', '#!/usr/bin/env ruby-of-nowhere'],
+    ['by-env-s', 'ruby-of-nowhere', '#!/usr/bin/env -S A=b ruby-of-nowhere --flag'],
+  ] as const) {
+    const { error } = await toolbox.call(name, {});
+    expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining(interpreter) });
+    expect(error?.hint).toContain(`"${shebang}"`);
+  }
+  const doctor = await wield(workspace, ['doctor', '--json']);
+  expect(doctor.status).toBe(1);
+  expect(json(doctor).problems).toHaveLength(3);
+});
+
+spec('EXE-8', 'A10 an interpreter that is the script itself', async () => {
+  const workspace = createWorkspace();
+  const path = join(workspace.dir, '.agents/tools/loop');
+  workspace.script('loop', `#!${path}\n# @description x\n`);
+  const result = await workspace.toolbox().call('loop', {});
+  expect(result.error).toMatchObject({
+    code: 'exec_failed',
+    message: expect.stringContaining('interpreter'),
+    hint: expect.stringContaining('first line'),
+  });
+});
+
+spec('EXE-8', 'an interpreter that cannot be executed', async () => {
+  const workspace = createWorkspace();
+  const interpreter = workspace.write('interpreter', 'text', 0o644);
+  workspace.script('odd', `#!${interpreter}\n# @description x\n`);
+  expect((await workspace.toolbox().call('odd', {})).error?.code).toBe('exec_failed');
+});
+
+spec('EXE-8', 'F13 a script that another process holds open for writing', async () => {
+  const workspace = createWorkspace();
+  const path = workspace.script('busy', shellScript('touch ran'));
+  const descriptor = openSync(path, 'r+');
+  const toolbox = workspace.toolbox();
+  try {
+    const result = await toolbox.call('busy', {});
+    expect(result.error).toMatchObject({
+      code: 'exec_failed',
+      message: expect.stringContaining('writing'),
+      hint: expect.stringContaining('call again'),
+    });
+  } finally {
+    closeSync(descriptor);
+  }
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  expect((await toolbox.call('busy', {})).ok).toBe(true);
+});
+
+spec('EXE-8', 'F13 a write that ends soon is waited for', async () => {
+  const workspace = createWorkspace();
+  const path = workspace.script('busy', shellScript('echo ran'));
+  const descriptor = openSync(path, 'r+');
+  setTimeout(() => closeSync(descriptor), 60);
+  expect(textOf(await workspace.toolbox().call('busy', {}))).toBe('ran\n');
+});
+
+spec('SCR-11 EXE-8', 'F14 values over 96 KiB are on standard input alone', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'sizes',
+    nodeScript(
+      `${READ_STDIN}
+      const { WIELD_PARAM_SMALL = '', WIELD_PARAM_LIMIT = '', WIELD_PARAM_LARGE, WIELD_PARAM_LIST } = process.env;
+      const stdin = Object.fromEntries(Object.entries(JSON.parse(input)).map(([key, value]) => [key, value.length]));
+      console.log(JSON.stringify({
+        stdin, small: WIELD_PARAM_SMALL.length, limit: WIELD_PARAM_LIMIT.length,
+        large: WIELD_PARAM_LARGE ?? null, list: WIELD_PARAM_LIST ?? null,
+      }));`,
+      '@param small string',
+      '@param limit string',
+      '@param large string',
+      '@param list array',
+    ),
+  );
+  const result = await workspace.toolbox().call('sizes', {
+    small: 'a',
+    limit: 'b'.repeat(96 * KIB),
+    large: 'c'.repeat(96 * KIB + 1),
+    list: Array.from({ length: 30_000 }, () => 'dddd'),
+  });
+  expect(result.structured).toEqual({
+    stdin: { small: 1, limit: 96 * KIB, large: 96 * KIB + 1, list: 30_000 },
+    small: 1,
+    limit: 96 * KIB,
+    large: null,
+    list: null,
+  });
+});
+
+spec(
+  'SCR-11 EXE-8',
+  'F14 all variables together stay under 512 KiB, the largest left out first',
+  async () => {
+    const workspace = createWorkspace();
+    const names = Array.from({ length: 20 }, (_, index) => `p${index + 1}`);
+    workspace.script(
+      'names',
+      nodeScript(
+        `const set = Object.entries(process.env).filter(([name]) => name.includes('_PARAM_'));
+      console.log(JSON.stringify({
+        names: set.map(([name]) => name).filter((name) => name.startsWith('WIELD')),
+        bytes: set.reduce((sum, [, value]) => sum + value.length, 0),
+      }));`,
+        ...names.map((name) => `@param ${name} string`),
+      ),
+    );
+    const input = Object.fromEntries(names.map((name, index) => [name, 'x'.repeat((index + 1) * 4 * KIB)]));
+    const result = await workspace.toolbox().call('names', input);
+    const seen = result.structured as unknown as { names: string[]; bytes: number };
+    expect(seen.bytes).toBeLessThanOrEqual(512 * KIB);
+    expect(seen.bytes).toBeGreaterThan(400 * KIB);
+    // The smallest are all there, without a gap.
+    expect(seen.names.sort()).toEqual(
+      names
+        .slice(0, seen.names.length)
+        .map((name) => `WIELD_PARAM_${name.toUpperCase()}`)
+        .sort(),
+    );
+  },
+);
+
+spec('EXE-6', 'F28 a tool deleted or edited in mid-call ends normally', async () => {
+  const workspace = createWorkspace();
+  const toolbox = workspace.toolbox();
+  const change = {
+    deleted: (path: string) => rmSync(path),
+    replaced: (path: string) => {
+      rmSync(path);
+      workspace.script('replaced', shellScript('echo new'));
+    },
+  };
+  for (const name of ['deleted', 'replaced'] as const) {
+    const path = workspace.script(name, shellScript('echo begun; sleep 0.5; echo ended'));
+    let changed = false;
+    const result = await toolbox.call(
+      name,
+      {},
+      {
+        onOutput: () => {
+          if (!changed) change[name](path);
+          changed = true;
+        },
+      },
+    );
+    expect(textOf(result), name).toBe('begun\nended\n');
+  }
+  expect((await toolbox.call('deleted', {})).error?.code).toBe('not_found');
+  expect(textOf(await toolbox.call('replaced', {}))).toBe('new\n');
+});
+
+spec('SCR-13', 'F09 a tool that is killed from outside says by which signal', async () => {
+  const workspace = createWorkspace();
+  workspace.script('killed', shellScript('echo begun; kill -9 $$'));
+  const result = await workspace.toolbox().call('killed', {});
+  expect(result.error).toMatchObject({ code: 'tool_failed', message: 'killed was ended by SIGKILL' });
+  expect(textOf(result)).toBe('[stdout]\nbegun\n');
+});
+
+spec('EXE-6 EXE-8', 'failed starts leave no descriptor open', async () => {
+  const workspace = createWorkspace();
+  const path = join(workspace.dir, '.agents/tools/loop');
+  workspace.script('loop', `#!${path}\n# @description x\n`);
+  const toolbox = workspace.toolbox();
+  await toolbox.call('loop', {});
+  await sleep(20);
+  const before = openDescriptors();
+  for (let round = 0; round < 20; round++) await toolbox.call('loop', {});
+  await sleep(20);
+  expect(openDescriptors()).toBeLessThanOrEqual(before);
+});
