@@ -27,7 +27,7 @@ export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = 
   return {
     json,
     check(value: Json): Check {
-      validator ??= new Validator(options.closed === true ? closeRoot(json) : json, '2020-12', false);
+      validator ??= createValidator(options.closed === true ? closeRoot(json) : json);
       const errors = traits.hasPattern ? validateWithin(validator, value) : validator.validate(value);
       if (errors === undefined) {
         return { ok: false, faults: [tooSlow(value)] };
@@ -35,6 +35,11 @@ export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = 
       return errors.valid ? { ok: true, value } : { ok: false, faults: explain(errors.errors, json, value) };
     },
   };
+}
+
+// The validator writes marks into the schema it is given, and ours may be frozen, or somebody else's: it gets a copy.
+function createValidator(json: JsonSchema): Validator {
+  return new Validator(structuredClone(json), '2020-12', false);
 }
 
 /** The schema that is enforced: undeclared properties are refused unless the root speaks of them itself (RUN-3). */
