@@ -1,79 +1,33 @@
-// JSON Schema as a Schema, and the one importer of the validator.
+// JSON Schema as a Schema: bounded when it is made, checked by a validator that is loaded when first needed.
 
-import { runInThisContext } from 'node:vm';
-import { type OutputUnit, Validator } from '@cfworker/json-schema';
 import { ToolError } from '../core/error.js';
-import { describeValue, isRecord, type Json } from '../core/json.js';
-import type { Check, Fault, JsonSchema, Schema } from '../core/schema.js';
-import { explain } from './explain.js';
+import { isRecord, type Json } from '../core/json.js';
+import type { Check, JsonSchema, Schema } from '../core/schema.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
-// A `pattern` can backtrack for hours on a few characters; checking gets this long (TOOL-4).
-const PATTERN_TIMEOUT_MS = 250;
 
 export interface JsonSchemaOptions {
   /** Refuse properties that the root does not declare, as RUN-3 says. On for input, off for output. */
   readonly closed?: boolean;
 }
 
+// The validator is the heaviest thing a toolbox loads, and a listing checks nothing.
+let validation: typeof import('./validate.js') | undefined;
+
 /**
  * A Schema from a JSON Schema document. The document is bounded and self-contained, else `invalid_definition`;
  * the validator is made at the first check.
  */
-export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = {}): Schema {
-  const traits = inspectSchema(json);
-  let validator: Validator | undefined;
-  return {
-    json,
-    check(value: Json): Check {
-      validator ??= createValidator(options.closed === true ? closeRoot(json) : json);
-      const errors = traits.hasPattern ? validateWithin(validator, value) : validator.validate(value);
-      if (errors === undefined) {
-        return { ok: false, faults: [tooSlow(value)] };
-      }
-      return errors.valid ? { ok: true, value } : { ok: false, faults: explain(errors.errors, json, value) };
-    },
+export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchemaOptions = {}): Schema {
+  const { hasPattern } = inspectSchema(json);
+  let checkNow: ((value: Json) => Check) | undefined;
+  const loadAndCheck = async (value: Json): Promise<Check> => {
+    validation ??= await import('./validate.js');
+    checkNow ??= validation.createCheck(json, { closed, hasPattern });
+    return checkNow(value);
   };
-}
-
-// The validator writes marks into the schema it is given, and ours may be frozen, or somebody else's: it gets a copy.
-function createValidator(json: JsonSchema): Validator {
-  return new Validator(structuredClone(json), '2020-12', false);
-}
-
-/** The schema that is enforced: undeclared properties are refused unless the root speaks of them itself (RUN-3). */
-function closeRoot(json: JsonSchema): JsonSchema {
-  const speaks =
-    'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
-  return speaks ? json : { ...json, unevaluatedProperties: false };
-}
-
-function tooSlow(value: Json): Fault {
-  return {
-    path: '',
-    expected: `a value that the schema's patterns can be tried on within ${PATTERN_TIMEOUT_MS} ms`,
-    got: describeValue(value),
-  };
-}
-
-// The engine's own watchdog is the only thing that can stop a regular expression (one check costs 0.07 ms more).
-function validateWithin(
-  validator: Validator,
-  value: Json,
-): { valid: boolean; errors: OutputUnit[] } | undefined {
-  const slot = Symbol.for('wield.check');
-  const globals = globalThis as { [slot]?: (() => unknown) | undefined };
-  const previous = globals[slot];
-  globals[slot] = () => validator.validate(value);
-  try {
-    return runInThisContext('globalThis[Symbol.for("wield.check")]()', { timeout: PATTERN_TIMEOUT_MS });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-    throw error;
-  } finally {
-    globals[slot] = previous;
-  }
+  return { json, check: (value) => checkNow?.(value) ?? loadAndCheck(value) };
 }
 
 interface SchemaTraits {

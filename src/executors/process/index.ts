@@ -9,7 +9,6 @@ import type { World } from '../../core/world.js';
 import { digestFile } from '../../files/digest.js';
 import { statIdentity } from '../../files/read.js';
 import { planProcess } from './plan.js';
-import { runPlannedProcess } from './run.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
@@ -24,6 +23,8 @@ export function createProcessExecutor({ world, settings }: ProcessExecutorOption
       planProcess({ tool, action: actionOf(tool), input, context, settings: settings(), world }),
     run: async (plan, context) => {
       assertProcess(plan);
+      // What spawns is loaded by the first run: a listing needs none of it.
+      const { runPlannedProcess } = await import('./run.js');
       assertUnchanged(plan.tool);
       return runPlannedProcess(plan, context, world);
     },
