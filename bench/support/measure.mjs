@@ -7,8 +7,9 @@ export const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name !== 'NODE_EXTRA_CA_CERTS' && name !== 'NODE_OPTIONS'),
 );
 
-// bash counts user and system time in milliseconds, children of children included; `time` only in hundredths.
-const LOOP = 'TIMEFORMAT="%3U %3S"; time for run in {1..RUNS}; do "$@" >/dev/null 2>&1 </dev/null; done';
+// bash counts user and system time in milliseconds, children of children included; `time` only in hundredths. Output goes
+// into a pipe, as it does where a program calls.
+const LOOP = 'TIMEFORMAT="%3U %3S"; time for run in {1..RUNS}; do "$@" 2>&1 </dev/null; done';
 const hasBash = spawnSync('bash', ['-c', ':']).status === 0;
 
 /** Where the numbers of `timeCommand` come from. */

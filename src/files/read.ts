@@ -29,6 +29,18 @@ export function toIdentity(stats: Stats): FileIdentity {
   };
 }
 
+/** Whether a file is in that very state; the same as comparing identities, without making one for each look. */
+export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
+  return (
+    stats.ino === identity.inode &&
+    stats.size === identity.size &&
+    stats.ctimeMs === identity.changedMs &&
+    stats.mtimeMs === identity.modifiedMs &&
+    stats.mode === identity.mode &&
+    stats.dev === identity.device
+  );
+}
+
 /**
  * Opens a regular file (or a link to one) without ever blocking on a FIFO or device, and hands the descriptor
  * to `use`. The check is made on the descriptor, so that nothing can be exchanged between look and read.

@@ -5,7 +5,7 @@ import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import type { Rules } from '../policy/decide.js';
 import type { Catalog } from '../resolve/catalog.js';
@@ -56,6 +56,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     }
   };
 
+  const survey = (): Survey => {
+    const { tools, shadowed, problems } = catalog.list();
+    return { tools, shadowed, problems: [...(options.problems?.() ?? []), ...problems] };
+  };
+
   const parts: CallParts = {
     find: (ref, caller) =>
       findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest),
@@ -99,10 +104,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return { plan, verdict };
     },
     async problems() {
-      return [...(options.problems?.() ?? []), ...catalog.list().problems];
+      return survey().problems;
     },
     async shadowed() {
       return catalog.list().shadowed;
+    },
+    async survey() {
+      return survey();
     },
     on(observer) {
       observers.add(observer);

@@ -18,14 +18,13 @@ export const list: Verb = {
   async run({ terminal, flags, json, toolbox: open }) {
     const toolbox = open();
     const all = flags.has('all');
-    const tools = await toolbox.list({ hidden: all || flags.has('hidden') });
-    const shadowed = all ? await toolbox.shadowed() : [];
-    const problems = await toolbox.problems();
+    const { tools, shadowed, problems } = await toolbox.survey();
+    const hidden = all || flags.has('hidden');
     const trusted = toolbox.trust.isTrusted(toolbox.workdir);
-    const entries = [
-      ...tools.map((tool) => ({ tool, shadowedBy: null as string | null })),
-      ...shadowed.map(({ tool, by }) => ({ tool, shadowedBy: by.origin.uri ?? by.origin.format })),
-    ];
+    const entries: Entry[] = [];
+    for (const tool of tools) if (hidden || !tool.traits.hidden) entries.push({ tool, shadowedBy: null });
+    for (const { tool, by } of all ? shadowed : [])
+      entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -43,8 +42,9 @@ export const list: Verb = {
         oneLine(tool.description),
         marks(tool, shadowedBy, trusted).join(' '),
       ]);
-      const [first = '', ...lines] = formatTable([head, ...rows], terminal).split('\n');
-      terminal.out([terminal.paint('dim', first), ...lines].join('\n'));
+      const table = formatTable([head, ...rows], terminal);
+      const end = table.indexOf('\n');
+      terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
     }
     const broken = problems.filter((problem) => problem.severity === 'error').length;
     if (broken > 0) {
@@ -56,16 +56,21 @@ export const list: Verb = {
   },
 };
 
+interface Entry {
+  readonly tool: Tool;
+  readonly shadowedBy: string | null;
+}
+
 function marks(tool: Tool, shadowedBy: string | null, trusted: boolean): string[] {
-  const { hidden, destructive, group } = tool.traits;
-  return [
-    ...(group === undefined ? [] : [group]),
-    ...tool.traits.tags.map((tag) => `#${tag}`),
-    ...(destructive ? ['destructive'] : []),
-    ...(hidden ? ['hidden'] : []),
-    ...(shadowedBy === null ? [] : [`shadowed by ${shadowedBy}`]),
-    ...(isUntrusted(tool, trusted) ? ['untrusted'] : []),
-  ];
+  const { hidden, destructive, group, tags } = tool.traits;
+  const found: string[] = [];
+  if (group !== undefined) found.push(group);
+  for (const tag of tags) found.push(`#${tag}`);
+  if (destructive) found.push('destructive');
+  if (hidden) found.push('hidden');
+  if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
+  if (isUntrusted(tool, trusted)) found.push('untrusted');
+  return found;
 }
 
 function isUntrusted(tool: Tool, trusted: boolean): boolean {
