@@ -44,7 +44,7 @@ const BUSY_RETRIES = 5;
 
 /** Runs a process to its end. Throws `exec_failed` only where it never started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
-  const mark = nextMark();
+  const mark = nextMark(world);
   const child = await start(request, mark, world);
   const pid = child.pid!;
   world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
@@ -233,7 +233,7 @@ function spawnError(request: ProcessRequest, error: NodeJS.ErrnoException): Tool
 
 let calls = 0;
 
-// Unique among all processes of this machine's present: the id of this one, its start, a counter.
-function nextMark(): string {
-  return `${process.pid}-${Math.round(performance.timeOrigin)}-${++calls}`;
+// Unique among all processes of this machine's present: the id of this one, the time, a counter.
+function nextMark(world: World): string {
+  return `${process.pid}-${Math.round(world.now())}-${++calls}`;
 }

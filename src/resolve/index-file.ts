@@ -38,6 +38,7 @@ export interface IndexFileOptions {
 // Below this a directory is read as fast as its index.
 const MIN_ENTRIES = 16;
 const MAX_BYTES = 256 * 1024 * 1024;
+const PLAIN_TRAITS = JSON.stringify(NO_TRAITS);
 
 export function createIndexFile({ directory, version, toSchema, world }: IndexFileOptions): IndexFile {
   const fileOf = (place: Place): string => join(directory!, `${hash(place.directory)}.index`);
@@ -84,7 +85,7 @@ function formatIndex(snapshot: Snapshot, firstLine: string): string {
       fields.push(
         tool.name,
         escapeField(tool.description),
-        isPlain(tool.traits) ? '' : escapeField(JSON.stringify(tool.traits)),
+        formatTraits(tool.traits),
         escapeField(
           JSON.stringify({
             input: tool.input.json,
@@ -227,8 +228,9 @@ class IndexedBody {
   }
 }
 
-function isPlain(traits: Traits): boolean {
-  return JSON.stringify(traits) === JSON.stringify(NO_TRAITS);
+function formatTraits(traits: Traits): string {
+  const text = JSON.stringify(traits);
+  return text === PLAIN_TRAITS ? '' : escapeField(text);
 }
 
 function formatIdentity(identity: FileIdentity): string {

@@ -30,6 +30,11 @@ export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchem
   return { json, check: (value) => checkNow?.(value) ?? loadAndCheck(value) };
 }
 
+type SchemaPath = readonly (string | number)[];
+
+// Keywords whose values are data and no schemas.
+const DATA: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
+
 interface SchemaTraits {
   readonly hasPattern: boolean;
 }
@@ -37,41 +42,50 @@ interface SchemaTraits {
 // Upstream schemas are untrusted: bounded in depth and size, no reference that leaves the document, and every
 // regular expression compiles.
 function inspectSchema(json: JsonSchema): SchemaTraits {
-  if (!isRecord(json)) throw badSchema('', 'is not an object');
+  if (!isRecord(json)) throw badSchema([], 'is not an object');
+  const path: (string | number)[] = [];
   let nodes = 0;
   let hasPattern = false;
-  const walk = (node: unknown, path: string, depth: number): void => {
-    if (depth > MAX_SCHEMA_DEPTH) throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
-    if (++nodes > MAX_SCHEMA_NODES) throw badSchema('', `has more than ${MAX_SCHEMA_NODES} parts`);
+  const walk = (node: unknown): void => {
+    if (path.length > MAX_SCHEMA_DEPTH)
+      throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
+    if (++nodes > MAX_SCHEMA_NODES) throw badSchema([], `has more than ${MAX_SCHEMA_NODES} parts`);
+    if (typeof node !== 'object' || node === null) return;
     if (Array.isArray(node)) {
-      node.forEach((child, index) => {
-        walk(child, `${path}/${index}`, depth + 1);
-      });
+      for (let index = 0; index < node.length; index++) walkInto(index, node[index]);
       return;
     }
-    if (!isRecord(node)) return;
-    for (const [key, child] of Object.entries(node)) {
-      if (key === '__proto__') throw badSchema(path, 'has the key "__proto__"');
-      const data = key === 'const' || key === 'enum' || key === 'default' || key === 'examples';
-      if ((key === '$ref' || key === '$dynamicRef') && typeof child === 'string' && !child.startsWith('#')) {
-        throw badSchema(`${path}/${key}`, `refers to "${child}", which is outside the schema`);
-      }
-      if (key === 'pattern' && typeof child === 'string') {
-        hasPattern = true;
-        assertPattern(child, `${path}/pattern`);
-      }
-      if (key === 'patternProperties' && isRecord(child)) {
-        hasPattern = true;
-        for (const pattern of Object.keys(child)) assertPattern(pattern, `${path}/patternProperties`);
-      }
-      if (!data) walk(child, `${path}/${key}`, depth + 1);
-    }
+    for (const key of Object.keys(node)) walkInto(key, (node as Record<string, unknown>)[key]);
   };
-  walk(json, '', 0);
+  const walkInto = (key: string | number, child: unknown): void => {
+    path.push(key);
+    switch (key) {
+      case '__proto__':
+        throw badSchema(path.slice(0, -1), 'has the key "__proto__"');
+      case '$ref':
+      case '$dynamicRef':
+        if (typeof child === 'string' && !child.startsWith('#'))
+          throw badSchema(path, `refers to "${child}", which is outside the schema`);
+        break;
+      case 'pattern':
+        if (typeof child !== 'string') break;
+        hasPattern = true;
+        assertPattern(child, path);
+        break;
+      case 'patternProperties':
+        if (!isRecord(child)) break;
+        hasPattern = true;
+        for (const pattern of Object.keys(child)) assertPattern(pattern, path);
+        break;
+    }
+    if (!DATA.has(key)) walk(child);
+    path.pop();
+  };
+  walk(json);
   return { hasPattern };
 }
 
-function assertPattern(pattern: string, path: string): void {
+function assertPattern(pattern: string, path: SchemaPath): void {
   try {
     new RegExp(pattern, 'u');
   } catch {
@@ -79,8 +93,9 @@ function assertPattern(pattern: string, path: string): void {
   }
 }
 
-function badSchema(path: string, problem: string): ToolError {
-  return new ToolError('invalid_definition', `the schema${path === '' ? '' : ` at ${path}`} ${problem}`, {
+function badSchema(path: SchemaPath, problem: string): ToolError {
+  const where = path.map((step) => `/${step}`).join('');
+  return new ToolError('invalid_definition', `the schema${where === '' ? '' : ` at ${where}`} ${problem}`, {
     hint: 'give a JSON Schema (2020-12) whose references begin with "#"',
   });
 }
