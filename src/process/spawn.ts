@@ -1,7 +1,6 @@
 // The one spawn: a new group, no shell, bounded time and output, and nothing left behind.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { type Budget, createCollector } from './collect.js';
@@ -135,9 +134,12 @@ function collect(child: ChildProcess, request: ProcessRequest, world: World, onE
         done = true;
       });
       while (!done) {
-        const timer = new AbortController();
-        await Promise.race([end, sleep(DRAIN_MS, undefined, { signal: timer.signal }).catch(() => {})]);
-        timer.abort();
+        let timer: NodeJS.Timeout | undefined;
+        const quiet = new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, DRAIN_MS);
+        });
+        await Promise.race([end, quiet]);
+        clearTimeout(timer);
         if (held === 0 && world.monotonic() - lastOutput >= DRAIN_MS) return;
       }
     },
@@ -159,7 +161,7 @@ async function start(request: ProcessRequest, mark: string, world: World): Promi
       const passing = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
       if (!passing || attempt >= BUSY_RETRIES) throw spawnError(request, error as NodeJS.ErrnoException);
       world.debug(`spawning ${request.argv[0]}: ${code}, trying again`);
-      await sleep(20 * (attempt + 1));
+      await new Promise((resolve) => setTimeout(resolve, 20 * (attempt + 1)));
     }
   }
 }

@@ -61,6 +61,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const prefix = join(place.directory, sep);
   let snapshot: Snapshot | undefined;
   let listing: DirectoryListing | undefined;
+  // What `find` read before anything was listed.
+  const found = new Map<string, Entry>();
 
   const isSettled = (identity: FileIdentity): boolean => world.now() - identity.changedMs > SETTLE_MS;
 
@@ -150,12 +152,18 @@ export function createDirectory(options: DirectoryOptions): Directory {
       for (const format of formats) {
         const file = format.fileOf?.(name);
         if (file === undefined || !format.claims(file)) continue;
-        const known = snapshot?.entries.get(file);
-        const entry = lookAt(file, known?.indexed ? undefined : known, format);
-        if (entry === undefined) continue;
-        if (entry !== known && snapshot?.entries.has(file)) {
-          snapshot.entries.set(file, entry);
+        const listed = snapshot?.entries.get(file);
+        const known = listed === undefined || listed.indexed ? found.get(file) : listed;
+        const entry = lookAt(file, known, format);
+        if (entry === undefined) {
+          found.delete(file);
+          continue;
+        }
+        if (entry !== known) found.set(file, entry);
+        if (listed !== undefined && entry !== listed) {
+          snapshot!.entries.set(file, entry);
           listing = undefined;
+          found.delete(file);
         }
         const tool = entry.reading?.tools.find((candidate) => candidate.name === name);
         if (tool) return tool;
@@ -167,6 +175,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     clear() {
       snapshot = undefined;
       listing = undefined;
+      found.clear();
     },
   };
 }
