@@ -94,7 +94,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     !tool.traits.hidden && (!builtin.includes(tool) || offered.has(tool.name));
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
-    if (!isToolName(name)) {
+    if (!registered.has(name) && !isToolName(name)) {
       throw new ToolError('invalid_ref', `"${quoteOutside(name, 80)}" is not a tool name`, {
         hint: 'use a name that `wield list` shows',
       });
