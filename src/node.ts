@@ -119,8 +119,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 function findPlaces(workdir: string, home: string | undefined): Place[] {
   const own = home === undefined ? undefined : join(home, '.agents', 'tools');
   const local = join(workdir, '.agents', 'tools');
-  const places: Place[] = local === own ? [] : [{ directory: local, owner: 'workspace' }];
-  return own === undefined ? places : [...places, { directory: own, owner: 'user' }];
+  const places: Place[] = local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' }];
+  return own === undefined ? places : [...places, { directory: own, owner: 'user', kind: 'tools' }];
 }
 
 // The values of variables that the configuration passes on may be credentials: none stands in a message.

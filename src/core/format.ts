@@ -1,27 +1,40 @@
-// The seam of formats: a file in a directory becomes tools and problems, and nothing is executed.
+// The seam of formats: an entry of a directory becomes tools, skills and problems, and nothing is executed.
 
+import type { Skill } from './skill.js';
 import type { FileIdentity, Owner, Problem, Tool } from './tool.js';
+
+/** What lies in a place: files that are tools, or directories that are skills. */
+export type PlaceKind = 'tools' | 'skills';
 
 /** A directory that tools are looked for in. */
 export interface Place {
   readonly directory: string;
   readonly owner: Owner;
+  readonly kind: PlaceKind;
 }
 
-/** What one file gave. */
+/** The state of a file, or that it could not be looked at. */
+export type FileState = FileIdentity | undefined;
+
+/** What one entry gave. */
 export interface Reading {
   readonly tools: readonly Tool[];
   readonly problems: readonly Problem[];
-  /** What the file looked like when it was read; undefined where it could not be looked at. */
-  readonly identity: FileIdentity | undefined;
+  readonly skills?: readonly Skill[];
+  /** What the entry's files looked like when they were read, in the order of `filesOf`. */
+  readonly states: readonly FileState[];
 }
 
 export interface Format {
   readonly name: string;
-  /** Whether a directory entry of this file name can be this format's; nothing is read. */
-  claims(fileName: string): boolean;
-  /** The file name that a tool of this name would have, where the name alone tells. */
-  fileOf?(toolName: string): string;
-  /** Reads one claimed file. Whatever is wrong with it is a problem, never an exception; undefined: no tool file. */
-  read(fileName: string, place: Place): Reading | undefined;
+  /** The kind of place that it reads. */
+  readonly place: PlaceKind;
+  /** Whether an entry of this name can be this format's; nothing is read. */
+  claims(entry: string): boolean;
+  /** The entry that a tool of this name would be, where the name alone tells. */
+  entryOf?(toolName: string): string;
+  /** The files that decide what an entry gives, below the place; the entry itself where there is no such list. */
+  filesOf?(entry: string): readonly string[];
+  /** Reads one claimed entry. Whatever is wrong is a problem, never an exception; undefined: none of ours. */
+  read(entry: string, place: Place): Reading | undefined;
 }

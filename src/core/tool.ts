@@ -57,12 +57,11 @@ export interface Origin {
 
 export type Owner = 'program' | 'user' | 'workspace';
 
-/** What tells one state of a file from another without reading it. */
+/** What tells one state of a file from another without reading it; `changedMs` moves with every change, of mode too. */
 export interface FileIdentity {
   readonly device: number;
   readonly inode: number;
   readonly size: number;
-  readonly modifiedMs: number;
   readonly changedMs: number;
   readonly mode: number;
 }
@@ -74,7 +73,6 @@ export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | unde
     a.inode === b.inode &&
     a.size === b.size &&
     a.changedMs === b.changedMs &&
-    a.modifiedMs === b.modifiedMs &&
     a.mode === b.mode &&
     a.device === b.device
   );

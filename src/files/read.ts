@@ -32,7 +32,6 @@ export function toIdentity(stats: Stats): FileIdentity {
     device: stats.dev,
     inode: stats.ino,
     size: stats.size,
-    modifiedMs: stats.mtimeMs,
     changedMs: stats.ctimeMs,
     mode: stats.mode,
   };
@@ -44,7 +43,6 @@ export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
     stats.ino === identity.inode &&
     stats.size === identity.size &&
     stats.ctimeMs === identity.changedMs &&
-    stats.mtimeMs === identity.modifiedMs &&
     stats.mode === identity.mode &&
     stats.dev === identity.device
   );

@@ -28,8 +28,9 @@ const ANY_EXECUTE = 0o111;
 export function createScriptFormat(world: World): Format {
   return {
     name: 'script',
+    place: 'tools',
     claims: (fileName) => !fileName.startsWith('.'),
-    fileOf: (toolName) => toolName,
+    entryOf: (toolName) => toolName,
     read: (fileName, place) => readScript(fileName, place, world),
   };
 }
@@ -57,7 +58,7 @@ function readScript(fileName: string, place: Place, world: World): Reading | und
     ...reading.warnings.map((warning) => toProblem('warning', path, warning)),
   ];
   const tools = reading.header ? [toTool(fileName, path, identity, place, reading.header)] : [];
-  return { tools, problems, identity };
+  return { tools, problems, states: [identity] };
 }
 
 // SCR-1: a dotted name is no tool; only one whose header says that it was meant as one earns a word.
@@ -191,7 +192,7 @@ function toTraits(header: ScriptHeader): Traits {
 }
 
 function refuse(path: string, identity: FileIdentity | undefined, complaint: Complaint): Reading {
-  return { tools: [], problems: [toProblem('error', path, complaint)], identity };
+  return { tools: [], problems: [toProblem('error', path, complaint)], states: [identity] };
 }
 
 function toProblem(severity: Problem['severity'], path: string, complaint: Complaint): Problem {

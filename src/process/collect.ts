@@ -1,7 +1,6 @@
 // Collects the output of a process up to one cap over both streams.
 
 import type { ChildProcess } from 'node:child_process';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { World } from '../core/world.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
@@ -105,11 +104,14 @@ export function collectOutput(
       const pause = Math.min(DRAIN_MS, DRAIN_LIMIT_MS[ending]);
       while (!done) {
         const began = world.monotonic();
-        const timer = new AbortController();
-        await Promise.race([end, sleep(pause, undefined, { signal: timer.signal }).catch(() => {})]);
-        timer.abort();
+        let timer: NodeJS.Timeout | undefined;
+        const quiet = new Promise((resolve) => {
+          timer = setTimeout(resolve, pause);
+        });
+        await Promise.race([end, quiet]);
+        clearTimeout(timer);
         // A timer that comes late comes before the reads of its turn, and there may be something to read.
-        if (!done) await nextTurn();
+        if (!done) await new Promise((resolve) => setImmediate(resolve));
         if (isHeld()) continue;
         waited += world.monotonic() - began;
         if (world.monotonic() - lastOutput >= DRAIN_MS || waited >= DRAIN_LIMIT_MS[ending]) return;

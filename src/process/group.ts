@@ -6,9 +6,12 @@ import type { World } from '../core/world.js';
 /** The variable that marks every process of a call. */
 export const MARK = 'WIELD_CALL';
 
-/** What every mark of this process begins with: its id and its start, as no other process has them. */
+let own: string | undefined;
+
+/** What every mark of this process begins with: its id and a time, as no other process has them. */
 export function ownMark(): string {
-  return `${process.pid}-${Math.round(performance.timeOrigin)}`;
+  own ??= `${process.pid}-${Math.round(process.hrtime()[0] * 1000 + process.uptime())}`;
+  return own;
 }
 
 /** The value of that variable: a call inside a tool of another wield carries the outer marks too. */

@@ -1,6 +1,5 @@
 // A guard outlives this process by a moment: when we are killed without warning, it ends the tools we started.
 
-import { spawn } from 'node:child_process';
 import type { World } from '../core/world.js';
 import { MARK, ownMark } from './group.js';
 
@@ -23,6 +22,8 @@ export function createGuard(world: World): () => void {
   return () => {
     if (started) return;
     started = true;
+    // Loaded now: a server that never runs a tool needs none of it, nor does a listing.
+    const { spawn } = process.getBuiltinModule('node:child_process');
     const guard = spawn('/bin/sh', ['-c', PROGRAM, 'wield-guard', MARK, ownMark()], {
       // A group of its own: whoever kills ours must not reach it.
       detached: true,

@@ -3,6 +3,7 @@
 import { ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
 import { isToolName } from '../core/name.js';
+import type { Skill } from '../core/skill.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
@@ -32,20 +33,25 @@ export interface Listing {
   readonly tools: readonly Tool[];
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
+  /** The first of each name, in path order. */
+  readonly skills: readonly Skill[];
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { registered, builtin, offered, places, formats, index, world } = options;
-  const directories = new Map<string, Directory>();
+  const directories = new Map<string, readonly Directory[]>();
 
-  const directoryOf = (place: Place): Directory => {
-    const key = `${place.owner}\n${place.directory}`;
-    let directory = directories.get(key);
-    if (directory === undefined) {
-      directory = createDirectory({ place, formats, world, index });
-      directories.set(key, directory);
+  // Every format that reads this kind of place, in their order.
+  const directoriesOf = (place: Place): readonly Directory[] => {
+    const key = `${place.kind} ${place.owner}\n${place.directory}`;
+    let known = directories.get(key);
+    if (known === undefined) {
+      known = formats
+        .filter((format) => format.place === place.kind)
+        .map((format) => createDirectory({ place, format, world, index }));
+      directories.set(key, known);
     }
-    return directory;
+    return known;
   };
 
   const byName = (a: Tool, b: Tool): number => compareText(a.name, b.name);
@@ -55,6 +61,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const tools: Tool[] = [];
     const shadowed: ShadowedTool[] = [];
     const problems: Problem[] = [];
+    const skills = new Map<string, Skill>();
     const add = (tool: Tool, listed: boolean): void => {
       const winner = winners.get(tool.name);
       if (winner) shadowed.push({ tool, by: winner });
@@ -67,20 +74,22 @@ export function createCatalog(options: CatalogOptions): Catalog {
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
     for (const tool of [...builtin].sort(byName))
       if (!winners.has(tool.name)) add(tool, offered.has(tool.name));
-    for (const place of places()) {
-      const listing = directoryOf(place).list();
+    for (const listing of places()
+      .flatMap(directoriesOf)
+      .map((directory) => directory.list())) {
       for (const tool of listing.tools) add(tool, true);
+      for (const skill of listing.skills) if (!skills.has(skill.name)) skills.set(skill.name, skill);
       problems.push(...listing.problems);
     }
-    return { tools, shadowed, problems };
+    return { tools, shadowed, problems, skills: [...skills.values()] };
   };
 
   const look = (name: string): Tool | undefined => {
     const given = registered.get(name) ?? builtin.find((tool) => tool.name === name);
     if (given) return given;
     let problem: Problem | undefined;
-    for (const place of places()) {
-      const found = directoryOf(place).find(name);
+    for (const directory of places().flatMap(directoriesOf)) {
+      const found = directory.find(name);
       if (found === undefined) continue;
       if (!('severity' in found)) return found;
       // A file that is no tool keeps no other from being one, in a listing as here.

@@ -1,8 +1,9 @@
-// One directory of tool files, as it is now: names and states are compared, only what changed is read.
+// One format in one directory, as it is now: names and states are compared, only what changed is read.
 
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
-import type { Format, Place, Reading } from '../core/format.js';
+import type { FileState, Format, Place, Reading } from '../core/format.js';
+import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
@@ -11,35 +12,32 @@ import type { IndexFile } from './index-file.js';
 
 export interface DirectoryOptions {
   readonly place: Place;
-  readonly formats: readonly Format[];
+  readonly format: Format;
   readonly world: World;
   readonly index: IndexFile;
 }
 
 export interface Directory {
-  readonly place: Place;
   list(): DirectoryListing;
-  /** The tool of a name, or why its file gives none; undefined where no file has it. */
+  /** The tool of a name, or why its entry gives none; undefined where nothing has it. */
   find(name: string): Tool | Problem | undefined;
-  /** Forgets everything that was read. */
-  clear(): void;
 }
 
 export interface DirectoryListing {
   /** Sorted by name. */
   readonly tools: readonly Tool[];
+  readonly skills: readonly Skill[];
   readonly problems: readonly Problem[];
 }
 
-/** What is known of one directory entry. */
+/** What is known of one entry of a directory. */
 export interface Entry {
-  readonly file: string;
-  readonly format: string;
-  readonly identity: FileIdentity | undefined;
-  /** False where the file was so young when read that a second change could look the same. */
+  readonly name: string;
+  readonly states: readonly FileState[];
+  /** False where a file was so young when read that a second change could look the same. */
   readonly settled: boolean;
-  /** Undefined: looked at, and no tool file. */
-  readonly reading: Omit<Reading, 'identity'> | undefined;
+  /** Undefined: looked at, and nothing of ours. */
+  readonly reading: Omit<Reading, 'states'> | undefined;
   /** True where it came from the index on disk: good for a listing, never for a call (RES-13). */
   readonly indexed: boolean;
 }
@@ -48,136 +46,153 @@ export interface Entry {
 export interface Snapshot {
   readonly identity: FileIdentity;
   readonly settled: boolean;
-  /** By file name, sorted. */
+  /** By name, sorted. */
   readonly entries: Map<string, Entry>;
 }
 
 // Two changes within a tick of the file system's clock look alike; the coarsest in use counts 2 s.
 const SETTLE_MS = 2000;
 
-export function createDirectory(options: DirectoryOptions): Directory {
-  const { place, formats, world, index } = options;
+export function createDirectory({ place, format, world, index }: DirectoryOptions): Directory {
   // Joined by hand below: `join` takes half as long as looking at the file.
   const prefix = join(place.directory, sep);
+  const filesOf = format.filesOf?.bind(format);
   let snapshot: Snapshot | undefined;
   let listing: DirectoryListing | undefined;
   // What `find` read before anything was listed.
   const found = new Map<string, Entry>();
 
-  const isSettled = (identity: FileIdentity): boolean => world.now() - identity.changedMs > SETTLE_MS;
+  const isSettled = (state: FileState): boolean =>
+    state === undefined || world.now() - state.changedMs > SETTLE_MS;
 
-  /** The entry as it is now, `known` itself where nothing changed; undefined where nothing has that name. */
-  const lookAt = (file: string, known: Entry | undefined, format?: Format): Entry | undefined => {
-    const path = prefix + file;
-    const stats = statOrNothing(path);
-    if (known?.settled && stats && known.identity && hasIdentity(stats, known.identity)) return known;
-    if (stats === undefined && !isThere(path)) return undefined;
-    return readEntry(file, format ?? formatOf(file)!, stats);
+  const isUnchanged = (entry: Entry): boolean => {
+    if (!entry.settled) return false;
+    if (filesOf === undefined) return isInState(prefix + entry.name, entry.states[0]);
+    return filesOf(entry.name).every((file, at) => isInState(prefix + file, entry.states[at], true));
   };
 
-  const readEntry = (file: string, format: Format, stats: Stats | undefined): Entry => {
-    const path = prefix + file;
-    const identity = stats && toIdentity(stats);
-    const toEntry = (seen: FileIdentity | undefined, reading: Entry['reading']): Entry => ({
-      file,
-      format: format.name,
-      identity: seen,
-      settled: seen !== undefined && isSettled(seen),
+  /** The entry as it is now, `known` itself where nothing changed; undefined where nothing has that name. */
+  const lookAt = (name: string, known: Entry | undefined): Entry | undefined => {
+    if (known !== undefined && isUnchanged(known)) return known;
+    const stats = statOrNothing(prefix + name);
+    if (stats === undefined && !isThere(prefix + name)) return undefined;
+    return readEntry(name, stats);
+  };
+
+  const readEntry = (name: string, stats: Stats | undefined): Entry => {
+    const toEntry = (states: readonly FileState[], reading: Entry['reading']): Entry => ({
+      name,
+      states,
+      settled: states.every(isSettled) && states.some((state) => state !== undefined),
       reading,
       indexed: false,
     });
-    if (stats !== undefined && !stats.isFile()) {
-      world.debug(`${path}: passed over, not a regular file`);
-      return toEntry(identity, undefined);
+    const seen = stats && toIdentity(stats);
+    if (stats !== undefined && place.kind === 'tools' && !stats.isFile()) {
+      world.debug(`${prefix}${name}: passed over, not a regular file`);
+      return toEntry([seen], undefined);
     }
-    const reading = format.read(file, place);
-    return toEntry(reading === undefined ? identity : reading.identity, reading);
+    const reading = format.read(name, place);
+    if (reading === undefined)
+      return toEntry(filesOf ? filesOf(name).map(() => undefined) : [seen], undefined);
+    return toEntry(reading.states, reading);
   };
-
-  const formatOf = (file: string): Format | undefined => formats.find((format) => format.claims(file));
 
   const scan = (previous: Snapshot | undefined): Snapshot | undefined => {
     const stats = statOrNothing(place.directory);
     if (!stats?.isDirectory()) return undefined;
     const identity = toIdentity(stats);
     const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
-    const files = unchanged ? unchanged.entries.keys() : readNames();
+    const names = unchanged ? unchanged.entries.keys() : readNames();
     const entries = new Map<string, Entry>();
     let same = unchanged !== undefined;
-    for (const file of files) {
-      const known = previous?.entries.get(file);
-      const entry = lookAt(file, known);
+    for (const name of names) {
+      const known = previous?.entries.get(name);
+      const entry = lookAt(name, known);
       if (entry === undefined || entry !== known) same = false;
-      if (entry !== undefined) entries.set(file, entry);
+      if (entry !== undefined) entries.set(name, entry);
     }
     return same ? previous : { identity, settled: isSettled(identity), entries };
   };
 
   const readNames = (): string[] => {
-    let found: Dirent[];
+    let all: Dirent[];
     try {
-      found = readdirSync(place.directory, { withFileTypes: true });
+      all = readdirSync(place.directory, { withFileTypes: true });
     } catch (error) {
       world.debug(`${place.directory}: cannot be listed: ${(error as Error).message}`);
       return [];
     }
+    // A link may lead to either; what it leads to is looked at with the entry.
+    const wanted = (entry: Dirent): boolean =>
+      entry.isDirectory() === (place.kind === 'skills') || entry.isSymbolicLink();
     const names: string[] = [];
-    for (const entry of found) {
-      if (entry.isDirectory() || formatOf(entry.name) === undefined) {
-        if (world.debugging) world.debug(`${prefix}${entry.name}: passed over, not a tool file`);
-      } else names.push(entry.name);
+    for (const entry of all) {
+      if (wanted(entry) && format.claims(entry.name)) names.push(entry.name);
+      else if (world.debugging) world.debug(`${prefix}${entry.name}: passed over, no ${format.name}`);
     }
     return names.sort(compareText);
   };
 
   const refresh = (): Snapshot | undefined => {
-    const previous = snapshot ?? index.load(place);
+    const previous = snapshot ?? index.load(place, format.name);
     const current = scan(previous);
     if (current !== snapshot) listing = undefined;
-    if (current !== undefined && current !== previous) index.save(place, current);
+    if (current !== undefined && current !== previous) index.save(place, format.name, current);
     else if (current !== undefined && snapshot === undefined)
       world.debug(`${place.directory}: listed from the index on disk`);
     snapshot = current;
     return current;
   };
 
+  /** An entry that was read in this process, and is still so. */
+  const findEntry = (name: string): Entry | undefined => {
+    const listed = snapshot?.entries.get(name);
+    const known = listed === undefined || listed.indexed ? found.get(name) : listed;
+    const entry = lookAt(name, known);
+    if (entry === undefined) {
+      found.delete(name);
+      return undefined;
+    }
+    if (entry !== known) found.set(name, entry);
+    if (listed !== undefined && entry !== listed) {
+      snapshot!.entries.set(name, entry);
+      listing = undefined;
+      found.delete(name);
+    }
+    return entry;
+  };
+
+  /** The entry that declares a tool, where names and entries differ: a listing tells (RES-7). */
+  const entryDeclaring = (tool: string): string | undefined => {
+    for (const entry of refresh()?.entries.values() ?? []) {
+      if (entry.reading?.tools.some((candidate) => candidate.name === tool)) return entry.name;
+    }
+    return undefined;
+  };
+
   return {
-    place,
     list() {
       const current = refresh();
       listing ??= toListing(current);
       return listing;
     },
     find(name) {
-      for (const format of formats) {
-        const file = format.fileOf?.(name);
-        if (file === undefined || !format.claims(file)) continue;
-        const listed = snapshot?.entries.get(file);
-        const known = listed === undefined || listed.indexed ? found.get(file) : listed;
-        const entry = lookAt(file, known, format);
-        if (entry === undefined) {
-          found.delete(file);
-          continue;
-        }
-        if (entry !== known) found.set(file, entry);
-        if (listed !== undefined && entry !== listed) {
-          snapshot!.entries.set(file, entry);
-          listing = undefined;
-          found.delete(file);
-        }
-        const tool = entry.reading?.tools.find((candidate) => candidate.name === name);
-        if (tool) return tool;
-        const problem = entry.reading?.problems.find((candidate) => candidate.severity === 'error');
-        if (problem) return problem;
-      }
-      return undefined;
-    },
-    clear() {
-      snapshot = undefined;
-      listing = undefined;
-      found.clear();
+      const entryName = format.entryOf ? format.entryOf(name) : entryDeclaring(name);
+      if (entryName === undefined || !format.claims(entryName)) return undefined;
+      const reading = findEntry(entryName)?.reading;
+      return (
+        reading?.tools.find((candidate) => candidate.name === name) ??
+        (format.entryOf && reading?.problems.find((candidate) => candidate.severity === 'error'))
+      );
     },
   };
+}
+
+function isInState(path: string, state: FileState, mayBeMissing = false): boolean {
+  const stats = statOrNothing(path);
+  if (stats === undefined || state === undefined) return mayBeMissing && stats === state;
+  return hasIdentity(stats, state);
 }
 
 // A link that leads nowhere is there.
@@ -191,12 +206,14 @@ function isThere(path: string): boolean {
 
 function toListing(snapshot: Snapshot | undefined): DirectoryListing {
   const tools: Tool[] = [];
+  const skills: Skill[] = [];
   const problems: Problem[] = [];
-  for (const entry of snapshot?.entries.values() ?? []) {
-    if (entry.reading === undefined) continue;
-    tools.push(...entry.reading.tools);
-    problems.push(...entry.reading.problems);
+  for (const { reading } of snapshot?.entries.values() ?? []) {
+    if (reading === undefined) continue;
+    tools.push(...reading.tools);
+    skills.push(...(reading.skills ?? []));
+    problems.push(...reading.problems);
   }
   tools.sort((a, b) => compareText(a.name, b.name));
-  return { tools, problems };
+  return { tools, skills, problems };
 }

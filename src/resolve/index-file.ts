@@ -2,34 +2,25 @@
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Place } from '../core/format.js';
-import { isRecord } from '../core/json.js';
+import type { FileState, Place } from '../core/format.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
-import {
-  type Action,
-  type FileIdentity,
-  NO_TRAITS,
-  type Origin,
-  type Owner,
-  type Problem,
-  type Tool,
-  type Traits,
-} from '../core/tool.js';
+import type { Skill } from '../core/skill.js';
+import { type Action, NO_TRAITS, type Origin, type Problem, type Tool, type Traits } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import { digestParts } from '../files/digest.js';
-import { readTextFile } from '../files/read.js';
+import { checksum } from '../files/checksum.js';
+import { readHead } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { Entry, Snapshot } from './directory.js';
 
 export interface IndexFile {
   /** What was known of a place; undefined where nothing usable is there. */
-  load(place: Place): Snapshot | undefined;
-  save(place: Place, snapshot: Snapshot): void;
+  load(place: Place, format: string): Snapshot | undefined;
+  save(place: Place, format: string, snapshot: Snapshot): void;
 }
 
 export interface IndexFileOptions {
-  /** Where index files lie; undefined keeps none. */
-  readonly directory: string | undefined;
+  /** Where index files lie. */
+  readonly directory: string;
   /** Changes whenever the meaning of a line does. */
   readonly version: string;
   readonly toSchema: (json: JsonSchema, face: 'input' | 'output') => Schema;
@@ -39,221 +30,203 @@ export interface IndexFileOptions {
 // Below this a directory is read as fast as its index.
 const MIN_ENTRIES = 16;
 const MAX_BYTES = 256 * 1024 * 1024;
-const PLAIN_TRAITS = JSON.stringify(NO_TRAITS);
 
 export function createIndexFile({ directory, version, toSchema, world }: IndexFileOptions): IndexFile {
-  const fileOf = (place: Place): string => join(directory!, `${hash(place.directory)}.index`);
-  const firstLine = (place: Place): string =>
-    ['wield-index', version, escapeField(place.directory)].join('\t');
+  const fileOf = (place: Place, format: string): string =>
+    join(directory, `${hashName(`${format} ${place.directory}`)}.index`);
+  const firstLine = (place: Place, format: string): string =>
+    ['wield-index', version, format, escapeField(place.directory)].join('\t');
   return {
-    load(place) {
-      if (directory === undefined) return undefined;
+    load(place, format) {
+      const file = fileOf(place, format);
       try {
-        const text = readTextFile(fileOf(place), MAX_BYTES);
-        return text === undefined ? undefined : parseIndex(text, firstLine(place), place, toSchema);
+        const reading = readHead(file, MAX_BYTES);
+        if ('fault' in reading) return undefined;
+        return parseIndex(reading.bytes, firstLine(place, format), place, format, toSchema);
       } catch (error) {
-        world.debug(`${fileOf(place)}: index discarded: ${(error as Error).message}`);
+        world.debug(`${file}: index discarded: ${(error as Error).message}`);
         return undefined;
       }
     },
-    save(place, snapshot) {
-      if (directory === undefined || snapshot.entries.size < MIN_ENTRIES) return;
+    save(place, format, snapshot) {
+      if (snapshot.entries.size < MIN_ENTRIES) return;
+      const file = fileOf(place, format);
       try {
-        writeFileAtomic(fileOf(place), formatIndex(snapshot, firstLine(place)), { durable: false });
+        writeFileAtomic(file, formatIndex(snapshot, firstLine(place, format)), { durable: false });
       } catch (error) {
-        world.debug(`${fileOf(place)}: index not written: ${(error as Error).message}`);
+        world.debug(`${file}: index not written: ${(error as Error).message}`);
       }
     },
   };
 }
 
-// A line: file, format, state, settled, problems, then four fields a tool: name, description, traits, body.
-function formatIndex(snapshot: Snapshot, firstLine: string): string {
-  const lines = [firstLine, `${formatIdentity(snapshot.identity)}\t${snapshot.settled ? 1 : 0}`];
-  for (const { file, format, identity, settled, reading } of snapshot.entries.values()) {
+// A line: entry, states, settled, problems, skills, server, then four fields a tool: name, description, traits, body.
+function formatIndex(snapshot: Snapshot, firstLine: string): Buffer {
+  const lines = [firstLine, `${formatState(snapshot.identity)}\t${snapshot.settled ? 1 : 0}`];
+  for (const { name, states, settled, reading } of snapshot.entries.values()) {
     const fields = [
-      escapeField(file),
-      format,
-      identity === undefined ? '' : formatIdentity(identity),
+      escapeField(name),
+      states.map(formatState).join(';'),
       settled ? '1' : '0',
-      reading === undefined
-        ? '-'
-        : reading.problems.length === 0
-          ? ''
-          : escapeField(JSON.stringify(reading.problems)),
+      reading === undefined ? '-' : formatList(reading.problems),
+      formatList(reading?.skills ?? []),
+      escapeField(reading?.tools[0]?.origin.server ?? ''),
     ];
     for (const tool of reading?.tools ?? []) {
+      const body = { input: tool.input.json, output: tool.output?.json, action: tool.action };
       fields.push(
         tool.name,
         escapeField(tool.description),
         formatTraits(tool.traits),
-        escapeField(
-          JSON.stringify({
-            input: tool.input.json,
-            output: tool.output?.json,
-            action: tool.action,
-            server: tool.origin.server,
-          }),
-        ),
+        escapeField(JSON.stringify(body)),
       );
     }
     lines.push(fields.join('\t'));
   }
-  const body = `${lines.join('\n')}\n`;
-  return `${body}end\t${digestParts([body])}\n`;
+  const body = Buffer.from(`${lines.join('\n')}\n`);
+  return Buffer.concat([body, Buffer.from(endLine(body))]);
+}
+
+const END_LENGTH = 'end\t00000000\n'.length;
+
+// A single wrong byte would otherwise show only when someone looks at that tool.
+function endLine(body: Buffer): string {
+  return `end\t${checksum(body)}\n`;
 }
 
 function parseIndex(
-  text: string,
+  bytes: Buffer,
   firstLine: string,
   place: Place,
+  format: string,
   toSchema: IndexFileOptions['toSchema'],
 ): Snapshot {
-  if (!text.startsWith(`${firstLine}\n`))
-    throw new Error('made by another version, or for another directory');
-  const end = text.lastIndexOf('end\t');
-  // A single wrong byte would otherwise show only when someone looks at that tool.
-  if (text.slice(end) !== `end\t${digestParts([text.slice(0, end)])}\n`)
-    throw new Error('cut short or altered');
-  const lines = text.slice(0, end).split('\n');
+  const body = bytes.subarray(0, Math.max(0, bytes.length - END_LENGTH));
+  if (bytes.toString('latin1', body.length) !== endLine(body)) throw new Error('cut short or altered');
+  const lines = body.toString('utf8').split('\n');
+  if (lines[0] !== firstLine) throw new Error('made by another version, or for another directory');
   const [state = '', settled] = lines[1]!.split('\t');
+  const identity = parseState(state);
+  if (identity === undefined) throw new Error('without a state');
   const entries = new Map<string, Entry>();
   for (let line = 2; line < lines.length - 1; line++) {
-    const entry = parseLine(lines[line]!, place, toSchema);
-    entries.set(entry.file, entry);
+    const entry = parseLine(lines[line]!, place, format, toSchema);
+    entries.set(entry.name, entry);
   }
-  return { identity: parseIdentity(state), settled: settled === '1', entries };
+  return { identity, settled: settled === '1', entries };
 }
 
-function parseLine(line: string, place: Place, toSchema: IndexFileOptions['toSchema']): Entry {
+function parseLine(
+  line: string,
+  place: Place,
+  format: string,
+  toSchema: IndexFileOptions['toSchema'],
+): Entry {
   const fields = line.split('\t');
-  const [file = '', format = '', state = '', settled, problems = ''] = fields;
-  const name = unescapeField(file);
+  const [escaped = '', states = '', settled, problems = '', skills = '', server = ''] = fields;
+  const name = unescapeField(escaped);
   const tools: Tool[] = [];
-  for (let at = 5; at + 3 < fields.length; at += 4) {
-    const body = new IndexedBody(fields[at + 3]!, toSchema);
-    const origin = new IndexedOrigin(format, name, place, body);
-    tools.push(new IndexedTool(fields[at]!, fields[at + 1]!, fields[at + 2]!, origin, body) as Tool);
+  for (let at = 6; at + 3 < fields.length; at += 4) {
+    tools.push(reviveTool(fields, at, toOrigin(format, name, server, place), toSchema));
   }
   return {
-    file: name,
-    format,
-    identity: state === '' ? undefined : parseIdentity(state),
+    name,
+    states: states.split(';').map(parseState),
     settled: settled === '1',
     reading:
       problems === '-'
         ? undefined
-        : { tools, problems: problems === '' ? [] : (JSON.parse(unescapeField(problems)) as Problem[]) },
+        : { tools, problems: parseList<Problem>(problems), skills: parseList<Skill>(skills) },
     indexed: true,
   };
 }
 
-// Classes, since an object with getters of its own takes longer to make than its line takes to parse. Name,
-// description and traits are read at once; schema and action when someone asks.
-class IndexedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly traits: Traits;
-  readonly origin: Origin;
-  readonly #body: IndexedBody;
-
-  constructor(name: string, description: string, traits: string, origin: Origin, body: IndexedBody) {
-    this.name = name;
-    this.description = unescapeField(description);
-    this.traits = traits === '' ? NO_TRAITS : (JSON.parse(unescapeField(traits)) as Traits);
-    this.origin = origin;
-    this.#body = body;
-  }
-
-  get input(): Schema {
-    return this.#body.schema('input')!;
-  }
-
-  get output(): Schema | undefined {
-    return this.#body.schema('output');
-  }
-
-  get action(): Action {
-    return this.#body.read().action;
-  }
+function toOrigin(format: string, entry: string, server: string, place: Place): Origin {
+  return {
+    format,
+    uri: toFileUri(join(place.directory, entry)),
+    directory: place.directory,
+    source: null,
+    digest: null,
+    server: server === '' ? null : unescapeField(server),
+    owner: place.owner,
+  };
 }
 
-class IndexedOrigin implements Origin {
-  readonly format: string;
-  readonly directory: string;
-  readonly source = null;
-  readonly digest = null;
-  readonly owner: Owner;
-  readonly #file: string;
-  readonly #body: IndexedBody;
+// What a plain path becomes is known; only an odd one is worth asking for.
+function toFileUri(path: string): string {
+  return /^[\w./-]*$/.test(path) ? `file://${path}` : pathToFileURL(path).href;
+}
 
-  constructor(format: string, file: string, place: Place, body: IndexedBody) {
-    this.format = format;
-    this.directory = place.directory;
-    this.owner = place.owner;
-    this.#file = file;
-    this.#body = body;
-  }
-
-  get uri(): string {
-    return pathToFileURL(join(this.directory, this.#file)).href;
-  }
-
-  get server(): string | null {
-    return this.#body.read().server;
-  }
+// Name, description and traits are read at once; schema and action when someone asks.
+function reviveTool(
+  fields: readonly string[],
+  at: number,
+  origin: Origin,
+  toSchema: IndexFileOptions['toSchema'],
+): Tool {
+  const traits = fields[at + 2]!;
+  let body: BodyFields | undefined;
+  const read = (): BodyFields => {
+    body ??= JSON.parse(unescapeField(fields[at + 3]!)) as BodyFields;
+    return body;
+  };
+  return {
+    name: fields[at]!,
+    description: unescapeField(fields[at + 1]!),
+    traits: traits === '' ? NO_TRAITS : (JSON.parse(unescapeField(traits)) as Traits),
+    origin,
+    get input() {
+      return toSchema(read().input, 'input');
+    },
+    get output() {
+      const { output } = read();
+      return output && toSchema(output, 'output');
+    },
+    get action() {
+      return read().action;
+    },
+  } as Tool;
 }
 
 interface BodyFields {
   readonly input: JsonSchema;
   readonly output?: JsonSchema;
   readonly action: Action;
-  readonly server: string | null;
 }
 
-class IndexedBody {
-  readonly #text: string;
-  readonly #toSchema: IndexFileOptions['toSchema'];
-  #fields: BodyFields | undefined;
-
-  constructor(text: string, toSchema: IndexFileOptions['toSchema']) {
-    this.#text = text;
-    this.#toSchema = toSchema;
-  }
-
-  read(): BodyFields {
-    this.#fields ??= JSON.parse(unescapeField(this.#text)) as BodyFields;
-    if (!isRecord(this.#fields.input)) throw new Error('index without a schema');
-    return this.#fields;
-  }
-
-  schema(face: 'input' | 'output'): Schema | undefined {
-    const json = this.read()[face];
-    return json === undefined ? undefined : this.#toSchema(json, face);
-  }
-}
+const PLAIN_TRAITS = JSON.stringify(NO_TRAITS);
 
 function formatTraits(traits: Traits): string {
   const text = JSON.stringify(traits);
   return text === PLAIN_TRAITS ? '' : escapeField(text);
 }
 
-function formatIdentity(identity: FileIdentity): string {
-  const { device, inode, size, modifiedMs, changedMs, mode } = identity;
-  return `${device},${inode},${size},${modifiedMs},${changedMs},${mode}`;
+function formatState(state: FileState): string {
+  if (state === undefined) return '';
+  return `${state.device},${state.inode},${state.size},${state.changedMs},${state.mode}`;
 }
 
-function parseIdentity(text: string): FileIdentity {
+function parseState(text: string): FileState {
+  if (text === '') return undefined;
   const fields = text.split(',');
-  const device = Number(fields[0]);
-  const inode = Number(fields[1]);
-  const size = Number(fields[2]);
-  const modifiedMs = Number(fields[3]);
-  const changedMs = Number(fields[4]);
-  const mode = Number(fields[5]);
-  if (Number.isNaN(device + inode + size + modifiedMs + changedMs + mode))
-    throw new Error('a state that is none');
-  return { device, inode, size, modifiedMs, changedMs, mode };
+  const state = {
+    device: Number(fields[0]),
+    inode: Number(fields[1]),
+    size: Number(fields[2]),
+    changedMs: Number(fields[3]),
+    mode: Number(fields[4]),
+  };
+  if (Number.isNaN(state.inode + state.changedMs + state.mode)) throw new Error('a state that is none');
+  return state;
+}
+
+function formatList(list: readonly unknown[]): string {
+  return list.length === 0 ? '' : escapeField(JSON.stringify(list));
+}
+
+function parseList<T>(text: string): readonly T[] {
+  return text === '' ? [] : (JSON.parse(unescapeField(text)) as T[]);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
@@ -271,13 +244,7 @@ function unescapeField(text: string): string {
 }
 
 // A name for a file, not a proof: the first line has the whole path.
-function hash(text: string): string {
-  let low = 0x811c9dc5;
-  let high = 0x01000193;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    low = Math.imul(low ^ code, 0x01000193);
-    high = Math.imul(high ^ code, 0x85ebca6b) ^ (low >>> 13);
-  }
-  return [low, high].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('');
+function hashName(text: string): string {
+  const bytes = Buffer.from(text);
+  return checksum(bytes) + checksum(Buffer.from(bytes.toString('hex')));
 }

@@ -3,6 +3,7 @@
 import { chmodSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { checksum } from '../../src/files/checksum.js';
 import { type CliRun, json, wield } from '../support/cli.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -109,16 +110,12 @@ spec('RES-13', 'an index that someone forged with care changes no call', async (
   await wield(workspace, ['list', '--json']);
   const [file] = indexFiles(workspace);
   const evil = workspace.write('evil', '#!/bin/sh\n# @description E\necho evil\n', 0o755);
-  const { createHash } = await import('node:crypto');
   const text = readFileSync(file!, 'utf8');
   const body = text
     .slice(0, text.lastIndexOf('end\t'))
     .replaceAll(join(workspace.dir, '.agents/tools/t10'), evil)
     .replace('Say w0.', 'Say evil.');
-  const digest = createHash('sha256')
-    .update(`${Buffer.byteLength(body)}:${body}`)
-    .digest('hex');
-  writeFileSync(file!, `${body}end\t${digest}\n`);
+  writeFileSync(file!, `${body}end\t${checksum(Buffer.from(body))}\n`);
   // The forgery is good enough to be listed, which is what makes the rest worth something.
   expect(listing(await wield(workspace, ['list', '--json']))).toContainEqual(['t10', 'Say evil.']);
   expect((await wield(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('w0\n');

@@ -23,7 +23,8 @@ export const list: Verb = {
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
     const entries: Entry[] = [];
-    for (const tool of survey.tools) if (hidden || !tool.traits.hidden) entries.push({ tool, shadowedBy: null });
+    for (const tool of survey.tools)
+      if (hidden || !tool.traits.hidden) entries.push({ tool, shadowedBy: null });
     for (const { tool, by } of all ? survey.shadowed : [])
       entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
     if (json) {
