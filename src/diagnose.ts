@@ -51,7 +51,7 @@ export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
   };
 }
 
-async function machineFindings({ world, configuration, workdir, trust }: NodeToolbox): Promise<Finding[]> {
+async function machineFindings({ world, configuration, trusted }: NodeToolbox): Promise<Finding[]> {
   const path = searchPath(world);
   const findings: Finding[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
   for (const [name, program, without] of [
@@ -83,7 +83,7 @@ async function machineFindings({ world, configuration, workdir, trust }: NodeToo
   findings.push({
     level: 'ok',
     about: 'trust',
-    message: trust.isTrusted(workdir)
+    message: trusted
       ? 'this workspace is trusted'
       : 'this workspace is not trusted: no model can call its tools',
   });

@@ -15,8 +15,10 @@ import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
+import { createGuard } from './process/guard.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
+import { createWatch } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
@@ -30,6 +32,10 @@ export interface NodeToolboxOptions {
   readonly tools?: readonly ToolDefinition[];
   /** Built-in tools that are listed; all can be called by a person or code. */
   readonly offer?: readonly string[];
+  /** Trusts the workspace for the life of this toolbox (POL-22). */
+  readonly trust?: boolean;
+  /** Ends running tools also where this process is killed without warning; for servers. */
+  readonly guard?: boolean;
   /** The environment to read; the process's own by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where debug lines go; nowhere by default. */
@@ -39,13 +45,13 @@ export interface NodeToolboxOptions {
 /** A toolbox with what belongs to the machine around it. */
 export interface NodeToolbox extends Toolbox {
   readonly wieldHome: string;
-  readonly trust: TrustStore;
+  readonly trustStore: TrustStore;
   readonly world: World;
   configuration(): Configuration;
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '1';
+const INDEX_VERSION = '2';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -65,10 +71,14 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       });
     }
     workdir = directory;
+    watching.refresh();
   };
+  const places = () => findPlaces(workdir, world.home);
+  const watching = createWatch(places, world);
   const configuration = createConfiguration({ managed: MANAGED_CONFIG, wieldHome, workdir: () => workdir });
   const settings = () => configuration().settings;
-  const trust = createTrustStore(wieldHome);
+  const trustStore = createTrustStore(wieldHome);
+  const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => (settings().roots.length > 0 ? settings().roots : [firstWorkdir]);
 
   const toolbox = assembleToolbox({
@@ -76,7 +86,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       registered: toRegistry(options.tools ?? []),
       builtin: [createWorkdirTool({ get: () => workdir, set: setWorkdir, roots })],
       offered: new Set(options.offer ?? []),
-      places: () => findPlaces(workdir, world.home),
+      places,
       formats: [createScriptFormat(world)],
       index: createIndexFile({
         directory: join(wieldHome, 'cache', 'index'),
@@ -87,11 +97,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       world,
     }),
     executors: [
-      createProcessExecutor({ world, settings }),
+      createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
+    trusted,
+    watch: watching.add,
     rules: (_tool, call) => ({
-      trusted: call.trust === true || trust.isTrusted(workdir),
+      trusted: call.trust === true || trusted(),
       fault: configuration().fault,
     }),
     settings,
@@ -100,7 +112,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
-  return Object.assign(toolbox, { wieldHome, trust, world, configuration });
+  return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
 }
 
 /** The scripts of the workdir, then the person's own (SCR-25). */

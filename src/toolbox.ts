@@ -42,6 +42,9 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
     rules: () => ({ trusted: true }),
     settings: () => settings,
     secrets: () => [],
+    trusted: () => true,
+    // What was given stays as it is.
+    watch: () => () => {},
     workdir: {
       get: () => directory,
       set: (path) => {

@@ -3,6 +3,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Tool } from '../core/tool.js';
+import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { toTool } from '../formats/module/define.js';
 
@@ -37,7 +38,7 @@ export function createWorkdirTool({ get, set, roots }: WorkdirToolOptions): Tool
 // SCR-22: decided on real paths, so that no link leads out.
 function resolveWithin(path: string, roots: readonly string[]): string {
   const real = realPath(path);
-  if (real === undefined) {
+  if (real === undefined || statOrNothing(real)?.isDirectory() !== true) {
     throw new ToolError('not_found', `there is no directory ${path}`, { hint: 'name one that exists' });
   }
   if (roots.some((root) => isWithin(realPath(root) ?? root, real))) return real;

@@ -18,9 +18,15 @@ export function printJson(
   );
 }
 
-export function printError(terminal: Terminal, error: ErrorValue): void {
-  terminal.err(`${terminal.paint('red', 'error', 'err')}  ${indentRest(error.message, 7)}\n`);
-  if (error.hint) terminal.err(`  ${terminal.paint('cyan', 'hint', 'err')}  ${indentRest(error.hint, 8)}\n`);
+/** Help is text, and under `--json` text in a document. */
+export function printHelp(terminal: Terminal, help: string, json: boolean): void {
+  if (json) printJson(terminal, { ok: true, help });
+  else terminal.out(help);
+}
+
+export function printError(terminal: Terminal, { message, hint }: ErrorValue): void {
+  terminal.err(`${terminal.paint('red', 'error', 'err')}  ${indentRest(sanitize(message), 7)}\n`);
+  if (hint) terminal.err(`  ${terminal.paint('cyan', 'hint', 'err')}  ${indentRest(sanitize(hint), 8)}\n`);
 }
 
 function indentRest(text: string, columns: number): string {

@@ -2,30 +2,29 @@
 
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { splitArguments } from '../consumers/commands/index.js';
+import { ownFlagValue, splitArguments } from '../consumers/commands/index.js';
 import { exitStatus, ToolError, toToolError } from '../core/error.js';
 import { nearest, sanitize } from '../core/text.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
-import { printError, printJson } from './print.js';
+import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
-import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb } from './verb.js';
+import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
 import { VERBS } from './verbs.js';
 
 const INTERRUPTED = 130;
 
 export async function run(argv: readonly string[]): Promise<number> {
-  const json = argv.includes('--json');
   const { env } = process;
   const terminal = createTerminal({ plain: argv.includes('--plain'), env });
   const interrupt = watchSignals();
   try {
-    const status = await runVerb(argv, json, terminal, interrupt.signal);
-    return interrupt.status() ?? status;
+    return await runVerb(argv, terminal, interrupt);
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
-    if (json) printJson(terminal, { ok: false, error: error.toJSON() });
-    else printError(terminal, { ...error.toJSON(), message: sanitize(error.message) });
+    // What failed may be the reading of the flags itself, so the word alone counts here.
+    if (argv.includes('--json')) printJson(terminal, { ok: false, error: error.toJSON() });
+    else printError(terminal, error.toJSON());
     if (error.code === 'internal' && isVerbose(argv, env))
       terminal.err(`${String((error.cause as Error)?.stack ?? error.stack)}\n`);
     return interrupt.status() ?? exitStatus(error.code);
@@ -34,35 +33,34 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 async function runVerb(
   argv: readonly string[],
-  json: boolean,
   terminal: Terminal,
-  signal: AbortSignal,
+  { signal, status }: Interrupt,
 ): Promise<number> {
   const { name, before, after } = findVerbName(argv);
   const entry = VERBS.find((verb) => verb.name === name);
   if (entry === undefined) throw unknownVerb(name);
   const verb = await entry.load();
   const { flags, positionals, rest } = readFlags(verb, [...before, ...after]);
-  if (flags.has('help') || flags.has('h')) {
-    if (!verb.readsRest || positionals.length === 0) {
-      terminal.out(formatVerbHelp(verb));
-      return 0;
-    }
+  const json = flags.has('json');
+  if (flags.has('help') && (!verb.readsRest || positionals.length === 0)) {
+    printHelp(terminal, formatVerbHelp(verb), json);
+    return 0;
   }
   const cwd = findCwd(flags.get('cwd'));
   let toolbox: NodeToolbox | undefined;
-  const openToolbox = (): NodeToolbox => {
+  const openToolbox: VerbCall['toolbox'] = (options = {}) => {
     toolbox ??= createNodeToolbox({
       env: process.env,
       ...(flags.has('cwd') ? { workdir: cwd } : { cwd }),
       ...(isVerbose(argv, process.env)
         ? { debug: (message) => terminal.err(`debug  ${sanitize(message)}\n`) }
         : {}),
+      ...options,
     });
     return toolbox;
   };
   try {
-    return await verb.run({
+    const own = await verb.run({
       terminal,
       flags,
       positionals,
@@ -73,6 +71,8 @@ async function runVerb(
       signal,
       toolbox: openToolbox,
     });
+    if (verb.runsUntilStopped && status() !== INTERRUPTED) return own;
+    return status() ?? own;
   } finally {
     await toolbox?.close();
   }
@@ -101,9 +101,8 @@ function findVerbName(argv: readonly string[]): {
   if (last?.kind === 'positional')
     return { name: last.value, before: argv.slice(0, argv.length - rest.length - 1), after: rest };
   const odd = parsed.find((argument) => argument.kind !== 'flag');
-  throw new ToolError('usage', odd ? `unknown flag ${(odd as { name: string }).name}` : 'no command given', {
-    hint: 'wield --help shows the commands',
-  });
+  if (odd !== undefined && odd.kind !== 'positional') throw unknownFlag(undefined, odd.name, odd.kind);
+  throw new ToolError('usage', 'no command given', { hint: 'wield --help shows the commands' });
 }
 
 function readFlags(verb: Verb, argv: readonly string[]) {
@@ -113,8 +112,11 @@ function readFlags(verb: Verb, argv: readonly string[]) {
   const flags = new Map<string, string | true>();
   const positionals: string[] = [];
   for (const argument of parsed) {
-    if (argument.kind === 'flag') flags.set(argument.name, argument.value);
-    else if (argument.kind === 'positional') positionals.push(argument.value);
+    if (argument.kind === 'flag') {
+      const value = ownFlagValue(argument.name, kindOfFlag(verb, argument.name)!, argument.value);
+      if (value === undefined) flags.delete(argument.name);
+      else flags.set(argument.name, value);
+    } else if (argument.kind === 'positional') positionals.push(argument.value);
     else throw unknownFlag(verb, argument.name, argument.kind);
   }
   if (positionals.length > verb.positionals) {
@@ -143,8 +145,14 @@ function isVerbose(argv: readonly string[], env: Readonly<Record<string, string 
   return argv.includes('--verbose') || env.WIELD_LOG === 'debug' || env.OCTOMIND_LOG === 'debug';
 }
 
+interface Interrupt {
+  readonly signal: AbortSignal;
+  /** The exit status of the signal that came, if one did. */
+  status(): number | undefined;
+}
+
 // A first signal ends what runs, politely; a second one ends this process (CLI-10).
-function watchSignals(): { readonly signal: AbortSignal; status(): number | undefined } {
+function watchSignals(): Interrupt {
   const controller = new AbortController();
   let status: number | undefined;
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

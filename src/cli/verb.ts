@@ -2,8 +2,8 @@
 
 import type { FlagKind } from '../consumers/commands/index.js';
 import { ToolError } from '../core/error.js';
-import { nearest } from '../core/text.js';
-import type { NodeToolbox } from '../node.js';
+import { nearest, quoteOutside } from '../core/text.js';
+import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import type { Terminal } from './terminal.js';
 
 export interface FlagHelp {
@@ -24,8 +24,8 @@ export interface VerbCall {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Ends when the person interrupts. */
   readonly signal: AbortSignal;
-  /** The toolbox of the workdir, made when first asked for. */
-  toolbox(): NodeToolbox;
+  /** The toolbox of the workdir, made when first asked for; options count then. */
+  toolbox(options?: Partial<NodeToolboxOptions>): NodeToolbox;
 }
 
 export interface Verb {
@@ -38,6 +38,8 @@ export interface Verb {
   readonly positionals: number;
   /** Reads its arguments after the first positional itself. */
   readonly readsRest?: boolean;
+  /** Runs until it is told to stop: a signal other than Ctrl-C is then its ordinary end. */
+  readonly runsUntilStopped?: boolean;
   /** Does the work and gives the exit status. */
   run(call: VerbCall): Promise<number>;
 }
@@ -49,7 +51,6 @@ export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
   plain: { kind: 'switch', description: 'No colour, no progress' },
   verbose: { kind: 'switch', description: 'Say on stderr why things happen' },
   help: { kind: 'switch', description: 'Show this' },
-  h: { kind: 'switch', description: '' },
 };
 
 export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
@@ -57,23 +58,19 @@ export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
   return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
 }
 
-export function unknownFlag(verb: Verb, name: string, kind: 'unknown' | 'incomplete'): ToolError {
-  if (kind === 'incomplete')
-    return new ToolError('usage', `${name} needs a value`, { hint: `wield ${verb.name} --help` });
-  const known = Object.keys({ ...COMMON_FLAGS, ...verb.flags });
+/** What is wrong with a flag; without a verb only the common ones are known. */
+export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
+  const help = verb === undefined ? 'wield --help' : `wield ${verb.name} --help`;
+  if (kind === 'incomplete') return new ToolError('usage', `${name} needs a value`, { hint: help });
+  const known = Object.keys({ ...COMMON_FLAGS, ...verb?.flags });
   const close = nearest(name.replace(/^-+/, ''), known);
-  return new ToolError('usage', `unknown flag ${name}`, {
-    hint:
-      close.length > 0
-        ? `did you mean --${close[0]}? wield ${verb.name} --help shows all`
-        : `wield ${verb.name} --help shows all`,
+  return new ToolError('usage', `unknown flag ${quoteOutside(name, 60)}`, {
+    hint: close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`,
   });
 }
 
 export function formatVerbHelp(verb: Verb): string {
-  const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS }).filter(
-    ([, flag]) => flag.description !== '',
-  );
+  const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS });
   const rows = flags.map(([name, flag]) => [
     `--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
     flag.description,

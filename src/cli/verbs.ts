@@ -31,6 +31,21 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/doctor.js')).doctor,
   },
   {
+    name: 'serve',
+    summary: 'Serve the tools to an agent (MCP)',
+    load: async () => (await import('./verbs/serve.js')).serve,
+  },
+  {
+    name: 'trust',
+    summary: 'Let models call the tools of a workspace',
+    load: async () => (await import('./verbs/trust.js')).trust,
+  },
+  {
+    name: 'config',
+    summary: 'Show the configuration that holds',
+    load: async () => (await import('./verbs/config.js')).config,
+  },
+  {
     name: 'version',
     summary: 'Print the version',
     load: async () => (await import('./verbs/version.js')).version,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Settings } from '../core/settings.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
 import { statIdentity } from '../files/read.js';
+import { formatValue } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
 import { type ConfigValue, type Layer, readConfigFile } from './read.js';
 
@@ -13,9 +14,21 @@ export interface Configuration {
   readonly settings: Settings;
   /** The value that holds for each key that a file sets. */
   readonly values: ReadonlyMap<string, ConfigValue>;
+  /** Every key with the value that holds, for people: defaults have no file. */
+  readonly entries: readonly ConfigEntry[];
   readonly problems: readonly Problem[];
   /** Why nothing may run, where a file cannot be used. */
   readonly fault: string | undefined;
+}
+
+export interface ConfigEntry {
+  readonly key: string;
+  readonly value: unknown;
+  /** As it would be written. */
+  readonly shown: string;
+  readonly layer: Layer | 'default';
+  readonly file: string | null;
+  readonly line: number | null;
 }
 
 export interface ConfigurationOptions {
@@ -43,7 +56,7 @@ export function createConfiguration({
     const states = files.map((file) => statIdentity(file));
     if (
       known !== undefined &&
-      files.every((file, at) => file === known!.files[at] && isSame(states[at], known!.states[at]))
+      files.every((file, at) => file === known!.files[at] && sameIdentity(states[at], known!.states[at]))
     ) {
       return known.configuration;
     }
@@ -55,6 +68,7 @@ export function createConfiguration({
     const configuration: Configuration = {
       settings: toSettings(values),
       values,
+      entries: toEntries(values),
       problems: read.flatMap((one) => one.problems),
       fault: read.find((one) => one.fault !== undefined)?.fault,
     };
@@ -63,6 +77,18 @@ export function createConfiguration({
   };
 }
 
-function isSame(a: FileIdentity | undefined, b: FileIdentity | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : sameIdentity(a, b);
+function toEntries(values: ReadonlyMap<string, ConfigValue>): ConfigEntry[] {
+  const keys = [...new Set([...DEFAULT_VALUES.keys(), ...values.keys()])].sort();
+  return keys.map((key) => {
+    const set = values.get(key);
+    const value = set === undefined ? DEFAULT_VALUES.get(key) : set.value;
+    return {
+      key,
+      value,
+      shown: set?.written ?? formatValue(key, value),
+      layer: set?.layer ?? 'default',
+      file: set?.file ?? null,
+      line: set?.line ?? null,
+    };
+  });
 }

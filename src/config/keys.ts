@@ -1,7 +1,7 @@
 // The keys of the configuration: what each may hold, and how a lower layer may change it.
 
 import { isRecord } from '../core/json.js';
-import { parseBytes, parseDuration } from '../core/text.js';
+import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
 
 /** What a lower layer can do to a higher one's value: lower a ceiling, say it anew, or nothing at all. */
 export type Lowering = 'lowers' | 'replaces' | 'ignored';
@@ -53,6 +53,11 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'env.pass': VARIABLES,
   'tools.*.timeout': A_DURATION,
   'tools.*.env.pass': VARIABLES,
+  'builtin.offer': {
+    expected: 'an array of names or groups of built-in tools',
+    parse: strings,
+    project: 'ignored',
+  },
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
 };
 
@@ -69,4 +74,12 @@ export function leaves(
   if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
     return [{ path, value: document }];
   return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));
+}
+
+/** A default as a person would write it. */
+export function formatValue(key: string, value: unknown): string {
+  if (typeof value !== 'number') return JSON.stringify(value);
+  const { parse } = KEYS[key]!;
+  if (parse === duration) return JSON.stringify(formatDuration(value));
+  return parse === bytes ? JSON.stringify(formatBytes(value)) : String(value);
 }

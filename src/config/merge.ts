@@ -2,7 +2,7 @@
 
 import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
-import type { ConfigValue } from './read.js';
+import type { ConfigValue, Layer } from './read.js';
 
 /** The value that holds for each key, with where it came from. */
 export function effectiveValues(
@@ -37,6 +37,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
   ['limits.queue', DEFAULT_SETTINGS.limits.queue],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
+  ['builtin.offer', DEFAULT_SETTINGS.offer],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
 ]);
 
@@ -50,6 +51,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     repair: get('repair'),
     limits: {
       timeoutMs: get('limits.timeout'),
+      ...(effective.has('limits.timeout') ? { timeoutCeilingMs: get<number>('limits.timeout') } : {}),
       outputBytes: get('limits.output'),
       ...optional('memoryBytes', 'limits.memory'),
       ...optional('cpuSeconds', 'limits.cpu'),
@@ -62,18 +64,22 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     },
     env: { pass: get('env.pass') },
     tools: toToolSettings(effective),
+    offer: get('builtin.offer'),
     roots: get('workdir.roots'),
   };
 }
 
 function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {
   const tools = new Map<string, ToolSettings>();
-  for (const { path, value } of effective.values()) {
+  for (const { path, value, layer } of effective.values()) {
     if (path[0] !== 'tools') continue;
     const name = path[1]!;
-    const field =
-      path[2] === 'timeout' ? { timeoutMs: value as number } : { pass: value as readonly string[] };
-    tools.set(name, { ...tools.get(name), ...field });
+    tools.set(name, { ...tools.get(name), ...toolSetting(path[2]!, value, layer) });
   }
   return tools;
+}
+
+function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
+  if (key !== 'timeout') return { pass: value as readonly string[] };
+  return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
 }

@@ -10,7 +10,10 @@ export type Layer = 'managed' | 'user' | 'project';
 
 export interface ConfigValue {
   readonly path: readonly string[];
+  /** In wield's units. */
   readonly value: unknown;
+  /** As it stands in the file. */
+  readonly written: string;
   readonly layer: Layer;
   readonly file: string;
   readonly line: number;
@@ -69,7 +72,7 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
         ),
       );
     } else {
-      values.push({ path, value: key.parse(value), layer, file, line });
+      values.push({ path, value: key.parse(value), written: JSON.stringify(value), layer, file, line });
     }
   }
   return { values, problems };

@@ -110,6 +110,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       `${what} is not valid JSON: ${quoteOutside((error as Error).message)}`,
       {
         hint: `check quotes and commas: keys and text stand in double quotes, as in '{"name":"Ada"}'`,
+        data: { fault: 'syntax' },
       },
     );
   }
@@ -120,6 +121,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       `${what} has the key "${quoteOutside(duplicate)}" twice in one object`,
       {
         hint: 'keep one of them: readers of JSON disagree on which would count',
+        data: { fault: 'duplicate' },
       },
     );
   }

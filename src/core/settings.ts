@@ -5,6 +5,8 @@ export interface Settings {
   readonly repair: boolean;
   readonly limits: {
     readonly timeoutMs: number;
+    /** Set where a file says it: then no script's own `@timeout` goes beyond. */
+    readonly timeoutCeilingMs?: number;
     readonly outputBytes: number;
     readonly memoryBytes?: number;
     readonly cpuSeconds?: number;
@@ -23,12 +25,17 @@ export interface Settings {
   };
   /** Settings for single tools. */
   readonly tools: ReadonlyMap<string, ToolSettings>;
+  /** Built-in tools that are offered to models, by name or group (SRV-14). */
+  readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
 }
 
 export interface ToolSettings {
+  /** What the user says, over everything else. */
   readonly timeoutMs?: number;
+  /** What the project says: it can only shorten. */
+  readonly timeoutCeilingMs?: number;
   readonly pass?: readonly string[];
 }
 
@@ -44,5 +51,6 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   env: { pass: [] },
   tools: new Map(),
+  offer: [],
   roots: [],
 };

@@ -67,7 +67,9 @@ export interface FileIdentity {
   readonly mode: number;
 }
 
-export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
+/** Whether two looks saw the same state; two looks at nothing did too. */
+export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
   return (
     a.inode === b.inode &&
     a.size === b.size &&

@@ -64,6 +64,10 @@ export interface Toolbox {
   problems(): Promise<readonly Problem[]>;
   /** Tools that another of the same name keeps out. */
   shadowed(): Promise<readonly ShadowedTool[]>;
+  /** Whether code of the workspace may run for a model (POL-20). */
+  readonly trusted: boolean;
+  /** Tells when the catalog may have changed; the returned function stops it. */
+  watch(listener: () => void): () => void;
   /** Watches calls; the returned function stops it. */
   on(observer: Observer): () => void;
   /** Moves to another directory; the next listing and call see it (SCR-16). */

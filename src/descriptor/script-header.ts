@@ -37,6 +37,8 @@ export type HeaderFlag = 'readonly' | 'destructive' | 'terminal' | 'hidden';
 export interface Complaint {
   readonly message: string;
   readonly hint: string;
+  /** The command that mends it, to be ended with the file's path. */
+  readonly command?: string;
 }
 
 export interface HeaderReading {
@@ -78,7 +80,7 @@ const KNOWN = new Set([
   'sandbox',
   ...FLAGS,
 ]);
-const COMMENT = /^(?:#|\/\/|--)\s?(.*)$/;
+const COMMENT = /^(?:#|\/\/|--)\s?(.*)$/s;
 const TAG = /^@([A-Za-z][\w-]*)(?:\s+(.*))?$/s;
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -131,7 +133,8 @@ function readShebang(text: string): { readonly line: string } | Complaint {
     return {
       message:
         'begins with a byte-order mark (EF BB BF) before the shebang, so the system would run it in sh',
-      hint: "remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE",
+      hint: 'remove the mark',
+      command: "sed -i '1s/^\\xEF\\xBB\\xBF//'",
     };
   }
   const line = /^[^\n]*/.exec(text)![0];
@@ -145,7 +148,8 @@ function readShebang(text: string): { readonly line: string } | Complaint {
     return {
       message:
         'has a shebang that ends in a carriage return (0D), so the system would look for an interpreter of that name',
-      hint: "save it with Unix line ends: sed -i 's/\\r$//' FILE",
+      hint: 'save it with Unix line ends',
+      command: "sed -i 's/\\r$//'",
     };
   }
   return { line: line.slice(2).trim() };
@@ -210,7 +214,8 @@ function readParameters(
       });
       continue;
     }
-    if (!PARAMETER_NAME.test(name)) {
+    // No input can hold a key __proto__ (RUN-5), so such a parameter could never be given.
+    if (!PARAMETER_NAME.test(name) || name === '__proto__') {
       errors.push({
         message: `@param name "${quoteOutside(name, 60)}" is not allowed`,
         hint: 'begin it with a letter or _, and go on with letters, digits, _ and -',

@@ -19,7 +19,14 @@ export function createFunctionExecutor({ digest, debug }: FunctionExecutorOption
   return {
     kind: 'function',
     digest: (tool) =>
-      digest(['function', tool.name, tool.description, canonicalJson(tool.input.json), sourceOf(tool)]),
+      digest([
+        'function',
+        tool.name,
+        tool.description,
+        canonicalJson(tool.input.json),
+        canonicalJson(tool.output?.json ?? null),
+        sourceOf(tool),
+      ]),
     plan: (tool, input, context) => ({ kind: 'function', tool, input, timeoutMs: context.timeoutMs }),
     run: (plan, context) => runFunction(plan, context, debug),
   };

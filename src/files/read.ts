@@ -12,10 +12,19 @@ export interface FileReading {
 
 export type ReadFault = { readonly fault: 'missing' | 'not-a-file' | 'unreadable'; readonly message: string };
 
-/** The state of a file, links followed; undefined where there is none. */
+/** The state of a file, links followed; undefined where there is none, or none that can be reached. */
 export function statIdentity(path: string): FileIdentity | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statOrNothing(path);
   return stats === undefined ? undefined : toIdentity(stats);
+}
+
+/** A circle of links, or a directory that may not be entered, is as good as nothing there. */
+export function statOrNothing(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 export function toIdentity(stats: Stats): FileIdentity {

@@ -38,6 +38,7 @@ function readScript(fileName: string, place: Place, world: World): Reading | und
   const path = join(place.directory, fileName);
   const head = readScriptHead(path);
   if ('fault' in head) {
+    if (fileName.includes('.')) return undefined;
     if (head.fault === 'not-a-file') {
       world.debug(`${path}: passed over, not a regular file`);
       return undefined;
@@ -79,7 +80,10 @@ function readScriptHead(path: string): ReturnType<typeof readHead> {
   const head = readHead(path, HEAD_BYTES);
   if ('fault' in head || head.complete || head.bytes[0] !== 0x23 || countLines(head.bytes) >= HEADER_LINES)
     return head;
-  return readHead(path, LONG_HEAD_BYTES);
+  const long = readHead(path, LONG_HEAD_BYTES);
+  if ('fault' in long || long.complete) return long;
+  // The cut may fall into a character: an unfinished last line is left out.
+  return { ...long, bytes: long.bytes.subarray(0, long.bytes.lastIndexOf(0x0a) + 1) };
 }
 
 function findFileFault(fileName: string, head: Buffer, identity: FileIdentity): Complaint | undefined {
@@ -95,7 +99,8 @@ function findFileFault(fileName: string, head: Buffer, identity: FileIdentity): 
       hint: 'keep the script small and let it start the large program',
     };
   }
-  if ((identity.mode & ANY_EXECUTE) === 0) return { message: 'not executable', hint: `chmod +x ${fileName}` };
+  if ((identity.mode & ANY_EXECUTE) === 0)
+    return { message: 'not executable', hint: 'let it be run', command: 'chmod +x' };
   // An executable that is no script has no shebang either, and that is the more useful thing to say.
   if (head[0] === 0x23 && !isUtf8(firstLines(head))) {
     return {
@@ -187,8 +192,18 @@ function refuse(path: string, identity: FileIdentity | undefined, complaint: Com
   return { tools: [], problems: [toProblem('error', path, complaint)], identity };
 }
 
-function toProblem(severity: Problem['severity'], path: string, { message, hint }: Complaint): Problem {
-  return { severity, path, message, hint: hint.replace('FILE', path) };
+function toProblem(severity: Problem['severity'], path: string, complaint: Complaint): Problem {
+  const { message, hint, command } = complaint;
+  return {
+    severity,
+    path,
+    message,
+    hint: command === undefined ? hint : `${hint}: ${command} ${shellWord(path)}`,
+  };
+}
+
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replace(/'/g, `'\\''`)}'`;
 }
 
 function firstLines(bytes: Buffer): Buffer {

@@ -6,6 +6,11 @@ import type { World } from '../core/world.js';
 /** The variable that marks every process of a call. */
 export const MARK = 'WIELD_CALL';
 
+/** What every mark of this process begins with: its id and its start, as no other process has them. */
+export function ownMark(): string {
+  return `${process.pid}-${Math.round(performance.timeOrigin)}`;
+}
+
 /** The value of that variable: a call inside a tool of another wield carries the outer marks too. */
 export function markValue(mark: string, world: World): string {
   const outer = world.env[MARK];

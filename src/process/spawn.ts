@@ -6,7 +6,7 @@ import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { collectOutput } from './collect.js';
 import { watchEnd } from './end.js';
-import { killMarked, MARK, markValue, signalGroup } from './group.js';
+import { killMarked, MARK, markValue, ownMark, signalGroup } from './group.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
 const BUSY_RETRIES = 5;
@@ -118,7 +118,6 @@ function spawnError(request: ProcessRequest, error: NodeJS.ErrnoException): Tool
 
 let calls = 0;
 
-// Unique among all processes of this machine's present: the id of this one, its start, a counter.
 function nextMark(): string {
-  return `${process.pid}-${Math.round(performance.timeOrigin)}-${++calls}`;
+  return `${ownMark()}-${++calls}`;
 }

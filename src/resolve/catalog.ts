@@ -78,14 +78,20 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const look = (name: string): Tool | undefined => {
     const given = registered.get(name) ?? builtin.find((tool) => tool.name === name);
     if (given) return given;
+    let problem: Problem | undefined;
     for (const place of places()) {
       const found = directoryOf(place).find(name);
       if (found === undefined) continue;
-      if ('severity' in found) throw notUsable(name, found);
-      return found;
+      if (!('severity' in found)) return found;
+      // A file that is no tool keeps no other from being one, in a listing as here.
+      problem ??= found;
     }
+    if (problem) throw notUsable(name, problem);
     return undefined;
   };
+
+  const isVisible = (tool: Tool): boolean =>
+    !tool.traits.hidden && (!builtin.includes(tool) || offered.has(tool.name));
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
     if (!isToolName(name)) {
@@ -94,8 +100,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       });
     }
     const tool = look(name);
-    if (tool === undefined || (visibleOnly && tool.traits.hidden))
-      throw notFound(name, list().tools, places());
+    if (tool === undefined || (visibleOnly && !isVisible(tool))) throw notFound(name, list().tools, places());
     return tool;
   };
 

@@ -1,12 +1,12 @@
 // One directory of tool files, as it is now: names and states are compared, only what changed is read.
 
-import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Format, Place, Reading } from '../core/format.js';
 import { compareText } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import { toIdentity } from '../files/read.js';
+import { statOrNothing, toIdentity } from '../files/read.js';
 import type { IndexFile } from './index-file.js';
 
 export interface DirectoryOptions {
@@ -66,7 +66,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const readEntry = (file: string, format: Format, known: Entry | undefined): Entry | undefined => {
     const path = join(place.directory, file);
     const stats = statOrNothing(path);
-    if (stats === undefined && lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    if (stats === undefined && !isThere(path)) return undefined;
     const identity = stats && toIdentity(stats);
     if (known?.settled && identity && known.identity && sameIdentity(known.identity, identity)) return known;
     const toEntry = (seen: FileIdentity | undefined, reading: Entry['reading']): Entry => ({
@@ -165,12 +165,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
   };
 }
 
-// A circle of links, or a directory that may not be entered, is as good as nothing there.
-function statOrNothing(path: string): Stats | undefined {
+// A link that leads nowhere is there.
+function isThere(path: string): boolean {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

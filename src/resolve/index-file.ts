@@ -14,6 +14,7 @@ import {
   type Traits,
 } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { digestParts } from '../files/digest.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { Entry, Snapshot } from './directory.js';
@@ -95,7 +96,8 @@ function formatIndex(snapshot: Snapshot, firstLine: string): string {
     }
     lines.push(fields.join('\t'));
   }
-  return `${lines.join('\n')}\nend\t${snapshot.entries.size}\n`;
+  const body = `${lines.join('\n')}\n`;
+  return `${body}end\t${digestParts([body])}\n`;
 }
 
 function parseIndex(
@@ -104,13 +106,16 @@ function parseIndex(
   place: Place,
   toSchema: IndexFileOptions['toSchema'],
 ): Snapshot {
-  const lines = text.split('\n');
-  if (lines[0] !== firstLine) throw new Error('made by another version, or for another directory');
-  const count = lines.length - 4;
-  if (lines[lines.length - 2] !== `end\t${count}`) throw new Error('cut short');
+  if (!text.startsWith(`${firstLine}\n`))
+    throw new Error('made by another version, or for another directory');
+  const end = text.lastIndexOf('end\t');
+  // A single wrong byte would otherwise show only when someone looks at that tool.
+  if (text.slice(end) !== `end\t${digestParts([text.slice(0, end)])}\n`)
+    throw new Error('cut short or altered');
+  const lines = text.slice(0, end).split('\n');
   const [state = '', settled] = lines[1]!.split('\t');
   const entries = new Map<string, Entry>();
-  for (let line = 2; line < count + 2; line++) {
+  for (let line = 2; line < lines.length - 1; line++) {
     const entry = parseLine(lines[line]!, place, toSchema);
     entries.set(entry.file, entry);
   }

@@ -61,13 +61,7 @@ export async function prepare(
     : { input: json, repairs: [] };
   const checked = checkInput ? await check(tool, input) : input;
   const executor = parts.executors.get(tool.action.kind)!;
-  const timeoutMs = Math.min(
-    options.timeoutMs ??
-      settings.tools.get(tool.name)?.timeoutMs ??
-      tool.traits.timeoutMs ??
-      settings.limits.timeoutMs,
-    MAX_TIMER_MS,
-  );
+  const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
   const plan = deepFreeze(await executor.plan(tool, checked, { workdir: parts.workdir(), timeoutMs }));
   const verdict = decide(plan, caller, parts.rules(tool, options));
   return { plan, verdict, repairs };
@@ -130,6 +124,15 @@ export async function call(
 // A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
 function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
   return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
+}
+
+// The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.
+function timeLimit(tool: Tool, { limits, tools }: Settings): number {
+  const own = tools.get(tool.name);
+  const chosen =
+    own?.timeoutMs ??
+    Math.min(tool.traits.timeoutMs ?? limits.timeoutMs, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+  return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }
 
 async function check(tool: Tool, input: Json): Promise<Json> {

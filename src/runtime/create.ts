@@ -3,6 +3,7 @@
 import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
+import { deepFreeze } from '../core/json.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
 import type { CallOptions, Toolbox } from '../core/toolbox.js';
@@ -22,6 +23,10 @@ export interface AssembleOptions {
   /** Values that must not stand in a message. */
   readonly secrets: () => readonly string[];
   readonly workdir: { get(): string; set(directory: string): void };
+  /** Whether code of the workspace may run for a model. */
+  readonly trusted: () => boolean;
+  /** Tells when the catalog may have changed. */
+  readonly watch: (listener: () => void) => () => void;
   readonly world: World;
 }
 
@@ -40,7 +45,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     let known = digested.get(tool);
     if (known === undefined) {
       const digest = executors.get(tool.action.kind)!.digest(tool);
-      known = Object.freeze({ ...tool, origin: Object.freeze({ ...tool.origin, digest }) });
+      // Frozen to the bottom: plans carry it, and what was judged must be what runs (RUN-2).
+      known = deepFreeze({ ...tool, origin: { ...tool.origin, digest } });
       digested.set(tool, known);
     }
     return known;
@@ -116,6 +122,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async shadowed() {
       return catalog.list().shadowed;
     },
+    get trusted() {
+      return options.trusted();
+    },
+    watch: options.watch,
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);

@@ -27,7 +27,12 @@ export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = 
   return {
     json,
     check(value: Json): Check {
-      validator ??= new Validator(options.closed === true ? closeRoot(json) : json, '2020-12', false);
+      // A copy: the validator writes notes of its own into the schema it is given.
+      validator ??= new Validator(
+        structuredClone(options.closed === true ? closeRoot(json) : json),
+        '2020-12',
+        false,
+      );
       const errors = traits.hasPattern ? validateWithin(validator, value) : validator.validate(value);
       if (errors === undefined) {
         return { ok: false, faults: [tooSlow(value)] };

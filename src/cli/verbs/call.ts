@@ -7,6 +7,7 @@ import {
   formatToolHelp,
   OWN_FLAGS,
   readCommandInput,
+  readOwnFlags,
 } from '../../consumers/commands/index.js';
 import { exitStatus, ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
@@ -16,7 +17,7 @@ import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { readHead } from '../../files/read.js';
-import { printError, printJson } from '../print.js';
+import { printError, printHelp, printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
@@ -53,15 +54,16 @@ export const call: Verb = {
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
     const toolbox = open();
     const tool = await toolbox.find(ref);
-    // `--help` may stand before its tool is known to need anything else.
+    // Own flags are read first: `--help` helps also where the rest is wrong.
     const ownKind = (name: string): FlagKind | undefined =>
-      OWN_FLAGS.has(name) || name === 'h' ? kindOfFlag(call, name) : undefined;
-    if (before.has('help') || rest.includes('--help') || rest.includes('-h')) {
-      terminal.out(formatToolHelp(tool, `wield call ${tool.name}`));
+      OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
+    const flags = new Map([...before, ...readOwnFlags(tool, rest, ownKind)]);
+    const json = flags.has('json');
+    if (flags.has('help')) {
+      printHelp(terminal, formatToolHelp(tool, `wield call ${tool.name}`), json);
       return 0;
     }
-    const { input: fromFlags, given, own } = readCommandInput(tool, rest, ownKind);
-    const flags = new Map([...before, ...own]);
+    const { input: fromFlags, given } = readCommandInput(tool, rest, ownKind);
     if (flags.has('cwd') && !before.has('cwd')) {
       throw new ToolError('usage', '--cwd must stand before the tool', {
         hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
@@ -69,8 +71,8 @@ export const call: Verb = {
     }
     const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);
     const options = toCallOptions(verbCall, flags);
-    if (flags.has('dry-run')) return dryRun(verbCall, toolbox, ref, input, options);
-    if (verbCall.json) return callForJson(verbCall, toolbox, ref, input, options);
+    if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
+    if (json) return callForJson(verbCall, toolbox, ref, input, options);
     return callForPerson(verbCall, toolbox, ref, input, options);
   },
 };
@@ -114,7 +116,10 @@ async function chooseInput(
 }
 
 async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
-  if (source === '-') return (await readStdin(terminal, signal)) || '{}';
+  if (source === '-') {
+    const text = await readStdin(terminal, signal);
+    return text.trim() === '' ? '{}' : text;
+  }
   if (!source.startsWith('@')) return source;
   const path = source.slice(1);
   const reading = readHead(path, INPUT_BOUNDS.maxBytes);

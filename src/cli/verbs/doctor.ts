@@ -1,5 +1,6 @@
 // `wield doctor`: what is wrong here, and the command or line that mends it.
 
+import { quoteOutside } from '../../core/text.js';
 import { diagnose, type Finding } from '../../diagnose.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
@@ -24,8 +25,10 @@ export const doctor: Verb = {
       });
     } else {
       const width = Math.max(...findings.map((finding) => finding.about.length));
-      const line = ({ level, about, message, hint }: Finding): string =>
-        `  ${terminal.paint(COLOURS[level], level.padEnd(8))} ${about.padEnd(width)}  ${message}${hint ? `; ${hint}` : ''}\n`;
+      const line = ({ level, about, message, hint }: Finding): string => {
+        const what = quoteOutside(`${message}${hint ? `; ${hint}` : ''}`, 2000);
+        return `  ${terminal.paint(COLOURS[level], level.padEnd(8))} ${quoteOutside(about, 2000).padEnd(width)}  ${what}\n`;
+      };
       terminal.out(findings.map(line).join(''));
     }
     return problems.length > 0 ? 1 : 0;

@@ -61,7 +61,7 @@ export const init: Verb = {
       lines.push([made ? 'created' : 'kept', name, made ? about : 'was there already']);
     }
     // Only what this command made itself is known to be harmless (CLI-5).
-    const { trust } = createNodeToolbox({ workdir: cwd, env });
+    const { trustStore: trust } = createNodeToolbox({ workdir: cwd, env });
     if (isNew) {
       trust.trust(cwd, new Date());
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
@@ -77,7 +77,9 @@ export const init: Verb = {
         '\n  .agents was here already: look at its tools, then run wield trust to let a model call them.\n',
       );
     }
-    terminal.out('\n  Try      wield call hello --name Ada\n  Then     wield list\n');
+    terminal.out(
+      '\n  Try      wield call hello --name Ada\n  Serve    wield serve     an agent starts it; see wield serve --help\n',
+    );
     return 0;
   },
 };

@@ -1,6 +1,6 @@
 // `wield list`: what tools there are, and how many files gave none.
 
-import { count } from '../../core/text.js';
+import { count, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { formatTable, oneLine, printJson } from '../print.js';
 import type { Verb } from '../verb.js';
@@ -20,8 +20,8 @@ export const list: Verb = {
     const all = flags.has('all');
     const tools = await toolbox.list({ hidden: all || flags.has('hidden') });
     const shadowed = all ? await toolbox.shadowed() : [];
-    const problems = await toolbox.problems();
-    const trusted = toolbox.trust.isTrusted(toolbox.workdir);
+    const problems = (await toolbox.problems()).filter((problem) => problem.severity === 'error');
+    const trusted = toolbox.trusted;
     const entries = [
       ...tools.map((tool) => ({ tool, shadowedBy: null as string | null })),
       ...shadowed.map(({ tool, by }) => ({ tool, shadowedBy: by.origin.uri ?? by.origin.format })),
@@ -46,10 +46,10 @@ export const list: Verb = {
       const [first = '', ...lines] = formatTable([head, ...rows], terminal).split('\n');
       terminal.out([terminal.paint('dim', first), ...lines].join('\n'));
     }
-    const broken = problems.filter((problem) => problem.severity === 'error').length;
-    if (broken > 0) {
+    if (problems.length > 0) {
+      const them = problems.length === 1 ? 'it' : 'them';
       terminal.err(
-        `\n${terminal.paint('yellow', count(broken, 'problem'), 'err')}; wield doctor says how to mend ${broken === 1 ? 'it' : 'them'}\n`,
+        `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor says how to mend ${them}\n`,
       );
     }
     return 0;
@@ -59,7 +59,7 @@ export const list: Verb = {
 function marks(tool: Tool, shadowedBy: string | null, trusted: boolean): string[] {
   const { hidden, destructive, group } = tool.traits;
   return [
-    ...(group === undefined ? [] : [group]),
+    ...(group === undefined ? [] : [quoteOutside(group, 40)]),
     ...tool.traits.tags.map((tag) => `#${tag}`),
     ...(destructive ? ['destructive'] : []),
     ...(hidden ? ['hidden'] : []),

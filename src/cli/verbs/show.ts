@@ -2,6 +2,7 @@
 
 import { exampleArguments, parameterRows, toParameters } from '../../consumers/commands/index.js';
 import { isToolError, ToolError } from '../../core/error.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
 import { printJson } from '../print.js';
@@ -52,10 +53,11 @@ export const show: Verb = {
       ['traits', describeTraits(tool)],
       ['example', ['wield call', tool.name, ...exampleArguments(tool, parameters)].join(' ')],
     ];
-    terminal.out(`${terminal.paint('bold', tool.name)}\n${tool.description}\n\n`);
-    if (parameters.length > 0) terminal.out(`${parameterRows(parameters).join('\n')}\n\n`);
+    terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
+    if (parameters.length > 0) terminal.out(`${sanitize(parameterRows(parameters).join('\n'))}\n\n`);
     for (const [name, value] of facts) {
-      if (value !== '') terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${value}\n`);
+      if (value !== '')
+        terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
     }
     return 0;
   },

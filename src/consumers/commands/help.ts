@@ -1,6 +1,7 @@
 // The help of a tool: usage, parameters, an example and where it comes from, all from its schema.
 
 import type { Json } from '../../core/json.js';
+import { sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { type Parameter, toParameters, toPositionals } from './parameters.js';
 
@@ -16,7 +17,7 @@ export function formatToolHelp(tool: Tool, command: string): string {
     `from ${tool.origin.uri ?? tool.origin.format}`,
     '',
   );
-  return lines.join('\n');
+  return sanitize(lines.join('\n'));
 }
 
 function usage(parameters: readonly Parameter[]): string[] {

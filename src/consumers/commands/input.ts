@@ -5,39 +5,36 @@ import { type Json, type JsonObject, parseJson } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { nearest } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import { type Argument, type FlagKind, splitArguments } from './arguments.js';
-import { type Parameter, resolveLocal, toParameters, toPositionals, typesOf } from './parameters.js';
+import { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
+import {
+  OWN_FLAGS,
+  type Parameter,
+  resolveLocal,
+  toParameters,
+  toPositionals,
+  typesOf,
+} from './parameters.js';
 
 export interface CommandInput {
   readonly input: JsonObject;
   /** Whether anything of the input was given as an argument. */
   readonly given: boolean;
-  /** Flags that belong to the caller of this function, by name. */
-  readonly own: ReadonlyMap<string, string | true>;
 }
 
-/** Reads a tool's command line. Throws `invalid_input` or `usage` for what does not fit. */
+/** Reads a tool's command line, the caller's own flags left aside. Throws `invalid_input` or `usage` for what does not fit. */
 export function readCommandInput(
   tool: Tool,
   argv: readonly string[],
   ownKind: (name: string) => FlagKind | undefined,
 ): CommandInput {
   const parameters = toParameters(tool.input.json);
-  const target = (name: string) => findTarget(name, parameters);
-  const kindOf = (name: string): FlagKind | undefined => {
-    const own = ownKind(name);
-    if (own !== undefined) return own;
-    const found = target(name);
-    return found && (isSwitch(found.parameter) && found.path.length === 0 ? 'switch' : 'value');
-  };
-  const own = new Map<string, string | true>();
   const values = new Map<Parameter, Json>();
   const positionals: string[] = [];
-  for (const argument of splitArguments(argv, kindOf).parsed) {
+  for (const argument of split(argv, parameters, ownKind)) {
     if (argument.kind === 'positional') positionals.push(argument.value);
     else if (argument.kind !== 'flag') throw badFlag(tool, argument, parameters);
-    else if (ownKind(argument.name) !== undefined) own.set(argument.name, argument.value);
-    else setValue(values, target(argument.name)!, argument.value, tool.input.json);
+    else if (ownKind(argument.name) === undefined)
+      setValue(values, findTarget(argument.name, parameters)!, argument.value, tool.input.json);
   }
   placePositionals(tool, positionals, parameters, values);
   const input: Record<string, Json> = {};
@@ -45,7 +42,38 @@ export function readCommandInput(
     const value = values.get(parameter);
     if (value !== undefined) input[parameter.name] = value;
   }
-  return { input, given: values.size > 0, own };
+  return { input, given: values.size > 0 };
+}
+
+/** The flags that belong to the caller of this function, by name, of a tool's command line, whatever else is wrong with it. */
+export function readOwnFlags(
+  tool: Tool,
+  argv: readonly string[],
+  ownKind: (name: string) => FlagKind | undefined,
+): Map<string, string | true> {
+  const own = new Map<string, string | true>();
+  for (const argument of split(argv, toParameters(tool.input.json), ownKind)) {
+    const kind = argument.kind === 'flag' ? ownKind(argument.name) : undefined;
+    if (argument.kind !== 'flag' || kind === undefined) continue;
+    const value = ownFlagValue(argument.name, kind, argument.value);
+    if (value === undefined) own.delete(argument.name);
+    else own.set(argument.name, value);
+  }
+  return own;
+}
+
+function split(
+  argv: readonly string[],
+  parameters: readonly Parameter[],
+  ownKind: (name: string) => FlagKind | undefined,
+): readonly Argument[] {
+  const kindOf = (name: string): FlagKind | undefined => {
+    const own = ownKind(name);
+    if (own !== undefined) return own;
+    const found = findTarget(name, parameters);
+    return found && (isSwitch(found.parameter) && found.path.length === 0 ? 'switch' : 'value');
+  };
+  return splitArguments(argv, kindOf).parsed;
 }
 
 interface Target {
@@ -163,10 +191,7 @@ function badFlag(
     return new ToolError('usage', `${argument.name} needs a value`, { hint: help });
   }
   const name = argument.name.replace(/^--?/, '');
-  const close = nearest(
-    name,
-    parameters.map((parameter) => parameter.flag),
-  );
+  const close = nearest(name, [...parameters.map((parameter) => parameter.flag), ...OWN_FLAGS]);
   return new ToolError('invalid_input', `unknown parameter "${name}"`, {
     hint: close.length > 0 ? `did you mean --${close[0]}? ${help}` : help,
     data: { faults: [{ path: `/${name}`, expected: 'no such parameter', got: `undeclared "${name}"` }] },

@@ -14,9 +14,15 @@ import { runPlannedProcess } from './run.js';
 export interface ProcessExecutorOptions {
   readonly world: World;
   readonly settings: () => Settings;
+  /** Told before each process is started. */
+  readonly beforeRun?: () => void;
 }
 
-export function createProcessExecutor({ world, settings }: ProcessExecutorOptions): Executor<'process'> {
+export function createProcessExecutor({
+  world,
+  settings,
+  beforeRun,
+}: ProcessExecutorOptions): Executor<'process'> {
   return {
     kind: 'process',
     digest: (tool) => digestScript(tool),
@@ -25,6 +31,7 @@ export function createProcessExecutor({ world, settings }: ProcessExecutorOption
     run: async (plan, context) => {
       assertProcess(plan);
       assertUnchanged(plan.tool);
+      beforeRun?.();
       return runPlannedProcess(plan, context, world);
     },
   };

@@ -1,0 +1,32 @@
+// `wield config`: the configuration that holds, and which file and line each value comes from.
+
+import { formatTable, printJson } from '../print.js';
+import type { Verb } from '../verb.js';
+
+export const config: Verb = {
+  name: 'config',
+  usage: 'config [--json]',
+  summary: 'Show the configuration that holds here, with the file and line of each value.',
+  examples: ['wield config'],
+  flags: {},
+  positionals: 0,
+  async run({ terminal, json, toolbox }) {
+    const { fault, problems, entries } = toolbox().configuration();
+    if (json) {
+      printJson(terminal, { ok: true, values: entries, problems, fault: fault ?? null });
+      return 0;
+    }
+    const rows = entries.map(({ key, shown, file, line }) => [
+      key,
+      shown,
+      file === null ? 'default' : `${file}:${line}`,
+    ]);
+    const [head = '', ...lines] = formatTable([['KEY', 'VALUE', 'FROM'], ...rows], terminal).split('\n');
+    terminal.out([terminal.paint('dim', head), ...lines].join('\n'));
+    if (fault !== undefined) terminal.err(`\n${terminal.paint('red', 'nothing runs', 'err')}: ${fault}\n`);
+    for (const { path, message, hint } of problems) {
+      terminal.err(`\n${terminal.paint('yellow', 'problem', 'err')}  ${path}: ${message}\n  hint  ${hint}\n`);
+    }
+    return 0;
+  },
+};

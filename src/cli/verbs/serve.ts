@@ -1,0 +1,187 @@
+// `wield serve`: the tools of a workdir for an agent, over stdio or HTTP.
+
+import { write } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../consumers/mcp-server/index.js';
+import { ToolError } from '../../core/error.js';
+import { count, sanitize } from '../../core/text.js';
+import { readTextFile } from '../../files/read.js';
+import type { NodeToolbox } from '../../node.js';
+import type { Terminal } from '../terminal.js';
+import type { Verb, VerbCall } from '../verb.js';
+
+declare const WIELD_VERSION: string;
+
+const MIN_TOKEN = 16;
+
+export const serve: Verb = {
+  name: 'serve',
+  usage: 'serve [--http [HOST:]PORT] [--with GROUP]',
+  summary: 'Serve the tools of this workdir to an agent, over stdio (MCP) or HTTP.',
+  examples: ['wield serve', 'wield serve --http 7070', 'WIELD_TOKEN=… wield serve --http 0.0.0.0:7070'],
+  flags: {
+    http: {
+      kind: 'value',
+      value: '[HOST:]PORT',
+      description: 'Serve over HTTP at /mcp; 127.0.0.1 unless a host is named',
+    },
+    'token-file': {
+      kind: 'value',
+      value: 'FILE',
+      description: 'Ask for this bearer token (or set WIELD_TOKEN)',
+    },
+    with: { kind: 'value', value: 'GROUP,…', description: 'Offer these built-in tools too' },
+    trust: { kind: 'switch', description: 'Trust this workspace while the server runs' },
+  },
+  positionals: 0,
+  runsUntilStopped: true,
+  async run(call) {
+    const toolbox = call.toolbox({
+      guard: true,
+      trust: call.flags.has('trust'),
+      offer: String(call.flags.get('with') ?? '')
+        .split(',')
+        .filter(Boolean),
+    });
+    const http = call.flags.get('http');
+    if (http === undefined) return serveOverStdio(call, toolbox);
+    return serveOverHttp(call, toolbox, parseAddress(String(http)), readToken(call));
+  },
+};
+
+async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolbox): Promise<number> {
+  if (terminal.inIsTerminal) {
+    terminal.err(
+      'wield serve speaks MCP on standard input and output; an agent starts it. Ctrl-C ends it.\n',
+    );
+  }
+  // Whatever prints in this process must not reach the protocol (SRV-7).
+  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  const serving = serveMcpStdio(toolbox, {
+    version: WIELD_VERSION,
+    input: process.stdin,
+    write: writeOut,
+    onError: (error) => toolbox.world.debug(`protocol: ${error.message}`),
+  });
+  signal.addEventListener('abort', () => void serving.close(), { once: true });
+  await serving.ended;
+  return 0;
+}
+
+function writeOut(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (offset: number): void => {
+      write(1, bytes, offset, (error, written) => {
+        if (error?.code === 'EAGAIN') setTimeout(next, 5, offset);
+        else if (error) reject(error);
+        else if (offset + written < bytes.length) next(offset + written);
+        else resolve();
+      });
+    };
+    next(0);
+  });
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+async function serveOverHttp(
+  call: VerbCall,
+  toolbox: NodeToolbox,
+  address: Address,
+  token: string | undefined,
+): Promise<number> {
+  const { terminal, signal } = call;
+  if (!isLoopback(address.host) && token === undefined) {
+    throw new ToolError('usage', `${address.host} is reachable from elsewhere, and no token is set`, {
+      hint: 'set WIELD_TOKEN or --token-file, or serve on 127.0.0.1',
+    });
+  }
+  const handler = createMcpHttp(toolbox, {
+    version: WIELD_VERSION,
+    access: { host: address.host, ...(token === undefined ? {} : { token }) },
+    onError: (error) => toolbox.world.debug(`protocol: ${error.message}`),
+  });
+  const server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 },
+    getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }),
+  );
+  server.maxConnections = 1024;
+  const { port } = await listen(server, address);
+  await announce(terminal, toolbox, address.host, port);
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await handler.close();
+  server.closeAllConnections();
+  server.close();
+  return 0;
+}
+
+function listen(server: ReturnType<typeof createServer>, { host, port }: Address): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE';
+      reject(
+        new ToolError(
+          'unavailable',
+          taken ? `port ${port} is taken` : `cannot listen on ${host}:${port}: ${error.message}`,
+          {
+            hint: 'choose another port; 0 takes a free one',
+          },
+        ),
+      );
+    });
+    server.listen(port, host.replace(/^\[|\]$/g, ''), () => resolve(server.address() as AddressInfo));
+  });
+}
+
+async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
+  const tools = await toolbox.list();
+  terminal.out(
+    `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
+  );
+  terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workdir}; Ctrl-C ends it\n`);
+  if (!toolbox.trusted && tools.some((tool) => tool.origin.owner === 'workspace')) {
+    terminal.err(
+      '  this workspace is not trusted: its tools are listed and cannot be called until you run wield trust\n',
+    );
+  }
+}
+
+function parseAddress(text: string): Address {
+  const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (!match || port > 65_535) {
+    throw new ToolError('usage', `--http "${sanitize(text)}" is no address`, {
+      hint: 'write PORT or HOST:PORT, as in --http 7070',
+    });
+  }
+  return { host: match[1] ?? '127.0.0.1', port };
+}
+
+function readToken({ flags, env }: VerbCall): string | undefined {
+  const file = flags.get('token-file');
+  const token = file === undefined ? env.WIELD_TOKEN : readTokenFile(String(file));
+  if (token === undefined || token === '') return undefined;
+  if (token.length < MIN_TOKEN) {
+    throw new ToolError('usage', `the token is shorter than ${MIN_TOKEN} characters`, {
+      hint: 'make one: openssl rand -hex 32',
+    });
+  }
+  return token;
+}
+
+function readTokenFile(file: string): string {
+  try {
+    const text = readTextFile(file, 4096)?.trim();
+    if (text) return text;
+  } catch {
+    // Said below: a file that cannot be read and one that is not there get the same answer.
+  }
+  throw new ToolError('io', `no token in ${file}`, {
+    hint: 'write one into it: openssl rand -hex 32 > FILE',
+  });
+}

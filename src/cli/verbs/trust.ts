@@ -1,0 +1,82 @@
+// `wield trust`: lets models call the tools of a workspace, or takes that back.
+
+import { resolve } from 'node:path';
+import { lineDiff } from '../../core/diff.js';
+import { count, sanitize } from '../../core/text.js';
+import { formatTable, printJson } from '../print.js';
+import type { Verb, VerbCall } from '../verb.js';
+
+export const trust: Verb = {
+  name: 'trust',
+  usage: 'trust [DIR] [--list | --revoke]',
+  summary: 'Trust a workspace: let models call its tools. Your own calls need no trust.',
+  examples: ['wield trust', 'wield trust --list', 'wield trust --revoke'],
+  flags: {
+    list: { kind: 'switch', description: 'Show the trusted workspaces' },
+    revoke: { kind: 'switch', description: 'Take trust back' },
+  },
+  positionals: 1,
+  async run(call) {
+    if (call.flags.has('list')) return listTrusted(call);
+    const [named] = call.positionals;
+    const toolbox = call.toolbox(named === undefined ? {} : { workdir: resolve(call.cwd, named) });
+    return call.flags.has('revoke') ? revoke(call, toolbox.workdir) : grant(call, toolbox.workdir);
+  },
+};
+
+async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<number> {
+  const { trustStore } = toolbox();
+  const workspaces = trustStore.list().map(({ directory, since }) => ({
+    directory,
+    since,
+    changed: trustStore.changes(directory).map((change) => change.file),
+  }));
+  if (json) printJson(terminal, { ok: true, workspaces });
+  else if (workspaces.length === 0) terminal.out('No workspace is trusted.\n');
+  else {
+    const rows = workspaces.map(({ directory, since, changed }) => [
+      directory,
+      since.slice(0, 10),
+      changed.length === 0 ? '' : `not now: ${changed.join(', ')} changed`,
+    ]);
+    terminal.out(formatTable([['WORKSPACE', 'SINCE', ''], ...rows], terminal));
+  }
+  return 0;
+}
+
+async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: string): Promise<number> {
+  const toolbox = open();
+  const { trustStore } = toolbox;
+  const changes = trustStore
+    .changes(workdir)
+    .map(({ file, before, after }) => ({ file, diff: lineDiff(before, after) }));
+  trustStore.trust(workdir, new Date());
+  const tools = (await toolbox.list()).filter((tool) => tool.origin.owner === 'workspace');
+  if (json) {
+    printJson(terminal, {
+      ok: true,
+      directory: workdir,
+      trusted: true,
+      changes,
+      tools: tools.map((tool) => tool.name),
+    });
+    return 0;
+  }
+  for (const { file, diff } of changes) {
+    terminal.out(`  ${terminal.paint('bold', file)} changed since you trusted it\n`);
+    for (const line of diff) {
+      const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
+      terminal.out(`    ${terminal.paint(colour, sanitize(line))}\n`);
+    }
+  }
+  terminal.out(`  trusted  ${workdir}\n`);
+  terminal.out(`  Models can now call its ${count(tools.length, 'tool')}. wield trust --revoke undoes it.\n`);
+  return 0;
+}
+
+async function revoke({ terminal, json, toolbox }: VerbCall, workdir: string): Promise<number> {
+  const revoked = toolbox().trustStore.revoke(workdir);
+  if (json) printJson(terminal, { ok: true, directory: workdir, trusted: false, revoked });
+  else terminal.out(revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`);
+  return 0;
+}

@@ -1,0 +1,6 @@
+// The protocol's server over a toolbox: stdio and Streamable HTTP, both eras.
+
+export { type AccessOptions, isLoopback } from './access.js';
+export { createMcpHttp, type HttpHandler, type HttpOptions, MCP_PATH } from './http.js';
+export type { McpServerOptions } from './server.js';
+export { type StdioOptions, type StdioServing, serveMcpStdio } from './stdio.js';

@@ -1,0 +1,91 @@
+// What the server offers: the visible tools in the protocol's form, made again only when one of them changed.
+
+import { encodeNames } from '../../core/name.js';
+import type { Tool } from '../../core/tool.js';
+import type { Toolbox } from '../../core/toolbox.js';
+
+/** A tool as `tools/list` shows it. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown };
+  readonly outputSchema?: { readonly [keyword: string]: unknown };
+  readonly annotations?: Readonly<Record<string, boolean>>;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+export interface Offer {
+  /** In the toolbox's order, the same on every machine. */
+  readonly tools: readonly OfferedTool[];
+  /** From the protocol's name back to the toolbox's. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly outputs: ReadonlyMap<string, OfferedTool['outputSchema']>;
+}
+
+// The protocol's own limit on names.
+const NAME_LIMIT = 128;
+const UNTRUSTED = '[Not callable yet: a person must look at this workspace and run `wield trust`.] ';
+
+/** The offer of a toolbox as it is now; the same object while nothing changed. */
+export function createOffer(toolbox: Toolbox): () => Promise<Offer> {
+  let known: { tools: readonly Tool[]; trusted: boolean; offer: Offer } | undefined;
+  return async () => {
+    const tools = await toolbox.list();
+    const { trusted } = toolbox;
+    if (known !== undefined && known.trusted === trusted && isSameList(known.tools, tools))
+      return known.offer;
+    const offer = toOffer(tools, trusted);
+    known = { tools, trusted, offer };
+    return offer;
+  };
+}
+
+function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
+  return before.length === now.length && before.every((tool, index) => tool === now[index]);
+}
+
+function toOffer(tools: readonly Tool[], trusted: boolean): Offer {
+  const { encode, decode } = encodeNames(
+    tools.map((tool) => tool.name),
+    NAME_LIMIT,
+  );
+  const offered: OfferedTool[] = [];
+  for (const tool of tools) {
+    const name = encode.get(tool.name);
+    if (name !== undefined) offered.push(toOffered(tool, name, trusted));
+  }
+  return {
+    tools: offered,
+    names: decode,
+    outputs: new Map(offered.map((tool) => [tool.name, tool.outputSchema])),
+  };
+}
+
+function toOffered(tool: Tool, name: string, trusted: boolean): OfferedTool {
+  const untrusted = tool.origin.owner === 'workspace' && !trusted;
+  const annotations = toAnnotations(tool);
+  return {
+    name,
+    description: untrusted ? UNTRUSTED + tool.description : tool.description,
+    inputSchema: { ...withoutDialect(tool.input.json), type: 'object' },
+    ...(tool.output === undefined ? {} : { outputSchema: withoutDialect(tool.output.json) }),
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    ...(untrusted ? { _meta: { 'wield/untrusted': true } } : {}),
+  };
+}
+
+function withoutDialect({
+  $schema: _,
+  ...schema
+}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return schema;
+}
+
+function toAnnotations({ traits }: Tool): Record<string, boolean> {
+  return {
+    ...(traits.readOnly === undefined ? {} : { readOnlyHint: traits.readOnly }),
+    ...(traits.destructive === undefined ? {} : { destructiveHint: traits.destructive }),
+    ...(traits.idempotent === undefined ? {} : { idempotentHint: traits.idempotent }),
+    ...(traits.openWorld === undefined ? {} : { openWorldHint: traits.openWorld }),
+  };
+}

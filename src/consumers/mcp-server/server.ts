@@ -1,0 +1,129 @@
+// The protocol server of one connection or request: two methods over a toolbox, for both eras.
+
+import {
+  CLIENT_INFO_META_KEY,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
+import type { Progress } from '../../core/context.js';
+import { isRecord } from '../../core/json.js';
+import type { Toolbox } from '../../core/toolbox.js';
+import { createOffer, type Offer } from './offer.js';
+import { toCallToolResult } from './result.js';
+
+export interface McpServerOptions {
+  readonly version: string;
+  /** Where errors of the protocol layer are told; they change nothing. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** What every connection shares: the offer is made once, a server object costs next to nothing. */
+export interface McpServers {
+  create(): Server;
+  /** Told when the offer has become another. */
+  onChange(listener: () => void): () => void;
+  close(): void;
+}
+
+// Clients that page see every tool; those that do not see this many.
+const PAGE_SIZE = 1000;
+// A watcher tells of changes at once; this bounds how long a client without a subscription believes its list.
+const LIST_TTL_MS = 5000;
+
+export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): McpServers {
+  const readOffer = createOffer(toolbox);
+  const listeners = new Set<() => void>();
+  let last: Offer | undefined;
+  const unwatch = toolbox.watch(() => {
+    void readOffer().then((offer) => {
+      if (offer === last) return;
+      last = offer;
+      for (const listener of listeners) listener();
+    }, options.onError);
+  });
+
+  const create = (): Server => {
+    const server = new Server(
+      { name: 'wield', version: options.version },
+      {
+        capabilities: { tools: { listChanged: true } },
+        cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+        // Without this the constructor builds a validator that costs 60 ms.
+        jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
+      },
+    );
+    if (options.onError) server.onerror = options.onError;
+    server.setRequestHandler('tools/list', async ({ params }) => {
+      last = await readOffer();
+      const { from, to } = pageOf(params?.cursor, last.tools.length);
+      return {
+        tools: last.tools.slice(from, to) as never,
+        ...(to < last.tools.length ? { nextCursor: `from:${to}` } : {}),
+      };
+    });
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      const offer = await readOffer();
+      const outputSchema = offer.outputs.get(params.name);
+      const result = await toolbox.call(offer.names.get(params.name) ?? params.name, params.arguments ?? {}, {
+        caller: { kind: 'model', door: 'mcp', ...clientName(server, context) },
+        signal: context.mcpReq.signal,
+        ...progressOption(context),
+      });
+      return server.projectCallToolResult(toCallToolResult(result, outputSchema !== undefined), outputSchema);
+    });
+    return server;
+  };
+
+  return {
+    create,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: unwatch,
+  };
+}
+
+function pageOf(cursor: string | undefined, length: number): { from: number; to: number } {
+  const from = cursor === undefined ? 0 : Number(/^from:(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
+  if (Number.isNaN(from) || (from > 0 && from >= length)) {
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      'this cursor is none of ours; list again without one',
+    );
+  }
+  return { from, to: Math.min(from + PAGE_SIZE, length) };
+}
+
+function clientName(server: Server, context: ServerContext): { name?: string } {
+  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
+  const info = envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
+  return isRecord(info) && typeof info.name === 'string' ? { name: info.name } : {};
+}
+
+// The protocol wants each value to be higher than the one before, also where a tool only says that it lives.
+function progressOption({ mcpReq }: ServerContext): { onProgress?: (progress: Progress) => void } {
+  const token = mcpReq._meta?.progressToken;
+  if (token === undefined) return {};
+  let last = -1;
+  return {
+    onProgress: ({ done, total, message }) => {
+      const progress = done !== undefined && done > last ? done : Math.max(last, 0) + 0.01;
+      last = progress;
+      mcpReq
+        .notify({
+          method: 'notifications/progress',
+          params: {
+            progressToken: token,
+            progress,
+            ...(total === undefined ? {} : { total }),
+            ...(message === undefined ? {} : { message }),
+          },
+        })
+        .catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,51 @@
+// A line diff, for people who are asked whether a change is all right.
+
+const CONTEXT = 1;
+const MAX_LINES = 2000;
+
+/** Lines that went (`-`), came (`+`) and stand around them (two spaces). */
+export function lineDiff(before: string, after: string): string[] {
+  const from = before === '' ? [] : before.replace(/\n$/, '').split('\n');
+  const to = after === '' ? [] : after.replace(/\n$/, '').split('\n');
+  if (from.length > MAX_LINES || to.length > MAX_LINES) {
+    return [`- ${from.length} lines`, `+ ${to.length} lines`];
+  }
+  return keepContext(align(from, to));
+}
+
+interface Line {
+  readonly mark: '-' | '+' | ' ';
+  readonly text: string;
+}
+
+// The longest common subsequence, walked forward.
+function align(from: readonly string[], to: readonly string[]): Line[] {
+  const common = Array.from({ length: from.length + 1 }, () => new Uint16Array(to.length + 1));
+  for (let i = from.length - 1; i >= 0; i--) {
+    for (let j = to.length - 1; j >= 0; j--) {
+      common[i]![j] =
+        from[i] === to[j] ? common[i + 1]![j + 1]! + 1 : Math.max(common[i + 1]![j]!, common[i]![j + 1]!);
+    }
+  }
+  const lines: Line[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < from.length || j < to.length) {
+    if (i < from.length && j < to.length && from[i] === to[j]) {
+      lines.push({ mark: ' ', text: from[i]! });
+      i++;
+      j++;
+    } else if (j >= to.length || (i < from.length && common[i + 1]![j]! >= common[i]![j + 1]!)) {
+      lines.push({ mark: '-', text: from[i++]! });
+    } else {
+      lines.push({ mark: '+', text: to[j++]! });
+    }
+  }
+  return lines;
+}
+
+function keepContext(lines: readonly Line[]): string[] {
+  const near = (at: number): boolean =>
+    lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some((line) => line.mark !== ' ');
+  return lines.filter((_, at) => near(at)).map(({ mark, text }) => `${mark} ${text}`);
+}

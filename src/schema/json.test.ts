@@ -1,0 +1,151 @@
+// Proves that a schema's two faces agree, and that no schema or value can hold up the check.
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { spec } from '../../test/support/spec.js';
+import type { Json } from '../core/json.js';
+import type { Check, JsonSchema } from '../core/schema.js';
+import { createJsonSchema } from './json.js';
+
+const check = (schema: JsonSchema, value: Json): Check =>
+  createJsonSchema(schema, { closed: true }).check(value) as Check;
+const faultsOf = (schema: JsonSchema, value: Json) => {
+  const result = check(schema, value);
+  return result.ok ? [] : result.faults;
+};
+
+const name = fc.constantFrom('a', 'b', 'c', 'd e', 'f/g');
+const leaf = fc.oneof(
+  fc.record({ type: fc.constantFrom('string', 'number', 'integer', 'boolean', 'null') }),
+  fc.record({ type: fc.constant('integer'), minimum: fc.integer({ min: -3, max: 3 }) }),
+  fc.record({ type: fc.constant('string'), minLength: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({
+    enum: fc.uniqueArray(fc.oneof(fc.integer(), fc.string({ maxLength: 2 })), { minLength: 1, maxLength: 3 }),
+  }),
+  fc.record({ type: fc.constant('string'), pattern: fc.constantFrom('^a', 'b$', '^[0-9]+$') }),
+);
+const schemas = fc.letrec<{ node: JsonSchema; object: JsonSchema }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: 'small' },
+    leaf,
+    fc.record({ type: fc.constant('array'), items: tie('node') }),
+    fc.record({ anyOf: fc.array(tie('node'), { minLength: 1, maxLength: 2 }) }),
+    tie('object'),
+  ) as fc.Arbitrary<JsonSchema>,
+  object: fc
+    .tuple(
+      fc.dictionary(name, tie('node'), { maxKeys: 3 }),
+      fc.uniqueArray(name, { maxLength: 2 }),
+      fc.boolean(),
+    )
+    .map(([properties, required, open]) => ({
+      type: 'object',
+      properties,
+      required: required.filter((key) => Object.hasOwn(properties, key)),
+      ...(open ? { additionalProperties: true } : {}),
+    })) as fc.Arbitrary<JsonSchema>,
+}));
+const values = fc.dictionary(
+  fc.oneof(name, fc.constant('other')),
+  fc.oneof(
+    fc.integer({ min: -5, max: 5 }),
+    fc.string({ maxLength: 3 }),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(fc.integer(), { maxLength: 2 }),
+  ),
+  { maxKeys: 4 },
+) as fc.Arbitrary<Json>;
+
+spec('TOOL-4', 'no value passes the check that the published schema forbids', () => {
+  const ajv = new Ajv2020({ strict: false });
+  let accepted = 0;
+  fc.assert(
+    fc.property(schemas.object, values, (schema, value) => {
+      const result = check(schema, value);
+      const published = ajv.compile(schema)(value);
+      if (result.ok) {
+        accepted++;
+        expect(published).toBe(true);
+      } else if (published) {
+        // The one point in which the check is stricter: undeclared properties (RUN-3).
+        expect(result.faults.every((fault) => fault.got.startsWith('undeclared '))).toBe(true);
+      }
+    }),
+    { numRuns: 1500 },
+  );
+  expect(accepted).toBeGreaterThan(20);
+});
+
+describe('faults', () => {
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: {
+      count: { type: 'integer', minimum: 1 },
+      who: { $ref: '#/$defs/name' },
+      list: { type: 'array', items: { type: 'object', required: ['k'] } },
+    },
+    required: ['who'],
+    $defs: { name: { type: 'string', minLength: 3 } },
+  };
+
+  spec('RUN-3', 'all faults at once, each with path, expectation and what came', () => {
+    expect(faultsOf(schema, { count: 'x', list: [{}], extra: 1 })).toEqual([
+      { path: '/who', expected: 'a value, since it is required', got: 'nothing' },
+      { path: '/count', expected: 'integer', got: 'text "x"' },
+      { path: '/list/0/k', expected: 'a value, since it is required', got: 'nothing' },
+      { path: '/extra', expected: 'no such parameter', got: 'undeclared "extra"' },
+    ]);
+    expect(faultsOf(schema, { who: 'x' })).toEqual([
+      { path: '/who', expected: 'text of at least 3 characters', got: 'text "x"' },
+    ]);
+  });
+
+  spec('TOOL-3', 'a tool without parameters accepts only an empty object', () => {
+    expect(faultsOf({ type: 'object', properties: {} }, {})).toEqual([]);
+    expect(faultsOf({ type: 'object', properties: {} }, { a: 1 })).toHaveLength(1);
+    expect(faultsOf({ type: 'object', properties: {} }, [])).toHaveLength(1);
+  });
+
+  test('a union is one fault, not one a branch', () => {
+    const union: JsonSchema = {
+      type: 'object',
+      properties: { a: { anyOf: [{ type: 'string' }, { type: 'integer' }] } },
+    };
+    expect(faultsOf(union, { a: true })).toEqual([
+      { path: '/a', expected: 'string or integer', got: 'true' },
+    ]);
+  });
+
+  test('what allOf and $ref declare is declared', () => {
+    const composed: JsonSchema = {
+      type: 'object',
+      properties: { a: {} },
+      allOf: [{ properties: { b: { type: 'string' } } }],
+    };
+    expect(faultsOf(composed, { a: 1, b: 'x' })).toEqual([]);
+    expect(faultsOf(composed, { c: 1 })).toHaveLength(1);
+  });
+});
+
+describe('untrusted schemas', () => {
+  test('a pattern that backtracks for ever ends the check, not the program', () => {
+    const began = performance.now();
+    const faults = faultsOf(
+      { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } },
+      { a: `${'a'.repeat(60)}!` },
+    );
+    expect(faults).toHaveLength(1);
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  test.each([
+    [{ $ref: 'https://example.org/schema' }, 'outside the schema'],
+    [{ properties: { a: { pattern: '(' } } }, 'not a regular expression'],
+    [JSON.parse('{"properties":{"__proto__":{}}}'), '__proto__'],
+    [JSON.parse(`${'{"items":'.repeat(100)}{}${'}'.repeat(100)}`), 'nested deeper'],
+  ])('refuses %j', (schema, message) => {
+    expect(() => createJsonSchema(schema as JsonSchema)).toThrow(message);
+  });
+});

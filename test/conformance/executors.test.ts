@@ -1,0 +1,81 @@
+// The executors of processes and functions under the shared suite.
+
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { defineTool } from '../../src/index.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+import { describeExecutor, type Subject } from './executor.js';
+
+const BODIES: Readonly<Record<Subject['behaviour'], string>> = {
+  echo: 'touch ran; printf %s "$WIELD_PARAM_TEXT"',
+  wait: 'sleep 60',
+  deaf: 'trap "" TERM INT; sleep 60; sleep 60',
+  fail: 'printf half; exit 7',
+};
+
+describeExecutor({
+  kind: 'process',
+  open(workspace, { description, behaviour, type }) {
+    workspace.script(
+      'subject',
+      `#!/bin/sh\n# @description ${description}\n# @param *text ${type} T\n${BODIES[behaviour]}\n`,
+    );
+    return workspace.toolbox();
+  },
+});
+
+const pause = () => new Promise<string>((resolve) => setTimeout(resolve, 60_000, 'late').unref());
+const FUNCTIONS = {
+  echo: (input: { text: string }, context: { workdir: string }) => {
+    writeFileSync(join(context.workdir, 'ran'), '');
+    return input.text;
+  },
+  wait: (_input: unknown, { signal }: { signal: AbortSignal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('stopped')));
+    }),
+  deaf: () => pause(),
+  fail: () => {
+    throw new Error('half');
+  },
+} as const;
+
+describeExecutor({
+  kind: 'function',
+  open(workspace, { description, behaviour, type }) {
+    const inputSchema = { type: 'object', properties: { text: { type } }, required: ['text'] };
+    const subject = defineTool({ name: 'subject', description, inputSchema, execute: FUNCTIONS[behaviour] });
+    return workspace.toolbox({ tools: [subject] });
+  },
+});
+
+spec('TOOL-7', 'the digest of a function counts its output schema', async () => {
+  const digest = async (type: string) => {
+    const outputSchema = { type };
+    const tool = defineTool({ name: 'one', description: 'D', outputSchema, execute: () => 1 });
+    return (
+      await createWorkspace()
+        .toolbox({ tools: [tool] })
+        .find('one')
+    ).origin.digest;
+  };
+  expect(await digest('integer')).toBe(await digest('integer'));
+  expect(await digest('integer')).not.toBe(await digest('number'));
+});
+
+spec('TOOL-7', 'the digest of a script counts every byte and no modification time', async () => {
+  const workspace = createWorkspace();
+  const text = '#!/bin/sh\n# @description D\necho a\n';
+  const path = workspace.script('one', text);
+  const toolbox = workspace.toolbox();
+  const digest = async () => (await toolbox.find('one')).origin.digest;
+  const first = await digest();
+  utimesSync(path, 1, 1);
+  expect(await digest()).toBe(first);
+  workspace.script('one', text.replace('echo a', 'echo b'));
+  expect(await digest()).not.toBe(first);
+  workspace.script('one', text);
+  expect(await digest()).toBe(first);
+});

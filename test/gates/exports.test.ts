@@ -1,0 +1,67 @@
+// Pins the public names of the package, and that the root entry stays light.
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from '../support/sources.js';
+
+const PUBLIC: Readonly<Record<string, readonly string[]>> = {
+  wield: [
+    'ToolError',
+    'createToolbox',
+    'decodeName',
+    'defineTool',
+    'describePlan',
+    'encodeName',
+    'encodeNames',
+    'isToolError',
+    'textOf',
+  ],
+  'wield/node': ['createNodeToolbox'],
+  'wield/mcp-server': ['MCP_PATH', 'createMcpHttp', 'isLoopback', 'serveMcpStdio'],
+  'wield/commands': [
+    'OWN_FLAGS',
+    'exampleArguments',
+    'formatToolHelp',
+    'ownFlagValue',
+    'parameterRows',
+    'readCommandInput',
+    'readOwnFlags',
+    'splitArguments',
+    'toParameters',
+    'toPositionals',
+  ],
+  'wield/formats': ['createScriptFormat'],
+  'wield/executors': ['createFunctionExecutor', 'createProcessExecutor'],
+};
+
+/** Runs a line of ESM in a process of its own, in the package, so that its own name resolves. */
+function evaluate(code: string): unknown {
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return JSON.parse(output);
+}
+
+test.each(Object.keys(PUBLIC))('%s exports just these names', (entry) => {
+  expect(evaluate(`console.log(JSON.stringify(Object.keys(await import('${entry}')).sort()))`)).toEqual(
+    PUBLIC[entry],
+  );
+});
+
+test('every export key is pinned here', () => {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object };
+  const keys = Object.keys(exports).filter((key) => key !== './package.json');
+  expect(keys.map((key) => key.replace(/^\./, 'wield')).sort()).toEqual(Object.keys(PUBLIC).sort());
+});
+
+test('the root entry pulls in neither child processes nor a protocol', () => {
+  const loaded = evaluate(
+    `await import('wield');
+     const builtin = process.moduleLoadList.filter((name) => /child_process|NativeModule (http|net|tls)$/.test(name));
+     console.log(JSON.stringify(builtin))`,
+  );
+  expect(loaded).toEqual([]);
+});

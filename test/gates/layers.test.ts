@@ -1,0 +1,68 @@
+// Gate: families whose members ignore each other, no circles of imports, and the few places that touch the process.
+
+import { describe, expect, test } from 'vitest';
+import { readSources } from '../support/sources.js';
+
+const FAMILIES = new Set(['formats', 'executors', 'consumers']);
+
+const sources = readSources();
+const floorOf = (file: string): string => (file.includes('/') ? file.split('/')[0]! : '.');
+const memberOf = (file: string): string => file.split('/')[1]!.replace(/\.ts$/, '');
+
+describe('imports', () => {
+  test('members of a family ignore each other', () => {
+    const wrong = sources.flatMap(({ file, imports }) =>
+      imports
+        .filter((to) => FAMILIES.has(floorOf(file)) && floorOf(to.file) === floorOf(file))
+        .filter((to) => memberOf(file) !== 'index' && memberOf(to.file) !== memberOf(file))
+        .map((to) => `${file} -> ${to.file}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('there are no circles', () => {
+    const edges = new Map(
+      sources.map(({ file, imports }) => [
+        file,
+        imports.filter((to) => !to.typeOnly && !to.lazy).map((to) => to.file),
+      ]),
+    );
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const visit = (file: string, way: readonly string[]): void => {
+      if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' -> '));
+      if (done.has(file) || way.includes(file)) return;
+      for (const to of edges.get(file) ?? []) visit(to, [...way, file]);
+      done.add(file);
+    };
+    for (const file of edges.keys()) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+});
+
+describe('edges', () => {
+  const uses = (pattern: RegExp, allowed: RegExp): string[] =>
+    sources.filter(({ file, text }) => pattern.test(text) && !allowed.test(file)).map(({ file }) => file);
+
+  test('the process is ended in one place only', () => {
+    expect(uses(/process\.exit\(/, /^cli\/(main|run)\.ts$/)).toEqual([]);
+  });
+
+  test('environment, home and console are read at the roots only', () => {
+    expect(uses(/process\.env|homedir\(|console\./, /^(node\.ts|cli\/)/)).toEqual([]);
+  });
+
+  test('processes are spawned in one place, and never by a shell', () => {
+    expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/(spawn|guard)\.ts$/)).toEqual([]);
+    expect(uses(/\bshell:|execSync|\bexec\(['"`]/, /^$/)).toEqual([]);
+  });
+
+  test('the validator has one importer', () => {
+    const importers = sources.filter(({ packages }) => packages.includes('@cfworker/json-schema'));
+    expect(importers.map(({ file }) => file)).toEqual(['schema/explain.ts', 'schema/json.ts']);
+  });
+
+  test('shared code never asks for a format by name', () => {
+    expect(uses(/\.format === '/, /^(formats|cli)\//)).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+// Gate: the packed tarball holds what it must, installs into an empty project elsewhere, runs and can be imported.
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../support/documents.js';
+
+const run = promisify(execFile);
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
+const SLOW = 180_000;
+
+let root: string;
+let project: string;
+let tarball: string;
+let contents: readonly string[];
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-pack-')));
+  project = join(root, 'home', 'project');
+  mkdirSync(project, { recursive: true });
+  // Not `prepack`: it would build anew under the feet of the tests that run beside this one.
+  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', root], {
+    cwd: ROOT,
+  });
+  const [{ filename, files }] = JSON.parse(packed.stdout);
+  tarball = join(root, filename);
+  contents = files.map((file: { path: string }) => file.path);
+  writeFileSync(join(project, 'package.json'), '{ "name": "elsewhere", "private": true, "type": "module" }');
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball];
+  await run('npm', install, { cwd: project });
+  env = { PATH: process.env.PATH, HOME: join(root, 'home'), LANG: 'C.UTF-8' };
+}, SLOW);
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe('the package', () => {
+  const wield = async (...args: string[]): Promise<string> =>
+    (await run(join(project, 'node_modules', '.bin', 'wield'), args, { cwd: project, env })).stdout;
+
+  test('holds the build, the README, the licence and the changes, and nothing else', () => {
+    const outside = contents.filter((path) => !path.startsWith('dist/')).sort();
+    expect(outside).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
+    expect(contents).toContain('dist/cli/wield.cjs');
+    expect(contents.filter((path) => path.includes('.test.'))).toEqual([]);
+  });
+
+  test('says its version', async () => {
+    expect(await wield('version')).toBe(`${manifest.version}\n`);
+  });
+
+  test('makes a first tool and calls it', async () => {
+    expect(await wield('init')).toContain('created  .agents/tools/hello');
+    expect(await wield('call', 'hello', '--name', 'Ada')).toBe('Hello, Ada!\n');
+  });
+
+  for (const entry of entries) {
+    const name = entry.replace(/^\./, 'wield');
+    test(`${name} can be imported and gives something`, async () => {
+      const program = `console.log(JSON.stringify(Object.keys(await import(${JSON.stringify(name)}))))`;
+      const flags = ['--input-type=module', '--eval', program];
+      const { stdout } = await run(process.execPath, flags, { cwd: project, env });
+      expect(JSON.parse(stdout).length).toBeGreaterThan(0);
+    });
+  }
+
+  test('has nothing that publint finds wrong', async () => {
+    const { buffer } = new Uint8Array(readFileSync(tarball));
+    const { messages, pkg } = await publint({ pack: { tarball: buffer } });
+    const faults = messages.filter((message) => message.type !== 'suggestion');
+    expect(faults.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([]);
+  });
+});

@@ -1,0 +1,163 @@
+// Gate: what the documents show is true. Their sessions and programs run, their links lead somewhere.
+
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'smol-toml';
+import { describe, expect, test } from 'vitest';
+import { VERBS } from '../../src/cli/verbs.js';
+import { KEYS, keyName, leaves } from '../../src/config/keys.js';
+import { wield } from '../support/cli.js';
+import {
+  findBlocks,
+  findSteps,
+  listDocuments,
+  ROOT,
+  readDocument,
+  withoutBlocks,
+} from '../support/documents.js';
+import { createStage, follow, inWordsOf } from '../support/session.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const run = promisify(execFile);
+const documents = listDocuments();
+// The specification speaks of what is still to come.
+const present = documents.filter((path) => !path.startsWith('spec/'));
+const stepsOf = (path: string) => findBlocks(readDocument(path)).flatMap(findSteps);
+
+describe('sessions', () => {
+  for (const path of present.filter((document) => stepsOf(document).length > 0)) {
+    test(`${path} prints what it says`, async () => {
+      const steps = stepsOf(path);
+      const printed = await follow(steps, createStage());
+      const show = (outputs: readonly string[]) =>
+        steps.map(({ line, command }, at) => `${path}:${line}\n$ ${command}\n${outputs[at]}`);
+      expect(show(steps.map(({ output }, at) => inWordsOf(output, printed[at] ?? 'nothing')))).toEqual(
+        show(steps.map(({ output }) => output)),
+      );
+    });
+  }
+
+  test('the README and both guides have some', () => {
+    for (const path of ['README.md', 'docs/guides/first-tool.md', 'docs/guides/writing-scripts.md'])
+      expect(stepsOf(path).length, path).toBeGreaterThan(3);
+  });
+});
+
+describe('programs', () => {
+  // A block that begins with `// name.ts`; each `console.log(…); // text` says what is printed.
+  const programs = present.flatMap((path) =>
+    findBlocks(readDocument(path))
+      .filter(({ language, text }) => language === 'ts' && /^\/\/ \w+\.ts\n/.test(text))
+      .map((block) => ({ path, ...block })),
+  );
+
+  for (const { path, line, text } of programs) {
+    test(`${path}:${line} compiles and prints what it says`, async () => {
+      const { project, env } = createStage();
+      writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+      writeFileSync(join(project, 'program.ts'), text);
+      const flags = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--types', 'node'];
+      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+      await run(process.execPath, [compiler, ...flags, 'program.ts'], { cwd: project, env }).catch(
+        (error) => {
+          throw new Error(String(error.stdout));
+        },
+      );
+      const { stdout } = await run(process.execPath, ['program.js'], { cwd: project, env });
+      const said = [...text.matchAll(/^\s*console\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]);
+      expect(said.length).toBeGreaterThan(0);
+      expect(stdout.trimEnd().split('\n')).toEqual(said);
+    });
+  }
+
+  test('the README has one', () => {
+    expect(programs.some(({ path }) => path === 'README.md')).toBe(true);
+  });
+});
+
+describe('words', () => {
+  test('every relative link leads to a file, and to a heading where it names one', () => {
+    const broken = documents.flatMap((path) =>
+      [...withoutBlocks(readDocument(path)).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map((match) => match[1]!)
+        .filter((link) => !/^[a-z]+:/.test(link) && !leads(path, link))
+        .map((link) => `${path}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('no document names a command that does not exist', () => {
+    const known = new Set([...VERBS.map((verb) => verb.name), 'help']);
+    const unknown = present.flatMap((path) => {
+      const text = readDocument(path);
+      const inline = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
+      const typed = stepsOf(path).map((step) => step.command);
+      return [...inline, ...typed]
+        .flatMap((code) => [...code.matchAll(/(?:^|[\s;|&])wield ([a-z][a-z-]*)/g)])
+        .map((match) => match[1]!)
+        .filter((verb) => !known.has(verb))
+        .map((verb) => `${path}: wield ${verb}`);
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  test('every configuration that is shown can be used', () => {
+    const blocks = present.flatMap((path) =>
+      findBlocks(readDocument(path)).filter((block) => block.language === 'toml'),
+    );
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const { text } of blocks) {
+      for (const { path, value } of leaves(parse(text))) {
+        const name = keyName(path);
+        expect(Object.keys(KEYS)).toContain(name);
+        expect(KEYS[name]!.parse(value), name).toBeDefined();
+      }
+    }
+  });
+
+  test('the README fits on a few screens', () => {
+    expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(160);
+  });
+});
+
+spec(
+  'CLI-5',
+  'init makes a first tool as the README shows, trusts what it made, overwrites nothing',
+  async () => {
+    const shown = stepsOf('README.md').find((step) => step.command === 'wield init');
+    const workspace = createWorkspace();
+    const first = await wield(workspace, ['init']);
+    expect(first.stdout.trimEnd()).toBe(shown?.output);
+    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+
+    workspace.script('hello', '#!/bin/sh\n# @description Mine.\necho mine\n');
+    const second = await wield(workspace, ['init']);
+    expect(second.stdout).toContain('kept     .agents/tools/hello');
+    expect((await wield(workspace, ['call', 'hello'])).stdout).toBe('mine\n');
+
+    const other = createWorkspace();
+    other.write('.agents/tools/found', '#!/bin/sh\n# @description Not ours.\n', 0o755);
+    expect((await wield(other, ['init'])).stdout).toContain('wield trust');
+    expect(other.toolbox().trustStore.isTrusted(other.dir)).toBe(false);
+  },
+);
+
+function leads(from: string, link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? from : join(dirname(from), file);
+  if (!existsSync(join(ROOT, target))) return false;
+  if (anchor === undefined) return true;
+  const headings = [...withoutBlocks(readDocument(target)).matchAll(/^#+ (.*)$/gm)];
+  return headings.some((match) => slug(match[1]!) === anchor);
+}
+
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
+}

@@ -1,0 +1,88 @@
+// Gate: the reference pages name every key, verb, flag and tag there is, and none that there is not.
+
+import { describe, expect, test } from 'vitest';
+import { COMMON_FLAGS } from '../../src/cli/verb.js';
+import { VERBS } from '../../src/cli/verbs.js';
+import { KEYS } from '../../src/config/keys.js';
+import { DEFAULT_VALUES } from '../../src/config/merge.js';
+import { findRows, findSection, readDocument } from '../support/documents.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+describe('configuration', () => {
+  const rows = findRows(findSection(readDocument('docs/reference/configuration.md'), 'Keys'));
+
+  test('every key has a row, and every row a key', () => {
+    expect(rows.map(([key]) => key)).toEqual(Object.keys(KEYS));
+  });
+
+  test('every row says what a project can do, and the true default', () => {
+    for (const [key = '', , standard = '', project] of rows) {
+      expect([key, project]).toEqual([key, KEYS[key]!.project]);
+      const value = standard === 'none' ? undefined : KEYS[key]!.parse(literal(standard));
+      expect([key, value]).toEqual([key, DEFAULT_VALUES.get(key)]);
+    }
+  });
+
+  const literal = (text: string): unknown => {
+    if (text === '[]') return [];
+    if (text === 'true' || text === 'false') return text === 'true';
+    return /^\d+$/.test(text) ? Number(text) : text;
+  };
+});
+
+describe('command line', () => {
+  const page = readDocument('docs/reference/cli.md');
+  const flagsIn = (text: string): string[] =>
+    findRows(text)
+      .map(([cell = '']) => /^--([a-z-]+)(?: [A-Z0-9]\S*)?$/.exec(cell)?.[1])
+      .filter((name) => name !== undefined);
+
+  spec('CLI-1', 'every verb has a section in order, an example and a help of its own', async () => {
+    const headings = [...page.matchAll(/^## (.*)$/gm)].map((match) => match[1]!);
+    expect(headings.slice(-VERBS.length)).toEqual(VERBS.map((verb) => verb.name));
+    for (const { name, load } of VERBS) {
+      const verb = await load();
+      expect(verb.name).toBe(name);
+      expect(verb.examples.length).toBeGreaterThan(0);
+      expect(findSection(page, name)).toContain(`\`wield ${name}`);
+      expect(findSection(page, name)).toContain('JSON');
+    }
+  });
+
+  test('every flag of a verb stands in its section, and no other does', async () => {
+    for (const { name, load } of VERBS) {
+      const own = Object.keys((await load()).flags);
+      expect([name, flagsIn(findSection(page, name))]).toEqual([name, own]);
+    }
+    const common = Object.keys(COMMON_FLAGS).filter((name) => name !== 'h');
+    expect(flagsIn(findSection(page, 'Flags of every verb'))).toEqual(common);
+  });
+});
+
+describe('script header', () => {
+  const rows = findRows(findSection(readDocument('docs/reference/script-header.md'), 'Tags'));
+  const tags = rows.map(([tag = '']) => tag.slice(1));
+
+  spec(
+    'SCR-4 SCR-5',
+    'every tag of the statements has a row, and every row is a tag that is known',
+    async () => {
+      const statements = readDocument('spec/script.md')
+        .split('\n')
+        .filter((line) => /^- `SCR-(?:4|5|24)`/.test(line))
+        .join('\n');
+      const stated = [...statements.matchAll(/`@([a-z]+)/g)].map((match) => match[1]!);
+      expect([...new Set(tags)].sort()).toEqual([...new Set(stated)].sort());
+
+      const workspace = createWorkspace();
+      const header = [...tags, 'unheard-of'].map((tag) => `# @${tag}`).join('\n');
+      workspace.script('tool', `#!/bin/sh\n# @description A tool.\n${header}\n`);
+      const said: string[] = [];
+      await workspace.toolbox({ debug: (message) => said.push(message) }).list();
+      expect(said.filter((message) => message.includes('unknown tag'))).toEqual([
+        expect.stringContaining('unknown tag @unheard-of'),
+      ]);
+    },
+  );
+});

@@ -1,0 +1,76 @@
+// Follows a document's shell sessions for real: one shell, a home of its own, the built binary on the path.
+
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { BINARY } from './cli.js';
+import { ROOT, type Step } from './documents.js';
+
+/** The home and the project that the documents show. */
+const SHOWN_HOME = '/home/ada';
+
+export interface Stage {
+  readonly home: string;
+  /** The empty project that sessions begin in. */
+  readonly project: string;
+  readonly env: Record<string, string>;
+}
+
+/** An empty project in an empty home, where `wield` is the built binary and the package can be imported. */
+export function createStage(): Stage {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-doc-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const home = join(root, 'home');
+  const project = join(home, 'site');
+  const shims = join(root, 'bin');
+  for (const directory of [home, project, shims, join(home, 'node_modules')]) mkdirSync(directory);
+  writeFileSync(join(shims, 'wield'), `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
+  chmodSync(join(shims, 'wield'), 0o755);
+  symlinkSync(ROOT, join(home, 'node_modules', 'wield'));
+  symlinkSync(join(ROOT, 'node_modules', '@types'), join(home, 'node_modules', '@types'));
+  const env = { PATH: `${shims}:${process.env.PATH}`, HOME: home, LANG: 'C.UTF-8', CI: '1' };
+  return { home, project, env };
+}
+
+/** What each step printed on both streams, with the stage's home shown as the documents show it. */
+export async function follow(steps: readonly Step[], stage: Stage): Promise<string[]> {
+  const mark = `@@${process.pid}@@`;
+  const script = [
+    'exec 2>&1 </dev/null',
+    ...steps.map(({ command }) => `${command}\n__status=$?; printf '\\n${mark}\\n'; (exit $__status)`),
+  ].join('\n');
+  const printed = await runShell(script, stage);
+  return printed
+    .replaceAll(stage.home, SHOWN_HOME)
+    .split(`\n${mark}\n`)
+    .slice(0, steps.length)
+    .map((output) => output.trimEnd());
+}
+
+function runShell(script: string, { project, env }: Stage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const shell = spawn('bash', ['-c', script], { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const chunks: Buffer[] = [];
+    shell.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    shell.once('error', reject);
+    shell.once('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+  });
+}
+
+/**
+ * What was printed, in the document's words where it fits them: `…` stands for anything on its line, and for
+ * any number of lines where it stands alone.
+ */
+export function inWordsOf(document: string, printed: string): string {
+  const pattern = document
+    .split('\n')
+    .map((line) => (line === '…' ? '(?:.*\\n)*?.*' : line.split('…').map(escapePattern).join('.*')))
+    .join('\n');
+  return new RegExp(`^${pattern}$`).test(printed) ? document : printed;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
