@@ -94,8 +94,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
     !tool.traits.hidden && (!builtin.includes(tool) || offered.has(tool.name));
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
-    if (!isToolName(name)) {
-      throw new ToolError('invalid_ref', `"${quoteOutside(name, 80)}" is not a tool name`, {
+    // Untyped code can send anything, and a pattern would take `undefined` for a word.
+    if (typeof name !== 'string' || !isToolName(name)) {
+      const what =
+        typeof name === 'string' ? `"${quoteOutside(name, 80)}"` : `a reference of type ${typeof name}`;
+      throw new ToolError('invalid_ref', `${what} is not a tool name`, {
         hint: 'use a name that `wield list` shows',
       });
     }
