@@ -1,5 +1,6 @@
 // Assembles a toolbox from a catalog, executors and settings; knows no format and no protocol.
 
+import { setMaxListeners } from 'node:events';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -94,6 +95,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     async call(ref, input, callOptions = {}) {
       const controller = new AbortController();
+      // Calls inside this one all listen to its signal; Node would warn of the eleventh.
+      setMaxListeners(0, controller.signal);
       const abort = (): void => controller.abort();
       // Not AbortSignal.any: on Node 20 it leaks with every call where one of the signals lives long.
       callOptions.signal?.addEventListener('abort', abort, { once: true });
