@@ -37,13 +37,14 @@ function indentRest(text: string, columns: number): string {
 export function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): string {
   const widths: number[] = [];
   for (const row of rows) {
-    row.slice(0, -1).forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
-    });
+    for (let column = 0; column < row.length - 1; column++)
+      widths[column] = Math.max(widths[column] ?? 0, row[column]!.length);
   }
   const lines = rows.map((row) => {
-    const cells = row.map((cell, column) => (column < row.length - 1 ? cell.padEnd(widths[column]!) : cell));
-    const line = `  ${cells.join('   ')}`.trimEnd();
+    let line = ' ';
+    for (let column = 0; column < row.length; column++)
+      line += ` ${row[column]!.padEnd(widths[column] ?? 0)}  `;
+    line = line.trimEnd();
     return terminal.outIsTerminal && line.length > terminal.columns
       ? `${line.slice(0, terminal.columns - 1)}…`
       : line;

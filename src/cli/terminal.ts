@@ -1,7 +1,6 @@
 // The terminal: writes that never lose a byte, colour only where a person reads.
 
-import { writeSync } from 'node:fs';
-import { isatty } from 'node:tty';
+import { fstatSync, writeSync } from 'node:fs';
 import { styleText } from 'node:util';
 
 export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
@@ -28,8 +27,8 @@ export interface TerminalOptions {
 }
 
 export function createTerminal({ plain, env }: TerminalOptions): Terminal {
-  const outIsTerminal = isatty(1);
-  const errIsTerminal = isatty(2);
+  const outIsTerminal = isTerminal(1);
+  const errIsTerminal = isTerminal(2);
   const muted = plain || Boolean(env.NO_COLOR) || Boolean(env.CI) || env.TERM === 'dumb';
   const colours = { out: outIsTerminal && !muted, err: errIsTerminal && !muted };
   return {
@@ -38,9 +37,21 @@ export function createTerminal({ plain, env }: TerminalOptions): Terminal {
     paint: (colour, text, stream = 'out') => (colours[stream] ? styleText(colour, text) : text),
     outIsTerminal: outIsTerminal && !plain,
     errIsTerminal: errIsTerminal && !muted,
-    inIsTerminal: isatty(0),
-    columns: Number(env.COLUMNS) || process.stdout.columns || 100,
+    get inIsTerminal() {
+      return isTerminal(0);
+    },
+    columns: Number(env.COLUMNS) || (outIsTerminal && process.stdout.columns) || 100,
   };
+}
+
+// Asking node:tty loads sockets and streams, 6 ms of them: a pipe or a file answers without.
+function isTerminal(descriptor: 0 | 1 | 2): boolean {
+  try {
+    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+  } catch {
+    return false;
+  }
+  return process.getBuiltinModule('node:tty').isatty(descriptor);
 }
 
 function writeAll(descriptor: 1 | 2, text: string): void {

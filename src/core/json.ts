@@ -165,7 +165,7 @@ function isBeforeColon(text: string, from: number): boolean {
 
 /** A JSON Pointer step (RFC 6901). */
 export function escapePointer(key: string): string {
-  return key.replace(/~/g, '~0').replace(/\//g, '~1');
+  return /[~/]/.test(key) ? key.replace(/~/g, '~0').replace(/\//g, '~1') : key;
 }
 
 /** The same text for equal values, whatever the order of their keys. */
@@ -195,6 +195,15 @@ export function describeValue(value: unknown): string {
     default:
       return 'an object';
   }
+}
+
+/** A copy that shares nothing with the value and is not frozen. */
+export function copyJson(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  const copy: Record<string, Json> = {};
+  for (const [key, child] of Object.entries(value)) copy[key] = copyJson(child);
+  return copy;
 }
 
 /** A frozen value, children included. */

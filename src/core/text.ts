@@ -6,8 +6,11 @@ const UNSAFE =
 // An escape sequence is dropped as a whole, so that no tail like "[31m" stays behind.
 const ESCAPE_SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
 
+const PLAIN = /^[\n\u0020-\u007e]*$/;
+
 /** Outside text without anything that could move a cursor or reorder a line; newlines stay. */
 export function sanitize(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
 }
 

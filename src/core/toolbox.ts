@@ -49,6 +49,14 @@ export interface ListOptions {
   readonly hidden?: boolean;
 }
 
+/** Everything that one look at the files gives. */
+export interface Survey {
+  /** All tools, hidden ones too. */
+  readonly tools: readonly Tool[];
+  readonly shadowed: readonly ShadowedTool[];
+  readonly problems: readonly Problem[];
+}
+
 export interface Toolbox {
   /** The directory that scripts run in and are found in. */
   readonly workdir: string;
@@ -68,6 +76,8 @@ export interface Toolbox {
   readonly trusted: boolean;
   /** Tells when the catalog may have changed; the returned function stops it. */
   watch(listener: () => void): () => void;
+  /** Tools, shadowed tools and problems of one and the same moment, for the price of one of them. */
+  survey(): Promise<Survey>;
   /** Watches calls; the returned function stops it. */
   on(observer: Observer): () => void;
   /** Moves to another directory; the next listing and call see it (SCR-16). */

@@ -3,7 +3,7 @@
 import type { ToolContext } from '../core/context.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
-import { canonicalJson, isRecord, type Json } from '../core/json.js';
+import { canonicalJson, copyJson, isRecord, type Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import { type Output, type Part, textPart } from '../core/result.js';
 import { formatDuration } from '../core/text.js';
@@ -43,14 +43,22 @@ async function runFunction(
 ): Promise<Output> {
   const { action, name } = plan.tool;
   if (action.kind !== 'function') throw new TypeError(`${name} is no function`);
-  const controller = new AbortController();
+  // Most functions never ask for a signal, and making one takes a quarter of a whole call.
+  let controller: AbortController | undefined;
+  let stoppedBy: ToolError | undefined;
+  const signal = (): AbortSignal => {
+    controller ??= new AbortController();
+    if (stoppedBy !== undefined) controller.abort(stoppedBy);
+    return controller.signal;
+  };
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   // The function goes on if it ignores the signal; the call does not wait for it (RUN-6).
   const stopped = new Promise<ToolError>((resolve) => {
     const stop = (error: ToolError): void => {
+      stoppedBy ??= error;
       resolve(error);
-      controller.abort(error);
+      controller?.abort(error);
     };
     timer = setTimeout(() => stop(timeoutError(name, plan.timeoutMs)), plan.timeoutMs);
     onAbort = () =>
@@ -64,7 +72,7 @@ async function runFunction(
     const result = await Promise.race([
       // The plan's input is frozen; a function may do with its own copy what it likes.
       Promise.resolve().then(() =>
-        action.run(structuredClone(plan.input), createContext(context, controller.signal, name, debug)),
+        action.run(copyJson(plan.input), createContext(context, signal, name, debug)),
       ),
       stopped,
     ]);
@@ -88,14 +96,16 @@ async function runFunction(
 
 function createContext(
   context: RunContext,
-  signal: AbortSignal,
+  signal: () => AbortSignal,
   name: string,
   debug: (message: string) => void,
 ): ToolContext {
   return {
     toolbox: { call: context.call },
     workdir: context.workdir,
-    signal,
+    get signal() {
+      return signal();
+    },
     progress: (done, total, message) =>
       context.progress({
         done,

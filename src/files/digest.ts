@@ -1,13 +1,14 @@
 // SHA-256 over files and definitions, with length framing so that no two inputs run together.
 
-import { createHash, type Hash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import type { FileIdentity } from '../core/tool.js';
+import { loadCrypto } from './crypto.js';
 import { type ReadFault, withFile } from './read.js';
 
 /** A hash of labelled parts: each is preceded by its length. */
 export function digestParts(parts: readonly string[]): string {
-  const hash = createHash('sha256');
+  const hash = loadCrypto().createHash('sha256');
   for (const part of parts) addPart(hash, part);
   return hash.digest('hex');
 }
@@ -18,7 +19,7 @@ export function digestFile(
   parts: readonly string[],
 ): { readonly digest: string; readonly identity: FileIdentity } | ReadFault {
   return withFile(path, (descriptor, identity) => {
-    const hash = createHash('sha256');
+    const hash = loadCrypto().createHash('sha256');
     for (const part of parts) addPart(hash, part);
     hash.update(`${identity.size}:`);
     const buffer = Buffer.allocUnsafe(Math.min(64 * 1024, identity.size + 1));

@@ -38,6 +38,18 @@ export function toIdentity(stats: Stats): FileIdentity {
   };
 }
 
+/** Whether a file is in that very state; the same as comparing identities, without making one for each look. */
+export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
+  return (
+    stats.ino === identity.inode &&
+    stats.size === identity.size &&
+    stats.ctimeMs === identity.changedMs &&
+    stats.mtimeMs === identity.modifiedMs &&
+    stats.mode === identity.mode &&
+    stats.dev === identity.device
+  );
+}
+
 /**
  * Opens a regular file (or a link to one) without ever blocking on a FIFO or device, and hands the descriptor
  * to `use`. The check is made on the descriptor, so that nothing can be exchanged between look and read.
@@ -69,7 +81,7 @@ export function withFile<T>(
 export function readHead(path: string, limit: number): FileReading | ReadFault {
   return withFile(path, (descriptor, identity) => {
     const buffer = Buffer.allocUnsafe(Math.min(limit, identity.size + 1));
-    const length = readFully(descriptor, buffer);
+    const length = readFully(descriptor, buffer, identity.size);
     return { bytes: buffer.subarray(0, length), identity, complete: length >= identity.size };
   });
 }
@@ -85,9 +97,10 @@ export function readTextFile(path: string, limit = 4 * 1024 * 1024): string | un
   return reading.bytes.toString('utf8');
 }
 
-function readFully(descriptor: number, buffer: Buffer): number {
+// Until the buffer is full or the file ends; a file that gave its whole size is not asked once more.
+function readFully(descriptor: number, buffer: Buffer, size: number): number {
   let length = 0;
-  while (length < buffer.length) {
+  while (length < buffer.length && (length < size || size === 0)) {
     const read = readSync(descriptor, buffer, length, buffer.length - length, null);
     if (read === 0) break;
     length += read;

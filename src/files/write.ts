@@ -1,8 +1,8 @@
 // The one atomic write: a temporary file in the same directory, synced, renamed, the directory synced.
 
-import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { loadCrypto } from './crypto.js';
 
 export interface WriteOptions {
   /** Permission bits of the file; its directories are made private. */
@@ -16,7 +16,7 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
   const { mode = 0o600, durable = true } = options;
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const temporary = join(directory, `.${randomBytes(9).toString('hex')}.tmp`);
+  const temporary = join(directory, `.${loadCrypto().randomBytes(9).toString('hex')}.tmp`);
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   try {
     const descriptor = openSync(temporary, 'wx', mode);

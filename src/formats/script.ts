@@ -143,7 +143,9 @@ function toTool(
     },
     origin: {
       format: 'script',
-      uri: pathToFileURL(file).href,
+      get uri() {
+        return pathToFileURL(file).href;
+      },
       directory: place.directory,
       source: null,
       digest: null,

@@ -1,7 +1,6 @@
 // The one spawn: a new group, no shell, bounded time and output, and nothing left behind.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { collectOutput } from './collect.js';
@@ -40,7 +39,7 @@ async function start(request: ProcessRequest, mark: string, world: World): Promi
       const passing = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
       if (!passing || attempt >= BUSY_RETRIES) throw spawnError(request, error as NodeJS.ErrnoException);
       world.debug(`spawning ${request.argv[0]}: ${code}, trying again`);
-      await sleep(20 * (attempt + 1));
+      await new Promise((resolve) => setTimeout(resolve, 20 * (attempt + 1)));
     }
   }
 }

@@ -95,7 +95,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
     // Untyped code can send anything, and a pattern would take `undefined` for a word.
-    if (typeof name !== 'string' || !isToolName(name)) {
+    if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
       const what =
         typeof name === 'string' ? `"${quoteOutside(name, 80)}"` : `a reference of type ${typeof name}`;
       throw new ToolError('invalid_ref', `${what} is not a tool name`, {

@@ -1,12 +1,12 @@
 // One directory of tool files, as it is now: names and states are compared, only what changed is read.
 
-import { type Dirent, lstatSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { join, sep } from 'node:path';
 import type { Format, Place, Reading } from '../core/format.js';
 import { compareText } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import { statOrNothing, toIdentity } from '../files/read.js';
+import { hasIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import type { IndexFile } from './index-file.js';
 
 export interface DirectoryOptions {
@@ -57,18 +57,27 @@ const SETTLE_MS = 2000;
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { place, formats, world, index } = options;
+  // Joined by hand below: `join` takes half as long as looking at the file.
+  const prefix = join(place.directory, sep);
   let snapshot: Snapshot | undefined;
   let listing: DirectoryListing | undefined;
+  // What `find` read before anything was listed.
+  const found = new Map<string, Entry>();
 
   const isSettled = (identity: FileIdentity): boolean => world.now() - identity.changedMs > SETTLE_MS;
 
   /** The entry as it is now, `known` itself where nothing changed; undefined where nothing has that name. */
-  const readEntry = (file: string, format: Format, known: Entry | undefined): Entry | undefined => {
-    const path = join(place.directory, file);
+  const lookAt = (file: string, known: Entry | undefined, format?: Format): Entry | undefined => {
+    const path = prefix + file;
     const stats = statOrNothing(path);
+    if (known?.settled && stats && known.identity && hasIdentity(stats, known.identity)) return known;
     if (stats === undefined && !isThere(path)) return undefined;
+    return readEntry(file, format ?? formatOf(file)!, stats);
+  };
+
+  const readEntry = (file: string, format: Format, stats: Stats | undefined): Entry => {
+    const path = prefix + file;
     const identity = stats && toIdentity(stats);
-    if (known?.settled && identity && known.identity && sameIdentity(known.identity, identity)) return known;
     const toEntry = (seen: FileIdentity | undefined, reading: Entry['reading']): Entry => ({
       file,
       format: format.name,
@@ -92,12 +101,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
     if (!stats?.isDirectory()) return undefined;
     const identity = toIdentity(stats);
     const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
-    const files = unchanged ? [...unchanged.entries.keys()] : readNames();
+    const files = unchanged ? unchanged.entries.keys() : readNames();
     const entries = new Map<string, Entry>();
     let same = unchanged !== undefined;
     for (const file of files) {
       const known = previous?.entries.get(file);
-      const entry = readEntry(file, formatOf(file)!, known);
+      const entry = lookAt(file, known);
       if (entry === undefined || entry !== known) same = false;
       if (entry !== undefined) entries.set(file, entry);
     }
@@ -115,8 +124,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     const names: string[] = [];
     for (const entry of found) {
       if (entry.isDirectory() || formatOf(entry.name) === undefined) {
-        if (world.debugging)
-          world.debug(`${join(place.directory, entry.name)}: passed over, not a tool file`);
+        if (world.debugging) world.debug(`${prefix}${entry.name}: passed over, not a tool file`);
       } else names.push(entry.name);
     }
     return names.sort(compareText);
@@ -144,12 +152,18 @@ export function createDirectory(options: DirectoryOptions): Directory {
       for (const format of formats) {
         const file = format.fileOf?.(name);
         if (file === undefined || !format.claims(file)) continue;
-        const known = snapshot?.entries.get(file);
-        const entry = readEntry(file, format, known?.indexed ? undefined : known);
-        if (entry === undefined) continue;
-        if (entry !== known && snapshot?.entries.has(file)) {
-          snapshot.entries.set(file, entry);
+        const listed = snapshot?.entries.get(file);
+        const known = listed === undefined || listed.indexed ? found.get(file) : listed;
+        const entry = lookAt(file, known, format);
+        if (entry === undefined) {
+          found.delete(file);
+          continue;
+        }
+        if (entry !== known) found.set(file, entry);
+        if (listed !== undefined && entry !== listed) {
+          snapshot!.entries.set(file, entry);
           listing = undefined;
+          found.delete(file);
         }
         const tool = entry.reading?.tools.find((candidate) => candidate.name === name);
         if (tool) return tool;
@@ -161,6 +175,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     clear() {
       snapshot = undefined;
       listing = undefined;
+      found.clear();
     },
   };
 }

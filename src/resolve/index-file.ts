@@ -9,6 +9,8 @@ import {
   type Action,
   type FileIdentity,
   NO_TRAITS,
+  type Origin,
+  type Owner,
   type Problem,
   type Tool,
   type Traits,
@@ -37,6 +39,7 @@ export interface IndexFileOptions {
 // Below this a directory is read as fast as its index.
 const MIN_ENTRIES = 16;
 const MAX_BYTES = 256 * 1024 * 1024;
+const PLAIN_TRAITS = JSON.stringify(NO_TRAITS);
 
 export function createIndexFile({ directory, version, toSchema, world }: IndexFileOptions): IndexFile {
   const fileOf = (place: Place): string => join(directory!, `${hash(place.directory)}.index`);
@@ -83,7 +86,7 @@ function formatIndex(snapshot: Snapshot, firstLine: string): string {
       fields.push(
         tool.name,
         escapeField(tool.description),
-        isPlain(tool.traits) ? '' : escapeField(JSON.stringify(tool.traits)),
+        formatTraits(tool.traits),
         escapeField(
           JSON.stringify({
             input: tool.input.json,
@@ -128,7 +131,9 @@ function parseLine(line: string, place: Place, toSchema: IndexFileOptions['toSch
   const name = unescapeField(file);
   const tools: Tool[] = [];
   for (let at = 5; at + 3 < fields.length; at += 4) {
-    tools.push(reviveTool(fields.slice(at, at + 4), name, format, place, toSchema));
+    const body = new IndexedBody(fields[at + 3]!, toSchema);
+    const origin = new IndexedOrigin(format, name, place, body);
+    tools.push(new IndexedTool(fields[at]!, fields[at + 1]!, fields[at + 2]!, origin, body) as Tool);
   }
   return {
     file: name,
@@ -143,52 +148,94 @@ function parseLine(line: string, place: Place, toSchema: IndexFileOptions['toSch
   };
 }
 
-// Name, description and traits are read at once; schema and action when someone asks.
-function reviveTool(
-  [name = '', description = '', traits = '', body = '']: readonly string[],
-  file: string,
-  format: string,
-  place: Place,
-  toSchema: IndexFileOptions['toSchema'],
-): Tool {
-  let parsed: { input: JsonSchema; output?: JsonSchema; action: Action; server: string | null } | undefined;
-  const read = () => {
-    parsed ??= JSON.parse(unescapeField(body)) as NonNullable<typeof parsed>;
-    if (!isRecord(parsed.input)) throw new Error('index without a schema');
-    return parsed;
-  };
-  return {
-    name,
-    description: unescapeField(description),
-    traits: traits === '' ? NO_TRAITS : (JSON.parse(unescapeField(traits)) as Traits),
-    origin: {
-      format,
-      get uri() {
-        return pathToFileURL(join(place.directory, file)).href;
-      },
-      directory: place.directory,
-      source: null,
-      digest: null,
-      get server() {
-        return read().server;
-      },
-      owner: place.owner,
-    },
-    get input() {
-      return toSchema(read().input, 'input');
-    },
-    get output() {
-      const { output } = read();
-      return output === undefined ? undefined : toSchema(output, 'output');
-    },
-    get action() {
-      return read().action;
-    },
-  } as Tool;
+// Classes, since an object with getters of its own takes longer to make than its line takes to parse. Name,
+// description and traits are read at once; schema and action when someone asks.
+class IndexedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly traits: Traits;
+  readonly origin: Origin;
+  readonly #body: IndexedBody;
+
+  constructor(name: string, description: string, traits: string, origin: Origin, body: IndexedBody) {
+    this.name = name;
+    this.description = unescapeField(description);
+    this.traits = traits === '' ? NO_TRAITS : (JSON.parse(unescapeField(traits)) as Traits);
+    this.origin = origin;
+    this.#body = body;
+  }
+
+  get input(): Schema {
+    return this.#body.schema('input')!;
+  }
+
+  get output(): Schema | undefined {
+    return this.#body.schema('output');
+  }
+
+  get action(): Action {
+    return this.#body.read().action;
+  }
 }
 
-function isPlain(traits: Traits): boolean {
-  return JSON.stringify(traits) === JSON.stringify(NO_TRAITS);
+class IndexedOrigin implements Origin {
+  readonly format: string;
+  readonly directory: string;
+  readonly source = null;
+  readonly digest = null;
+  readonly owner: Owner;
+  readonly #file: string;
+  readonly #body: IndexedBody;
+
+  constructor(format: string, file: string, place: Place, body: IndexedBody) {
+    this.format = format;
+    this.directory = place.directory;
+    this.owner = place.owner;
+    this.#file = file;
+    this.#body = body;
+  }
+
+  get uri(): string {
+    return pathToFileURL(join(this.directory, this.#file)).href;
+  }
+
+  get server(): string | null {
+    return this.#body.read().server;
+  }
+}
+
+interface BodyFields {
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
+  readonly action: Action;
+  readonly server: string | null;
+}
+
+class IndexedBody {
+  readonly #text: string;
+  readonly #toSchema: IndexFileOptions['toSchema'];
+  #fields: BodyFields | undefined;
+
+  constructor(text: string, toSchema: IndexFileOptions['toSchema']) {
+    this.#text = text;
+    this.#toSchema = toSchema;
+  }
+
+  read(): BodyFields {
+    this.#fields ??= JSON.parse(unescapeField(this.#text)) as BodyFields;
+    if (!isRecord(this.#fields.input)) throw new Error('index without a schema');
+    return this.#fields;
+  }
+
+  schema(face: 'input' | 'output'): Schema | undefined {
+    const json = this.read()[face];
+    return json === undefined ? undefined : this.#toSchema(json, face);
+  }
+}
+
+function formatTraits(traits: Traits): string {
+  const text = JSON.stringify(traits);
+  return text === PLAIN_TRAITS ? '' : escapeField(text);
 }
 
 function formatIdentity(identity: FileIdentity): string {
@@ -197,16 +244,15 @@ function formatIdentity(identity: FileIdentity): string {
 }
 
 function parseIdentity(text: string): FileIdentity {
-  const numbers = text.split(',').map(Number);
-  if (numbers.length !== 6 || numbers.some(Number.isNaN)) throw new Error('a state that is none');
-  const [device, inode, size, modifiedMs, changedMs, mode] = numbers as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const fields = text.split(',');
+  const device = Number(fields[0]);
+  const inode = Number(fields[1]);
+  const size = Number(fields[2]);
+  const modifiedMs = Number(fields[3]);
+  const changedMs = Number(fields[4]);
+  const mode = Number(fields[5]);
+  if (Number.isNaN(device + inode + size + modifiedMs + changedMs + mode))
+    throw new Error('a state that is none');
   return { device, inode, size, modifiedMs, changedMs, mode };
 }
 

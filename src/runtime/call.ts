@@ -25,7 +25,8 @@ export interface CallParts {
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
-  readonly emit: (event: CallEvent) => void;
+  /** Undefined while nobody watches: then no event is made. */
+  readonly emit: ((event: CallEvent) => void) | undefined;
   readonly monotonic: () => number;
 }
 
@@ -80,7 +81,7 @@ export async function call(
   const began = parts.monotonic();
   let prepared: Prepared | undefined;
   let result: ToolResult;
-  parts.emit({ type: 'start', ...base });
+  parts.emit?.({ type: 'start', ...base });
   const shaping = () => ({
     durationMs: parts.monotonic() - began,
     repairs: prepared?.repairs ?? [],
@@ -98,7 +99,7 @@ export async function call(
     const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
     try {
       const progress: ProgressListener = (step) => {
-        parts.emit({ type: 'progress', ...base, progress: step });
+        parts.emit?.({ type: 'progress', ...base, progress: step });
         options.onProgress?.(step);
       };
       const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
@@ -117,7 +118,7 @@ export async function call(
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
   }
-  parts.emit({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict });
+  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict });
   return result;
 }
 

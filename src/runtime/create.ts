@@ -7,7 +7,7 @@ import type { Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type { CallOptions, Toolbox } from '../core/toolbox.js';
+import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import type { Rules } from '../policy/decide.js';
 import type { Catalog } from '../resolve/catalog.js';
@@ -37,9 +37,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     options.executors.map((executor) => [executor.kind, executor]),
   );
   const observers = new Set<Observer>();
-  const running = new Set<AbortController>();
+  const closing = new AbortController();
+  // Every running call listens; the limiter bounds how many there are.
+  setMaxListeners(0, closing.signal);
+  let running = 0;
   const digested = new WeakMap<Tool, Tool>();
-  let closed = false;
 
   // TOOL-6: a found tool knows its digest. The catalog hands out the same object while nothing changed.
   const withDigest = (tool: Tool): Tool => {
@@ -69,6 +71,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     for (const observer of observers) guard(observer)(event);
   };
 
+  const survey = (): Survey => {
+    const { tools, shadowed, problems } = catalog.list();
+    return { tools, shadowed, problems: [...(options.problems?.() ?? []), ...problems] };
+  };
+
   const parts: CallParts = {
     find: (ref, caller) =>
       findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest),
@@ -78,7 +85,9 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
-    emit,
+    get emit() {
+      return observers.size > 0 ? emit : undefined;
+    },
     monotonic: world.monotonic,
   };
 
@@ -94,25 +103,19 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return parts.find(ref, { kind: 'code', door: 'library' });
     },
     async call(ref, input, callOptions = {}) {
-      const controller = new AbortController();
-      // Calls inside this one all listen to its signal; Node would warn of the eleventh.
-      setMaxListeners(0, controller.signal);
-      const abort = (): void => controller.abort();
-      // Not AbortSignal.any: on Node 20 it leaks with every call where one of the signals lives long.
-      callOptions.signal?.addEventListener('abort', abort, { once: true });
-      if (callOptions.signal?.aborted === true || closed) abort();
-      running.add(controller);
+      const { signal, release } = joinSignals(closing.signal, callOptions.signal);
+      running++;
       try {
         const { onProgress, onOutput } = callOptions;
         return await call(parts, ref, input, {
           ...callOptions,
           ...(onProgress === undefined ? {} : { onProgress: guard(onProgress) }),
           ...(onOutput === undefined ? {} : { onOutput: guard(onOutput) }),
-          signal: controller.signal,
+          signal,
         });
       } finally {
-        running.delete(controller);
-        callOptions.signal?.removeEventListener('abort', abort);
+        running--;
+        release();
       }
     },
     async plan(ref, input, callOptions = {}) {
@@ -120,7 +123,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return { plan, verdict };
     },
     async problems() {
-      return [...(options.problems?.() ?? []), ...catalog.list().problems];
+      return survey().problems;
     },
     async shadowed() {
       return catalog.list().shadowed;
@@ -129,17 +132,37 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return options.trusted();
     },
     watch: options.watch,
+    async survey() {
+      return survey();
+    },
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
     },
     setWorkdir: workdir.set,
     async close() {
-      closed = true;
-      for (const controller of running) controller.abort();
-      while (running.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      closing.abort();
+      while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     },
   };
+}
+
+// The signal of a call: the toolbox's own where the caller has none, since making one takes a third of a call.
+// Not AbortSignal.any: on Node 20 it leaks with every call where one of the signals lives long.
+function joinSignals(closing: AbortSignal, own: AbortSignal | undefined) {
+  if (own === undefined) return { signal: closing, release: () => {} };
+  const controller = new AbortController();
+  // Calls inside this one all listen; Node would warn of the eleventh.
+  setMaxListeners(0, controller.signal);
+  const abort = (): void => controller.abort();
+  for (const signal of [closing, own]) {
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+  }
+  const release = (): void => {
+    for (const signal of [closing, own]) signal.removeEventListener('abort', abort);
+  };
+  return { signal: controller.signal, release };
 }
 
 // A file that is being saved at this moment can change between its reading and its hashing: look again.

@@ -1,80 +1,39 @@
-// JSON Schema as a Schema, and the one importer of the validator.
+// JSON Schema as a Schema: bounded when it is made, checked by a validator that is loaded when first needed.
 
-import { runInThisContext } from 'node:vm';
-import { type OutputUnit, Validator } from '@cfworker/json-schema';
 import { ToolError } from '../core/error.js';
-import { describeValue, isRecord, type Json } from '../core/json.js';
-import type { Check, Fault, JsonSchema, Schema } from '../core/schema.js';
-import { explain } from './explain.js';
+import { isRecord, type Json } from '../core/json.js';
+import type { Check, JsonSchema, Schema } from '../core/schema.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
-// A `pattern` can backtrack for hours on a few characters; checking gets this long (TOOL-4).
-const PATTERN_TIMEOUT_MS = 250;
 
 export interface JsonSchemaOptions {
   /** Refuse properties that the root does not declare, as RUN-3 says. On for input, off for output. */
   readonly closed?: boolean;
 }
 
+// The validator is the heaviest thing a toolbox loads, and a listing checks nothing.
+let validation: typeof import('./validate.js') | undefined;
+
 /**
  * A Schema from a JSON Schema document. The document is bounded and self-contained, else `invalid_definition`;
  * the validator is made at the first check.
  */
-export function createJsonSchema(json: JsonSchema, options: JsonSchemaOptions = {}): Schema {
-  const traits = inspectSchema(json);
-  let validator: Validator | undefined;
-  return {
-    json,
-    check(value: Json): Check {
-      // A copy: the validator writes notes of its own into the schema it is given.
-      validator ??= new Validator(
-        structuredClone(options.closed === true ? closeRoot(json) : json),
-        '2020-12',
-        false,
-      );
-      const errors = traits.hasPattern ? validateWithin(validator, value) : validator.validate(value);
-      if (errors === undefined) {
-        return { ok: false, faults: [tooSlow(value)] };
-      }
-      return errors.valid ? { ok: true, value } : { ok: false, faults: explain(errors.errors, json, value) };
-    },
+export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchemaOptions = {}): Schema {
+  const { hasPattern } = inspectSchema(json);
+  let checkNow: ((value: Json) => Check) | undefined;
+  const loadAndCheck = async (value: Json): Promise<Check> => {
+    validation ??= await import('./validate.js');
+    checkNow ??= validation.createCheck(json, { closed, hasPattern });
+    return checkNow(value);
   };
+  return { json, check: (value) => checkNow?.(value) ?? loadAndCheck(value) };
 }
 
-/** The schema that is enforced: undeclared properties are refused unless the root speaks of them itself (RUN-3). */
-function closeRoot(json: JsonSchema): JsonSchema {
-  const speaks =
-    'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
-  return speaks ? json : { ...json, unevaluatedProperties: false };
-}
+type SchemaPath = readonly (string | number)[];
 
-function tooSlow(value: Json): Fault {
-  return {
-    path: '',
-    expected: `a value that the schema's patterns can be tried on within ${PATTERN_TIMEOUT_MS} ms`,
-    got: describeValue(value),
-  };
-}
-
-// The engine's own watchdog is the only thing that can stop a regular expression (one check costs 0.07 ms more).
-function validateWithin(
-  validator: Validator,
-  value: Json,
-): { valid: boolean; errors: OutputUnit[] } | undefined {
-  const slot = Symbol.for('wield.check');
-  const globals = globalThis as { [slot]?: (() => unknown) | undefined };
-  const previous = globals[slot];
-  globals[slot] = () => validator.validate(value);
-  try {
-    return runInThisContext('globalThis[Symbol.for("wield.check")]()', { timeout: PATTERN_TIMEOUT_MS });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-    throw error;
-  } finally {
-    globals[slot] = previous;
-  }
-}
+// Keywords whose values are data and no schemas.
+const DATA: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
 
 interface SchemaTraits {
   readonly hasPattern: boolean;
@@ -83,41 +42,50 @@ interface SchemaTraits {
 // Upstream schemas are untrusted: bounded in depth and size, no reference that leaves the document, and every
 // regular expression compiles.
 function inspectSchema(json: JsonSchema): SchemaTraits {
-  if (!isRecord(json)) throw badSchema('', 'is not an object');
+  if (!isRecord(json)) throw badSchema([], 'is not an object');
+  const path: (string | number)[] = [];
   let nodes = 0;
   let hasPattern = false;
-  const walk = (node: unknown, path: string, depth: number): void => {
-    if (depth > MAX_SCHEMA_DEPTH) throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
-    if (++nodes > MAX_SCHEMA_NODES) throw badSchema('', `has more than ${MAX_SCHEMA_NODES} parts`);
+  const walk = (node: unknown): void => {
+    if (path.length > MAX_SCHEMA_DEPTH)
+      throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
+    if (++nodes > MAX_SCHEMA_NODES) throw badSchema([], `has more than ${MAX_SCHEMA_NODES} parts`);
+    if (typeof node !== 'object' || node === null) return;
     if (Array.isArray(node)) {
-      node.forEach((child, index) => {
-        walk(child, `${path}/${index}`, depth + 1);
-      });
+      for (let index = 0; index < node.length; index++) walkInto(index, node[index]);
       return;
     }
-    if (!isRecord(node)) return;
-    for (const [key, child] of Object.entries(node)) {
-      if (key === '__proto__') throw badSchema(path, 'has the key "__proto__"');
-      const data = key === 'const' || key === 'enum' || key === 'default' || key === 'examples';
-      if ((key === '$ref' || key === '$dynamicRef') && typeof child === 'string' && !child.startsWith('#')) {
-        throw badSchema(`${path}/${key}`, `refers to "${child}", which is outside the schema`);
-      }
-      if (key === 'pattern' && typeof child === 'string') {
-        hasPattern = true;
-        assertPattern(child, `${path}/pattern`);
-      }
-      if (key === 'patternProperties' && isRecord(child)) {
-        hasPattern = true;
-        for (const pattern of Object.keys(child)) assertPattern(pattern, `${path}/patternProperties`);
-      }
-      if (!data) walk(child, `${path}/${key}`, depth + 1);
-    }
+    for (const key of Object.keys(node)) walkInto(key, (node as Record<string, unknown>)[key]);
   };
-  walk(json, '', 0);
+  const walkInto = (key: string | number, child: unknown): void => {
+    path.push(key);
+    switch (key) {
+      case '__proto__':
+        throw badSchema(path.slice(0, -1), 'has the key "__proto__"');
+      case '$ref':
+      case '$dynamicRef':
+        if (typeof child === 'string' && !child.startsWith('#'))
+          throw badSchema(path, `refers to "${child}", which is outside the schema`);
+        break;
+      case 'pattern':
+        if (typeof child !== 'string') break;
+        hasPattern = true;
+        assertPattern(child, path);
+        break;
+      case 'patternProperties':
+        if (!isRecord(child)) break;
+        hasPattern = true;
+        for (const pattern of Object.keys(child)) assertPattern(pattern, path);
+        break;
+    }
+    if (!DATA.has(key)) walk(child);
+    path.pop();
+  };
+  walk(json);
   return { hasPattern };
 }
 
-function assertPattern(pattern: string, path: string): void {
+function assertPattern(pattern: string, path: SchemaPath): void {
   try {
     new RegExp(pattern, 'u');
   } catch {
@@ -125,8 +93,9 @@ function assertPattern(pattern: string, path: string): void {
   }
 }
 
-function badSchema(path: string, problem: string): ToolError {
-  return new ToolError('invalid_definition', `the schema${path === '' ? '' : ` at ${path}`} ${problem}`, {
+function badSchema(path: SchemaPath, problem: string): ToolError {
+  const where = path.map((step) => `/${step}`).join('');
+  return new ToolError('invalid_definition', `the schema${where === '' ? '' : ` at ${where}`} ${problem}`, {
     hint: 'give a JSON Schema (2020-12) whose references begin with "#"',
   });
 }

@@ -121,7 +121,7 @@ spec('RUN-7', 'tools that call each other for ever end at depth 16', async () =>
   const warnings: Error[] = [];
   const warn = (warning: Error): number => warnings.push(warning);
   process.on('warning', warn);
-  await toolbox.call('again', {});
+  await toolbox.call('again', {}, { signal: new AbortController().signal });
   await sleep(20);
   process.off('warning', warn);
   expect(warnings).toEqual([]);

@@ -18,14 +18,15 @@ export const list: Verb = {
   async run({ terminal, flags, json, toolbox: open }) {
     const toolbox = open();
     const all = flags.has('all');
-    const tools = await toolbox.list({ hidden: all || flags.has('hidden') });
-    const shadowed = all ? await toolbox.shadowed() : [];
-    const problems = (await toolbox.problems()).filter((problem) => problem.severity === 'error');
-    const trusted = toolbox.trusted;
-    const entries = [
-      ...tools.map((tool) => ({ tool, shadowedBy: null as string | null })),
-      ...shadowed.map(({ tool, by }) => ({ tool, shadowedBy: by.origin.uri ?? by.origin.format })),
-    ];
+    const survey = await toolbox.survey();
+    const problems = survey.problems.filter((problem) => problem.severity === 'error');
+    const hidden = all || flags.has('hidden');
+    const { trusted } = toolbox;
+    const entries: Entry[] = [];
+    for (const tool of survey.tools)
+      if (hidden || !tool.traits.hidden) entries.push({ tool, shadowedBy: null });
+    for (const { tool, by } of all ? survey.shadowed : [])
+      entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -43,8 +44,9 @@ export const list: Verb = {
         oneLine(tool.description),
         marks(tool, shadowedBy, trusted).join(' '),
       ]);
-      const [first = '', ...lines] = formatTable([head, ...rows], terminal).split('\n');
-      terminal.out([terminal.paint('dim', first), ...lines].join('\n'));
+      const table = formatTable([head, ...rows], terminal);
+      const end = table.indexOf('\n');
+      terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
     }
     if (problems.length > 0) {
       const them = problems.length === 1 ? 'it' : 'them';
@@ -56,16 +58,21 @@ export const list: Verb = {
   },
 };
 
+interface Entry {
+  readonly tool: Tool;
+  readonly shadowedBy: string | null;
+}
+
 function marks(tool: Tool, shadowedBy: string | null, trusted: boolean): string[] {
-  const { hidden, destructive, group } = tool.traits;
-  return [
-    ...(group === undefined ? [] : [quoteOutside(group, 40)]),
-    ...tool.traits.tags.map((tag) => `#${tag}`),
-    ...(destructive ? ['destructive'] : []),
-    ...(hidden ? ['hidden'] : []),
-    ...(shadowedBy === null ? [] : [`shadowed by ${shadowedBy}`]),
-    ...(isUntrusted(tool, trusted) ? ['untrusted'] : []),
-  ];
+  const { hidden, destructive, group, tags } = tool.traits;
+  const found: string[] = [];
+  if (group !== undefined) found.push(quoteOutside(group, 40));
+  for (const tag of tags) found.push(`#${tag}`);
+  if (destructive) found.push('destructive');
+  if (hidden) found.push('hidden');
+  if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
+  if (isUntrusted(tool, trusted)) found.push('untrusted');
+  return found;
 }
 
 function isUntrusted(tool: Tool, trusted: boolean): boolean {

@@ -9,7 +9,6 @@ import type { World } from '../../core/world.js';
 import { digestFile } from '../../files/digest.js';
 import { statIdentity } from '../../files/read.js';
 import { planProcess } from './plan.js';
-import { runPlannedProcess } from './run.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
@@ -17,6 +16,9 @@ export interface ProcessExecutorOptions {
   /** Told before each process is started. */
   readonly beforeRun?: () => void;
 }
+
+// Asking for a module that is loaded already still takes 0.2 ms.
+let runner: typeof import('./run.js') | undefined;
 
 export function createProcessExecutor({
   world,
@@ -30,9 +32,11 @@ export function createProcessExecutor({
       planProcess({ tool, action: actionOf(tool), input, context, settings: settings(), world }),
     run: async (plan, context) => {
       assertProcess(plan);
+      // What spawns is loaded by the first run: a listing needs none of it.
+      runner ??= await import('./run.js');
       assertUnchanged(plan.tool);
       beforeRun?.();
-      return runPlannedProcess(plan, context, world);
+      return runner.runPlannedProcess(plan, context, world);
     },
   };
 }

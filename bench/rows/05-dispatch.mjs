@@ -1,0 +1,63 @@
+// Row 5: what a call through the toolbox costs in process, against a bare function behind the same validator.
+
+import { Validator } from '@cfworker/json-schema';
+import { createToolbox } from '../../dist/index.js';
+import { measureRounds, ratios, spread } from '../support/measure.mjs';
+
+const TARGET = { of: 'value', atMost: 10, unit: 'µs' };
+const ROUNDS = 40;
+const CALLS = 2000;
+const WARM_UP = 20_000;
+
+const inputSchema = {
+  type: 'object',
+  properties: { name: { type: 'string' }, count: { type: 'integer' } },
+  required: ['name'],
+};
+const input = { name: 'Ada', count: 3 };
+const execute = ({ name, count }) => `${name} ${count}`;
+
+export const row = {
+  id: '5',
+  title: 'a call in process: find, check, decide, run, record',
+  async run() {
+    const toolbox = createToolbox({
+      tools: [{ name: 'greet', description: 'Greets.', inputSchema, execute }],
+    });
+    const validator = new Validator(
+      { ...structuredClone(inputSchema), unevaluatedProperties: false },
+      '2020-12',
+      false,
+    );
+    const bare = async (given) => {
+      if (!validator.validate(given).valid) throw new Error('invalid');
+      return { ok: true, content: [{ type: 'text', text: execute(given) }] };
+    };
+    const result = await toolbox.call('greet', input);
+    if (result.structured !== 'Ada 3') throw new Error(`the tool was not run: ${JSON.stringify(result)}`);
+    const cases = { bare: () => bare(input), toolbox: () => toolbox.call('greet', input) };
+    for (const call of Object.values(cases)) for (let at = 0; at < WARM_UP; at++) await call();
+    const samples = await measureRounds(
+      Object.fromEntries(Object.entries(cases).map(([name, call]) => [name, () => timeCalls(call)])),
+      ROUNDS,
+    );
+    await toolbox.close();
+    return [
+      { case: 'a bare async function and the validator (floor)', value: spread(samples.bare), unit: 'µs' },
+      {
+        case: 'toolbox.call',
+        value: spread(samples.toolbox),
+        unit: 'µs',
+        ratio: ratios(samples.toolbox, samples.bare),
+        target: TARGET,
+      },
+    ];
+  },
+};
+
+// One at a time; garbage that a call leaves behind is collected within the round and counts.
+async function timeCalls(call) {
+  const began = performance.now();
+  for (let at = 0; at < CALLS; at++) await call();
+  return ((performance.now() - began) * 1000) / CALLS;
+}

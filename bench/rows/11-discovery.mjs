@@ -1,0 +1,87 @@
+// Row 11: what looking at tool files costs a file: reading them all, and finding that none changed.
+
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createNodeToolbox } from '../../dist/node.js';
+import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { createDirectory, createWorkspace, settle } from '../support/workspace.mjs';
+
+const SCAN_TARGET = { of: 'value', atMost: 30, unit: 'µs a file' };
+const STAT_TARGET = { of: 'value', atMost: 6, unit: 'µs a file' };
+const COUNTS = [1000, 10_000];
+const ROUNDS = 9;
+const HEAD_BYTES = 8 * 1024;
+
+export const row = {
+  id: '11',
+  title: 'discovery in process, a file',
+  async run() {
+    const workspaces = COUNTS.map((count) => ({ count, ...createWorkspace(count) }));
+    await settle();
+    const results = [];
+    for (const workspace of workspaces) results.push(...(await measureWorkspace(workspace)));
+    return results;
+  },
+};
+
+async function measureWorkspace({ count, dir, tools, env }) {
+  const open = () => createNodeToolbox({ workdir: dir, env: { ...env, WIELD_HOME: createDirectory() } });
+  const warm = open();
+  const perFile = async (look) => {
+    const began = performance.now();
+    const seen = await look();
+    const took = performance.now() - began;
+    if (seen !== count) throw new Error(`saw ${seen} files of ${count}`);
+    return (took * 1000) / count;
+  };
+  const samples = await measureRounds(
+    {
+      readFloor: () => perFile(() => readAll(tools)),
+      // A toolbox with an empty home: every header is read and the index is written.
+      scan: () => {
+        const fresh = open();
+        return perFile(async () => (await fresh.list()).length);
+      },
+      statFloor: () => perFile(() => statAll(tools)),
+      look: () => perFile(async () => (await warm.list()).length),
+    },
+    ROUNDS,
+  );
+  await warm.close();
+  const files = count.toLocaleString('en');
+  const toCase = (name, values, more = {}) => ({
+    case: name,
+    value: spread(values),
+    unit: 'µs a file',
+    ...more,
+  });
+  return [
+    toCase(`readdir, open, read, close, ${files} files (floor)`, samples.readFloor),
+    toCase(`full scan and index, ${files} files`, samples.scan, {
+      ratio: ratios(samples.scan, samples.readFloor),
+      target: SCAN_TARGET,
+    }),
+    toCase(`readdir, stat, ${files} files (floor)`, samples.statFloor),
+    toCase(`list again, nothing changed, ${files} files`, samples.look, {
+      ratio: ratios(samples.look, samples.statFloor),
+      target: STAT_TARGET,
+    }),
+  ];
+}
+
+function readAll(directory) {
+  const buffer = Buffer.allocUnsafe(HEAD_BYTES);
+  const names = readdirSync(directory);
+  for (const name of names) {
+    const descriptor = openSync(join(directory, name), 'r');
+    readSync(descriptor, buffer, 0, buffer.length, null);
+    closeSync(descriptor);
+  }
+  return names.length;
+}
+
+function statAll(directory) {
+  const names = readdirSync(directory);
+  for (const name of names) statSync(join(directory, name));
+  return names.length;
+}

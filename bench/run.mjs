@@ -1,0 +1,27 @@
+// Runs the benchmarks against the built package: `npm run bench` all of them, `npm run bench -- 2 3` some.
+
+import { readdirSync } from 'node:fs';
+import { describeMachine, formatTable, saveResults } from './support/report.mjs';
+
+const { NODE_EXTRA_CA_CERTS: _unused, ...environment } = process.env;
+process.env = environment;
+
+const files = readdirSync(new URL('./rows/', import.meta.url)).sort();
+const rows = await Promise.all(files.map(async (file) => (await import(`./rows/${file}`)).row));
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((id) => !rows.some((row) => row.id === id));
+if (unknown.length > 0) {
+  console.error(`no such row: ${unknown.join(', ')}; there are ${rows.map((row) => row.id).join(', ')}`);
+  process.exit(2);
+}
+
+const results = [];
+for (const row of rows) {
+  if (wanted.length > 0 && !wanted.includes(row.id)) continue;
+  console.error(`row ${row.id}: ${row.title}`);
+  results.push({ row: row.id, title: row.title, cases: await row.run() });
+}
+const { node, cores, cpu, clock } = describeMachine();
+console.log(formatTable(results));
+console.log(`\nNode ${node}, ${cores} cores (${cpu}); processes by ${clock}`);
+console.error(`written to ${saveResults(results)}`);

@@ -1,0 +1,70 @@
+// The report: a table for people, a JSON file for comparing, and the machine it was measured on.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { CLOCK } from './measure.mjs';
+
+const RESULTS = fileURLToPath(new URL('../results/', import.meta.url));
+
+export function describeMachine() {
+  const [first] = cpus();
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    cores: cpus().length,
+    cpu: first?.model ?? 'unknown',
+    clock: CLOCK,
+  };
+}
+
+const HEAD = ['row', 'case', 'value', 'ratio to floor (p10–p90)', 'target', 'met'];
+
+/** A Markdown table: what a row gave, a line a case. */
+export function formatTable(results) {
+  const rows = results.flatMap(({ row, cases }) =>
+    cases.map((one) => [
+      row,
+      one.case,
+      formatValue(one.value, one.unit),
+      one.ratio === undefined
+        ? ''
+        : `${fixed(one.ratio.median)} (${fixed(one.ratio.p10)}–${fixed(one.ratio.p90)})`,
+      one.target === undefined ? '' : formatTarget(one.target),
+      one.target === undefined ? '' : isMet(one) ? 'yes' : 'no',
+    ]),
+  );
+  const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column].length)));
+  const line = (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
+  return [line(HEAD), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+/** Whether the median of what the target speaks of is within it. */
+export function isMet({ target, ratio, value }) {
+  return (target.of === 'ratio' ? ratio : value).median <= target.atMost;
+}
+
+export function saveResults(results) {
+  mkdirSync(RESULTS, { recursive: true });
+  const file = `${RESULTS}${new Date().toISOString().replace(/[:.]/g, '-')}.json`;
+  const cases = results.map((result) => ({
+    ...result,
+    cases: result.cases.map((one) => (one.target === undefined ? one : { ...one, met: isMet(one) })),
+  }));
+  writeFileSync(file, `${JSON.stringify({ machine: describeMachine(), results: cases }, null, 2)}\n`);
+  return file;
+}
+
+function formatValue(value, unit) {
+  return value === undefined
+    ? ''
+    : `${fixed(value.median)} ${unit} (${fixed(value.p10)}–${fixed(value.p90)})`;
+}
+
+function formatTarget({ of, atMost, unit }) {
+  return of === 'ratio' ? `≤ ${atMost} ×` : `≤ ${atMost} ${unit}`;
+}
+
+function fixed(number) {
+  return number.toFixed(2);
+}
