@@ -103,8 +103,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
     !tool.traits.hidden && (!builtin.includes(tool) || offered.has(tool.name));
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
-    if (!registered.has(name) && !isToolName(name)) {
-      throw new ToolError('invalid_ref', `"${quoteOutside(name, 80)}" is not a tool name`, {
+    // Untyped code can send anything, and a pattern would take `undefined` for a word.
+    if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
+      const what =
+        typeof name === 'string' ? `"${quoteOutside(name, 80)}"` : `a reference of type ${typeof name}`;
+      throw new ToolError('invalid_ref', `${what} is not a tool name`, {
         hint: 'use a name that `wield list` shows',
       });
     }

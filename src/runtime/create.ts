@@ -152,6 +152,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 function joinSignals(closing: AbortSignal, own: AbortSignal | undefined) {
   if (own === undefined) return { signal: closing, release: () => {} };
   const controller = new AbortController();
+  // Calls inside this one all listen; Node would warn of the eleventh.
+  setMaxListeners(0, controller.signal);
   const abort = (): void => controller.abort();
   for (const signal of [closing, own]) {
     signal.addEventListener('abort', abort, { once: true });
