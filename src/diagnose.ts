@@ -114,7 +114,7 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const path = searchPath(toolbox.world);
   const problems: Problem[] = [];
   for (const { action } of await toolbox.list({ hidden: true })) {
-    if (action.kind !== 'process') continue;
+    if (action.kind !== 'process' || action.runs !== 'script') continue;
     try {
       const interpreter = findInterpreter(action.shebang, action.file, path);
       if (SHIM.test(interpreter)) {

@@ -3,8 +3,11 @@
 import { isRecord } from '../core/json.js';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
 
-/** What a lower layer can do to a higher one's value: lower a ceiling, say it anew, or nothing at all. */
-export type Lowering = 'lowers' | 'replaces' | 'ignored';
+/**
+ * What a lower layer can do to a higher one's value: lower a ceiling, say it anew, say it where no higher one
+ * does and the workspace is trusted, or nothing at all.
+ */
+export type Lowering = 'lowers' | 'replaces' | 'adds' | 'ignored';
 
 export interface Key {
   readonly expected: string;
@@ -29,6 +32,8 @@ const seconds = (value: unknown): number | undefined => {
   return milliseconds === undefined ? undefined : Math.max(1, Math.ceil(milliseconds / 1000));
 };
 const boolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
+const contextMode = (value: unknown): string | undefined =>
+  value === 'full' || value === 'readOnDemand' ? value : undefined;
 const strings = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
 
@@ -51,6 +56,8 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'limits.concurrent-per-group': A_COUNT,
   'limits.queue': A_COUNT,
   'env.pass': VARIABLES,
+  'skills.allow-scripts': { expected: 'true or false', parse: boolean, project: 'adds' },
+  'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
   'tools.*.timeout': A_DURATION,
   'tools.*.env.pass': VARIABLES,
   'builtin.offer': {
@@ -61,9 +68,22 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
 };
 
+// An older spelling.
+const ALIASES: Readonly<Record<string, string>> = {
+  'skills.allowScripts': 'skills.allow-scripts',
+  'skills.contextMode': 'skills.context-mode',
+};
+
+/** A path in its one spelling. */
+export function canonicalPath(path: readonly string[]): readonly string[] {
+  const name = path.join('.');
+  return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
+}
+
 /** The name of a key in the table: a tool's name becomes `*`. */
 export function keyName(path: readonly string[]): string {
-  return path.map((step, index) => (index === 1 && path[0] === 'tools' ? '*' : step)).join('.');
+  const steps = canonicalPath(path);
+  return steps.map((step, index) => (index === 1 && steps[0] === 'tools' ? '*' : step)).join('.');
 }
 
 /** The leaves of a document, with the path of each. A table that is itself no key is walked into. */

@@ -22,6 +22,7 @@ export function effectiveValues(
 function wins(value: ConfigValue, above: ConfigValue | undefined, standard: unknown): boolean {
   const { project } = KEYS[keyName(value.path)]!;
   if (project === 'replaces') return true;
+  if (project === 'adds') return above === undefined || value.value === false;
   if (project === 'ignored') return above === undefined || above.layer !== 'managed';
   const ceiling = above?.value ?? (value.layer === 'project' ? standard : undefined);
   return ceiling === undefined || (value.value as number) < (ceiling as number);
@@ -36,6 +37,8 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['limits.concurrent-per-tool', DEFAULT_SETTINGS.limits.concurrentPerTool],
   ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
   ['limits.queue', DEFAULT_SETTINGS.limits.queue],
+  ['skills.allow-scripts', false],
+  ['skills.context-mode', DEFAULT_SETTINGS.skills.contextMode],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
   ['builtin.offer', DEFAULT_SETTINGS.offer],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
@@ -62,6 +65,10 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
       concurrentPerGroup: get('limits.concurrent-per-group'),
       queue: get('limits.queue'),
     },
+    skills: {
+      allowScripts: toAllowScripts(effective.get('skills.allow-scripts')),
+      contextMode: get('skills.context-mode'),
+    },
     env: { pass: get('env.pass') },
     tools: toToolSettings(effective),
     offer: get('builtin.offer'),
@@ -82,4 +89,10 @@ function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string
 function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
   if (key !== 'timeout') return { pass: value as readonly string[] };
   return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
+}
+
+// A project's word counts only for a workspace that a person trusted.
+function toAllowScripts(value: ConfigValue | undefined): Settings['skills']['allowScripts'] {
+  if (value?.value !== true) return 'never';
+  return value.layer === 'project' ? 'trusted' : 'always';
 }

@@ -4,7 +4,7 @@ import { parse, TomlError } from 'smol-toml';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
-import { KEYS, keyName, leaves } from './keys.js';
+import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 
 export type Layer = 'managed' | 'user' | 'project';
 
@@ -72,7 +72,14 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
         ),
       );
     } else {
-      values.push({ path, value: key.parse(value), written: JSON.stringify(value), layer, file, line });
+      values.push({
+        path: canonicalPath(path),
+        value: key.parse(value),
+        written: JSON.stringify(value),
+        layer,
+        file,
+        line,
+      });
     }
   }
   return { values, problems };

@@ -8,6 +8,8 @@ import type { Action, Tool } from './tool.js';
 
 export interface PlanContext {
   readonly workdir: string;
+  /** Whether code of the workspace may run for a model. */
+  readonly trusted: boolean;
   /** The time limit after every setting was asked. */
   readonly timeoutMs: number;
 }
@@ -31,6 +33,8 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   readonly kind: Kind;
   /** SHA-256 over the definition and the bytes that will run (TOOL-7). Throws `integrity` if they changed since the reading. */
   digest(tool: Tool): string;
+  /** Whether a tool's digest holds as long as the tool object does; so it is where this is left out. */
+  keepsDigest?(tool: Tool): boolean;
   /** Says what exactly will run, and runs nothing. Throws where it could not run. */
   plan(tool: Tool, input: Json, context: PlanContext): Plan | Promise<Plan>;
   /** Runs a plan. A tool that ran and failed is an Output with an error; only a run that never was throws. */

@@ -1,5 +1,6 @@
 // The Plan: what exactly will run, frozen before anyone judges it.
 
+import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
 import type { Tool } from './tool.js';
 
@@ -21,11 +22,47 @@ export interface ProcessPlan extends PlanBase {
   /** The whole command line, the binary first. */
   readonly argv: readonly string[];
   /** The interpreter that the system will start for a script, absolute. */
-  readonly interpreter: string;
+  readonly interpreter?: string;
+  /** For a declared command: what decides its arguments once resolvers have answered. */
+  readonly command?: CommandPlan;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: string;
   readonly limits: ProcessLimits;
+}
+
+/** The parts of a declared command that are not settled before its resolvers have run. */
+export interface CommandPlan {
+  readonly allowlist: Allowlist;
+  readonly execution: Execution;
+  readonly subcommand: string;
+  readonly slots: readonly Slot[];
+  readonly resolvers: readonly ResolverStep[];
+  /** The command that its output goes through, if any. */
+  readonly postProcess: ResolverStep | null;
+  /** Directories that paths among the parameters must stay in. */
+  readonly roots: readonly string[];
+}
+
+/** A value on its way to the command line. */
+export interface Slot {
+  readonly mapping: Mapping;
+  /** After absent default and normalisation; undefined where the parameter is missing. */
+  readonly value: Json | undefined;
+}
+
+/** A command whose output becomes a value. */
+export interface ResolverStep {
+  readonly param: string;
+  /** Which slot it fills; -1 for output. */
+  readonly slot: number;
+  /** Absolute program first; empty where it will not run, for the reason given. */
+  readonly argv: readonly string[];
+  readonly skipped: string | null;
+  /** The pair that must be allowlisted; null for a script of the skill. */
+  readonly pair: { readonly binary: string; readonly subcommand: string } | null;
+  readonly onFailure: 'keep' | 'reject';
+  readonly emptyIsResult: boolean;
 }
 
 export interface FunctionPlan extends PlanBase {
@@ -52,11 +89,19 @@ export function describePlan(plan: Plan): Record<string, Json> {
     binary: plan.binary,
     argv: plan.argv,
     launcher: plan.launcher,
-    interpreter: plan.interpreter,
+    ...(plan.interpreter === undefined ? {} : { interpreter: plan.interpreter }),
     cwd: plan.cwd,
     env: Object.keys(plan.environment).sort(),
     stdinBytes: plan.stdin.length,
-    resolvers: [],
+    resolvers: (plan.command?.resolvers ?? []).map(({ param, argv, skipped, onFailure }) => ({
+      param,
+      argv,
+      onFailure,
+      ...(skipped === null ? {} : { skipped }),
+    })),
+    ...(plan.command === undefined
+      ? {}
+      : { allowlisted: { binary: plan.command.execution.binary, subcommand: plan.command.subcommand } }),
     timeoutMs: plan.timeoutMs,
     digest: plan.tool.origin.digest,
   };

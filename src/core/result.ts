@@ -35,6 +35,12 @@ export interface ResultMeta {
   readonly durationMs: number;
   readonly exitCode?: number;
   readonly repaired?: readonly Repair[];
+  /** Resolvers that did not answer, so that the value given was used (TJS-18). */
+  readonly resolvers?: readonly {
+    readonly param: string;
+    readonly outcome: 'kept';
+    readonly reason: string;
+  }[];
   /** True where output was cut; the counts are in `truncation`. */
   readonly truncated?: boolean;
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };

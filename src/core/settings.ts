@@ -19,6 +19,12 @@ export interface Settings {
     /** Calls that may wait for their turn. */
     readonly queue: number;
   };
+  readonly skills: {
+    /** Whether scripts of skills run: never, only those of a trusted workspace, or always (TJS-16). */
+    readonly allowScripts: 'never' | 'trusted' | 'always';
+    /** How a model learns of skills: their whole text, or a line each and a tool that reads one (SKL-2). */
+    readonly contextMode: 'full' | 'readOnDemand';
+  };
   readonly env: {
     /** Variables passed on from wield's own environment: exact names, or a prefix and `*`. */
     readonly pass: readonly string[];
@@ -49,6 +55,7 @@ export const DEFAULT_SETTINGS: Settings = {
     concurrentPerGroup: 64,
     queue: 1000,
   },
+  skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
   tools: new Map(),
   offer: [],

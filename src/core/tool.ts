@@ -1,5 +1,6 @@
 // The Tool: one model for every format, executor and consumer.
 
+import type { Allowlist, Execution } from './command.js';
 import type { ToolContext } from './context.js';
 import type { Json } from './json.js';
 import type { Schema } from './schema.js';
@@ -18,9 +19,13 @@ export interface Tool {
 
 export type Action = ProcessAction | FunctionAction;
 
-/** Runs a file of the machine in a process of its own. */
-export interface ProcessAction {
+/** Runs a program of the machine in a process of its own. */
+export type ProcessAction = ScriptAction | CommandAction;
+
+/** A file with a shebang, given its input as variables and on standard input. */
+export interface ScriptAction {
   readonly kind: 'process';
+  readonly runs: 'script';
   /** Absolute path of the script. */
   readonly file: string;
   /** The state of the file that the definition was read from; another state is another tool. */
@@ -31,6 +36,18 @@ export interface ProcessAction {
   readonly needs: readonly string[];
   /** The sandbox profile that the script demands, if any. */
   readonly sandbox?: string;
+}
+
+/** A program of the search path, given its input as arguments by a declaration. */
+export interface CommandAction {
+  readonly kind: 'process';
+  readonly runs: 'command';
+  /** The directory of the skill that declares it. */
+  readonly directory: string;
+  readonly allowlist: Allowlist;
+  readonly executions: readonly Execution[];
+  /** Alternatives of programs that the skill says it needs; the first that is whole decides `binGroup`. */
+  readonly binGroups: readonly (readonly string[])[];
 }
 
 /** Runs code of this process; the only action that is not data. */
@@ -113,6 +130,8 @@ export interface Problem {
   readonly severity: 'error' | 'warning';
   /** The file it is about. */
   readonly path: string;
+  /** JSON Pointer within it, where it is JSON. */
+  readonly pointer?: string;
   readonly message: string;
   readonly hint: string;
 }

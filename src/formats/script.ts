@@ -136,6 +136,7 @@ function toTool(
     ...(output === undefined ? {} : { output: createJsonSchema(output) }),
     action: {
       kind: 'process',
+      runs: 'script',
       file,
       identity,
       shebang: header.shebang,

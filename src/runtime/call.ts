@@ -62,9 +62,16 @@ export async function prepare(
     : { input: json, repairs: [] };
   const checked = checkInput ? await check(tool, input) : input;
   const executor = parts.executors.get(tool.action.kind)!;
+  const rules = parts.rules(tool, options);
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
-  const plan = deepFreeze(await executor.plan(tool, checked, { workdir: parts.workdir(), timeoutMs }));
-  const verdict = decide(plan, caller, parts.rules(tool, options));
+  const plan = deepFreeze(
+    await executor.plan(tool, checked, {
+      workdir: parts.workdir(),
+      trusted: rules.trusted,
+      timeoutMs,
+    }),
+  );
+  const verdict = decide(plan, caller, rules);
   return { plan, verdict, repairs };
 }
 

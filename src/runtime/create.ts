@@ -47,10 +47,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const withDigest = (tool: Tool): Tool => {
     let known = digested.get(tool);
     if (known === undefined) {
-      const digest = executors.get(tool.action.kind)!.digest(tool);
+      const executor = executors.get(tool.action.kind)!;
       // Frozen to the bottom: plans carry it, and what was judged must be what runs (RUN-2).
-      known = deepFreeze({ ...tool, origin: { ...tool.origin, digest } });
-      digested.set(tool, known);
+      known = deepFreeze({ ...tool, origin: { ...tool.origin, digest: executor.digest(tool) } });
+      if (executor.keepsDigest?.(tool) !== false) digested.set(tool, known);
     }
     return known;
   };

@@ -265,11 +265,20 @@ async function dryRun(
 
 function processRows(plan: ProcessPlan): string[][] {
   return [
-    ['would run', [...plan.launcher, ...plan.argv].join(' ')],
-    ['through', plan.interpreter],
+    ['would run', [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ')],
+    ...(plan.interpreter === undefined ? [] : [['through', plan.interpreter]]),
     ['in', plan.cwd],
     ['with', Object.keys(plan.environment).sort().join(' ')],
-    ['input', plan.stdin],
+    ...(plan.stdin === '' ? [] : [['input', plan.stdin]]),
+    ...(plan.command?.resolvers ?? []).map(({ param, argv, skipped, onFailure }) => [
+      'first',
+      skipped === null
+        ? `${argv.join(' ')}   to resolve ${param}; on failure ${onFailure}`
+        : `${param} stays as it is: ${skipped}`,
+    ]),
+    ...(plan.command === undefined
+      ? []
+      : [['allowlist', `${plan.command.execution.binary} ${plan.command.subcommand}`.trim()]]),
   ];
 }
 

@@ -74,7 +74,7 @@ async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; v
         checkInput: false,
       });
       verdicts.push(verdict);
-      if (plan.kind === 'process') command = [...plan.launcher, ...plan.argv].join(' ');
+      if (plan.kind === 'process') command = [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ');
     } catch (error) {
       if (!isToolError(error)) throw error;
       command = `nothing: ${error.message}`;

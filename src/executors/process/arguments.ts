@@ -3,14 +3,8 @@
 import type { Execution, Mapping } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { Json, JsonObject } from '../../core/json.js';
+import type { Slot } from '../../core/plan.js';
 import { quoteOutside } from '../../core/text.js';
-
-/** A value on its way to the command line. */
-export interface Slot {
-  readonly mapping: Mapping;
-  /** After absent default and normalisation; undefined where the parameter is missing. */
-  readonly value: Json | undefined;
-}
 
 /** What a command gets besides its arguments. */
 export interface CommandInput {

@@ -1,14 +1,19 @@
-// The process executor: runs a script's file, and only the bytes that were planned.
+// The process executor: runs scripts and declared commands, and only what was planned.
 
-import { ToolError } from '../../core/error.js';
 import type { Executor } from '../../core/executor.js';
 import type { Plan, ProcessPlan } from '../../core/plan.js';
 import type { Settings } from '../../core/settings.js';
-import { type ProcessAction, sameIdentity, type Tool } from '../../core/tool.js';
+import type { ProcessAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
-import { digestFile } from '../../files/digest.js';
-import { statIdentity } from '../../files/read.js';
-import { planProcess } from './plan.js';
+import { planCommand } from './command-plan.js';
+import {
+  assertCommandUnchanged,
+  assertScriptUnchanged,
+  digestCommand,
+  digestScript,
+  scriptNames,
+} from './integrity.js';
+import { planScript } from './script-plan.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
@@ -18,7 +23,8 @@ export interface ProcessExecutorOptions {
 }
 
 // Asking for a module that is loaded already still takes 0.2 ms.
-let runner: typeof import('./run.js') | undefined;
+let scripts: typeof import('./run.js') | undefined;
+let commands: typeof import('./command-run.js') | undefined;
 
 export function createProcessExecutor({
   world,
@@ -27,41 +33,37 @@ export function createProcessExecutor({
 }: ProcessExecutorOptions): Executor<'process'> {
   return {
     kind: 'process',
-    digest: (tool) => digestScript(tool),
-    plan: (tool, input, context) =>
-      planProcess({ tool, action: actionOf(tool), input, context, settings: settings(), world }),
-    run: async (plan, context) => {
+    digest(tool) {
+      const action = actionOf(tool);
+      return action.runs === 'script' ? digestScript(tool, action) : digestCommand(tool, action);
+    },
+    keepsDigest(tool) {
+      const action = actionOf(tool);
+      return action.runs === 'script' || scriptNames(action).length === 0;
+    },
+    plan(tool, input, context) {
+      const action = actionOf(tool);
+      const options = { tool, input, context, settings: settings(), world };
+      return action.runs === 'script'
+        ? planScript({ ...options, action })
+        : planCommand({ ...options, action });
+    },
+    async run(plan, context) {
       assertProcess(plan);
+      const action = actionOf(plan.tool);
       // What spawns is loaded by the first run: a listing needs none of it.
-      runner ??= await import('./run.js');
-      assertUnchanged(plan.tool);
+      if (action.runs === 'script') {
+        scripts ??= await import('./run.js');
+        assertScriptUnchanged(plan.tool, action);
+        beforeRun?.();
+        return scripts.runScript(plan, context, world);
+      }
+      commands ??= await import('./command-run.js');
+      assertCommandUnchanged(plan.tool, action);
       beforeRun?.();
-      return runner.runPlannedProcess(plan, context, world);
+      return commands.runCommand(plan, context, world);
     },
   };
-}
-
-function digestScript(tool: Tool): string {
-  const action = actionOf(tool);
-  const hashed = digestFile(action.file, [tool.origin.format, tool.name]);
-  if ('fault' in hashed) throw changed(tool, `cannot be read any more: ${hashed.message}`);
-  if (!sameIdentity(hashed.identity, action.identity)) throw changed(tool, 'changed while it was being read');
-  return hashed.digest;
-}
-
-// Between plan and run a person may have taken minutes to approve: the bytes must still be those.
-function assertUnchanged(tool: Tool): void {
-  const action = actionOf(tool);
-  const identity = statIdentity(action.file);
-  if (identity === undefined) throw changed(tool, `is gone: ${action.file}`);
-  if (sameIdentity(identity, action.identity)) return;
-  const hashed = digestFile(action.file, [tool.origin.format, tool.name]);
-  if ('fault' in hashed || hashed.digest !== tool.origin.digest)
-    throw changed(tool, 'changed after it was planned');
-}
-
-function changed(tool: Tool, how: string): ToolError {
-  return new ToolError('integrity', `${tool.name} ${how}, so it was not run`, { hint: 'call it again' });
 }
 
 function actionOf(tool: Tool): ProcessAction {

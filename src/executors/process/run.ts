@@ -1,25 +1,19 @@
-// Runs a process plan and reads its outcome: text, structured output, or a failure with both streams.
+// Runs the process of a plan, telling of progress, and a script to its output.
 
-import { StringDecoder } from 'node:string_decoder';
-import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
-import type { Json } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import { type Output, textPart } from '../../core/result.js';
-import { formatBytes, formatDuration } from '../../core/text.js';
+import type { Output } from '../../core/result.js';
 import type { World } from '../../core/world.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
+import { toOutput } from './output.js';
 import { createProgressFilter } from './progress.js';
 
 // SCR-23 says 5 s; a timer is never early and often late.
 const HEARTBEAT_MS = 4500;
 
-export async function runPlannedProcess(
-  plan: ProcessPlan,
-  context: RunContext,
-  world: World,
-): Promise<Output> {
+/** Runs a plan's process to its end: progress is told, and what is left of standard error is output. */
+export async function runPlan(plan: ProcessPlan, context: RunContext, world: World): Promise<ProcessOutcome> {
   const tell: RunContext['progress'] = (progress) => {
     heartbeat?.refresh();
     context.progress(progress);
@@ -32,7 +26,7 @@ export async function runPlannedProcess(
   try {
     const outcome = await runProcess(
       {
-        argv: [...plan.launcher, ...plan.argv],
+        argv: commandLine(plan),
         cwd: plan.cwd,
         environment: plan.environment,
         stdin: plan.stdin,
@@ -46,107 +40,18 @@ export async function runPlannedProcess(
     );
     const rest = filter.rest();
     if (rest.length > 0) await stream?.(rest, 'stderr');
-    return toOutput(plan, { ...outcome, stderr: Buffer.concat([outcome.stderr, rest]) });
+    return { ...outcome, stderr: Buffer.concat([outcome.stderr, rest]) };
   } finally {
     clearInterval(heartbeat);
   }
 }
 
-function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
-  const stdout = decode(outcome.stdout, outcome.exceeded);
-  const stderr = decode(outcome.stderr, outcome.exceeded);
-  const error = toError(plan, outcome);
-  const text = error === undefined ? successText(stdout, stderr) : failureText(stdout, stderr);
-  const structured = error === undefined && !outcome.exceeded ? toStructured(plan, stdout) : undefined;
-  const truncation = outcome.exceeded ? toTruncation(plan, outcome) : undefined;
-  return {
-    content: truncation === undefined ? [textPart(text)] : [textPart(text), truncation.notice],
-    ...(structured === undefined ? {} : { structured }),
-    ...(error === undefined ? {} : { error }),
-    meta: {
-      // The status of a process that the cap ended says nothing about the tool.
-      ...(outcome.exitCode === null || outcome.ending === 'capped' ? {} : { exitCode: outcome.exitCode }),
-      ...truncation?.meta,
-    },
-  };
+// The program by its absolute path, whatever name stands first on its command line.
+function commandLine({ launcher, binary, argv }: ProcessPlan): string[] {
+  return [...launcher, binary, ...argv.slice(1)];
 }
 
-// EXE-4: what was cut is announced, with counts.
-function toTruncation(plan: ProcessPlan, outcome: ProcessOutcome) {
-  const keptBytes = outcome.stdout.length + outcome.stderr.length;
-  const kept = formatBytes(keptBytes);
-  const notice =
-    outcome.ending === 'capped'
-      ? `the tool was stopped after ${kept} of output, the limit`
-      : `only the first ${kept} of the output were kept, the limit`;
-  return {
-    notice: textPart(`\n[truncated: ${notice}]`),
-    meta: { truncated: true, truncation: { keptBytes, limitBytes: plan.limits.outputBytes } },
-  };
-}
-
-function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError | undefined {
-  const { name } = plan.tool;
-  if (outcome.ending === 'timeout') {
-    return new ToolError(
-      'timeout',
-      `${name} did not end within ${formatDuration(plan.timeoutMs)} and was stopped`,
-      {
-        hint: 'give it longer with --timeout or @timeout, or let it do less in one call',
-        data: { timeoutMs: plan.timeoutMs },
-      },
-    );
-  }
-  if (outcome.ending === 'cancelled') {
-    return new ToolError('cancelled', `${name} was cancelled`, {
-      hint: 'call it again if that was not meant',
-    });
-  }
-  if (outcome.ending === 'capped' || outcome.exitCode === 0) return undefined;
-  const how =
-    outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;
-  return new ToolError('tool_failed', `${name} ${how}`, {
-    hint: 'its output says more; change the input, or mend the tool',
-    data: { exitCode: outcome.exitCode, signal: outcome.signal },
-  });
-}
-
-// SCR-12
-function successText(stdout: string, stderr: string): string {
-  if (stderr.trim() === '') return stdout;
-  return `${stdout}${lineEnd(stdout)}[stderr]\n${stderr}`;
-}
-
-// SCR-13
-function failureText(stdout: string, stderr: string): string {
-  const parts: string[] = [];
-  if (stderr.trim() !== '') parts.push(`[stderr]\n${stderr}${lineEnd(stderr)}`);
-  if (stdout !== '') parts.push(`[stdout]\n${stdout}`);
-  return parts.join('');
-}
-
-function lineEnd(text: string): string {
-  return text === '' || text.endsWith('\n') ? '' : '\n';
-}
-
-function decode(bytes: Buffer, cut: boolean): string {
-  // Where output was cut, half a character at the end is the cut's doing and not the tool's.
-  return cut ? new StringDecoder('utf8').write(bytes) : bytes.toString('utf8');
-}
-
-function toStructured(plan: ProcessPlan, stdout: string): Json | undefined {
-  const json = parseValue(stdout);
-  // A script that says it returns text gives its text; quoting it as JSON is nobody's idea of a script.
-  const wantsText = plan.tool.output?.json.type === 'string';
-  return wantsText && typeof json !== 'string' ? stdout.replace(/\r?\n$/, '') : json;
-}
-
-function parseValue(stdout: string): Json | undefined {
-  const text = stdout.trim();
-  if (!/^[[{"\-0-9tfn]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
+/** Runs a script and reads its outcome. */
+export async function runScript(plan: ProcessPlan, context: RunContext, world: World): Promise<Output> {
+  return toOutput(plan, await runPlan(plan, context, world));
 }

@@ -1,38 +1,38 @@
-// Plans a process: which binary, with which arguments, where, with which variables. Starts nothing.
+// Plans a script: which interpreter, where, with which variables. Starts nothing.
 
-import { statSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import type { Settings } from '../../core/settings.js';
-import type { ProcessAction, Tool } from '../../core/tool.js';
+import type { ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { baseEnvironment, isGranted, searchPath } from '../../process/environment.js';
 import { findInterpreter } from '../../process/interpreter.js';
 import { findLimiter, limitLauncher } from '../../process/limits.js';
+import { assertDirectory, grantsOf } from './common.js';
 import { scriptVariables } from './parameters.js';
 
-export interface PlanProcessOptions {
+export interface PlanScriptOptions {
   readonly tool: Tool;
-  readonly action: ProcessAction;
+  readonly action: ScriptAction;
   readonly input: Json;
   readonly context: PlanContext;
   readonly settings: Settings;
   readonly world: World;
 }
 
-export function planProcess({
+export function planScript({
   tool,
   action,
   input,
   context,
   settings,
   world,
-}: PlanProcessOptions): ProcessPlan {
+}: PlanScriptOptions): ProcessPlan {
   if (action.sandbox !== undefined) throw noSandbox(tool, action.sandbox);
   assertDirectory(context.workdir);
-  const pass = [...settings.env.pass, ...(settings.tools.get(tool.name)?.pass ?? [])];
+  const pass = grantsOf(tool, settings);
   assertGranted(tool, action, pass, world);
   const path = searchPath(world);
   const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
@@ -65,15 +65,8 @@ function noSandbox(tool: Tool, profile: string): ToolError {
   );
 }
 
-function assertDirectory(workdir: string): void {
-  if (statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  throw new ToolError('exec_failed', `the working directory ${workdir} is gone`, {
-    hint: 'name another with --cwd DIR',
-  });
-}
-
 // SCR-24: what a script declares it needs must be granted, and be there. The value is never shown.
-function assertGranted(tool: Tool, action: ProcessAction, pass: readonly string[], world: World): void {
+function assertGranted(tool: Tool, action: ScriptAction, pass: readonly string[], world: World): void {
   for (const name of action.needs) {
     if (!isGranted(name, pass)) {
       throw new ToolError(

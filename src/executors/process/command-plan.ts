@@ -1,0 +1,223 @@
+// Plans a declared command: which program, with which arguments, after which resolvers. Starts nothing.
+
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Execution, Resolver } from '../../core/command.js';
+import { ToolError } from '../../core/error.js';
+import type { PlanContext } from '../../core/executor.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
+import type { Settings } from '../../core/settings.js';
+import type { CommandAction, Tool } from '../../core/tool.js';
+import type { World } from '../../core/world.js';
+import { isWithin, realPath } from '../../files/within.js';
+import { assertAllowlisted } from '../../policy/commands.js';
+import { baseEnvironment, searchPath } from '../../process/environment.js';
+import { findProgram } from '../../process/interpreter.js';
+import { findLimiter, limitLauncher } from '../../process/limits.js';
+import {
+  type CommandInput,
+  selectExecution,
+  selectSubcommand,
+  splitSubcommand,
+  toArguments,
+  toSlots,
+} from './arguments.js';
+import { assertDirectory, grantsOf } from './common.js';
+import { findSkillScript } from './skill-script.js';
+
+export interface PlanCommandOptions {
+  readonly tool: Tool;
+  readonly action: CommandAction;
+  readonly input: Json;
+  readonly context: PlanContext;
+  readonly settings: Settings;
+  readonly world: World;
+}
+
+export function planCommand(options: PlanCommandOptions): ProcessPlan {
+  const { tool, action, input, context, settings, world } = options;
+  assertDirectory(context.workdir);
+  // TJS-14: never a program of the checkout, whatever the search path says.
+  const path = searchPath(world).filter((directory) => !isWithin(context.workdir, directory));
+  const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
+  const execution = selectExecution(fittingExecutions(action, path), parameters, tool.name);
+  const slots = toSlots(execution, parameters);
+  const subcommand = selectSubcommand(execution, slots);
+  assertAllowlisted(action.allowlist, execution.binary, subcommand);
+  const planResolver = (
+    resolver: Resolver,
+    slot: number,
+    value: Json | undefined,
+    param: string,
+  ): ResolverStep => toStep({ ...options, resolver, slot, value, param, parameters, path });
+  const command: CommandPlan = {
+    allowlist: action.allowlist,
+    execution,
+    subcommand,
+    slots,
+    resolvers: slots.flatMap(({ mapping, value }, index) =>
+      mapping.resolve === undefined || (value === undefined && !mapping.optional)
+        ? []
+        : [planResolver(mapping.resolve, index, value ?? '', mapping.param)],
+    ),
+    postProcess: execution.postProcess ? planResolver(execution.postProcess, -1, undefined, 'output') : null,
+    roots: [context.workdir, ...settings.roots],
+  };
+  const binary = requireProgram(execution.binary, path);
+  const shown = settleArguments({
+    command,
+    ...showPending(command),
+    workdir: context.workdir,
+    temporaryFile: () => '{temporary file}',
+  });
+  return {
+    kind: 'process',
+    tool,
+    input,
+    binary,
+    launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
+    argv: shown.argv,
+    command,
+    cwd: shown.directory ?? context.workdir,
+    environment: baseEnvironment(world, grantsOf(tool, settings)),
+    stdin: shown.stdin,
+    timeoutMs: context.timeoutMs,
+    limits: settings.limits,
+  };
+}
+
+export interface SettleOptions {
+  readonly command: CommandPlan;
+  readonly slots: readonly Slot[];
+  readonly workdir: string;
+  readonly temporaryFile: (text: string) => string;
+  /** Slots that a resolver will fill: what stands there is for show. */
+  readonly pending?: ReadonlySet<number>;
+}
+
+/** The command line, standard input and directory of slots; paths are held to the roots. */
+export function settleArguments(options: SettleOptions): CommandInput {
+  const { command, slots, workdir, temporaryFile, pending = new Set() } = options;
+  const settled = slots.filter((_, index) => !pending.has(index));
+  for (const { mapping, value } of settled) {
+    if (!mapping.contained && mapping.kind !== 'workingdir') continue;
+    for (const path of Array.isArray(value) ? value : [value]) {
+      if (typeof path === 'string') assertContained(path, mapping.param, workdir, command.roots);
+    }
+  }
+  const { argv, stdin } = toArguments(command.execution, slots, {
+    temporaryFile: (_mapping, text) => temporaryFile(text),
+  });
+  const { directory } = toArguments(command.execution, settled, { temporaryFile: () => '' });
+  return {
+    argv: [command.execution.binary, ...splitSubcommand(command.subcommand), ...argv],
+    stdin,
+    directory: directory === undefined ? undefined : resolve(workdir, directory),
+  };
+}
+
+// A value that a resolver will give stands in the plan as its command (RUN-2).
+function showPending({ slots, resolvers }: CommandPlan): { slots: Slot[]; pending: Set<number> } {
+  const steps = new Map(resolvers.filter((step) => step.skipped === null).map((step) => [step.slot, step]));
+  return {
+    slots: slots.map((slot, index) => {
+      const step = steps.get(index);
+      return step === undefined ? slot : { ...slot, value: `{output of ${step.argv.join(' ')}}` };
+    }),
+    pending: new Set(steps.keys()),
+  };
+}
+
+function fittingExecutions(action: CommandAction, path: readonly string[]): readonly Execution[] {
+  if (action.executions.every(({ binGroup }) => binGroup === undefined)) return action.executions;
+  const there = action.binGroups.findIndex((group) =>
+    group.every((name) => findProgram(name, path) !== undefined),
+  );
+  return action.executions.filter(({ binGroup }) => binGroup === undefined || binGroup === there);
+}
+
+function requireProgram(name: string, path: readonly string[]): string {
+  const found = findProgram(name, path);
+  if (found !== undefined) return found;
+  throw new ToolError('exec_failed', `the program "${name}" is not on this machine`, {
+    hint: 'install it, or add its directory to PATH',
+    data: { binary: name },
+  });
+}
+
+interface StepOptions extends PlanCommandOptions {
+  readonly resolver: Resolver;
+  readonly slot: number;
+  readonly value: Json | undefined;
+  readonly param: string;
+  readonly parameters: JsonObject;
+  readonly path: readonly string[];
+}
+
+function toStep(options: StepOptions): ResolverStep {
+  const { resolver, slot, param, action, path } = options;
+  const base = { param, slot, onFailure: resolver.onFailure, emptyIsResult: resolver.emptyIsResult };
+  const skip = (reason: string): ResolverStep => ({ ...base, argv: [], skipped: reason, pair: null });
+  const args = resolver.args.map((template) => fillTemplate(template, options));
+  if (resolver.script !== undefined && scriptsRun(options)) {
+    const script = findSkillScript(action.directory, resolver.script);
+    if (script === undefined) return skip(`scripts/${resolver.script} is not a file of the skill`);
+    const shell = findProgram('sh', ['/bin', ...path]);
+    if (shell === undefined) return skip('there is no sh on this machine');
+    return { ...base, argv: [shell, script, ...args], skipped: null, pair: null };
+  }
+  if (resolver.binary === undefined) return skip('scripts are switched off (skills.allow-scripts)');
+  assertAllowlisted(action.allowlist, resolver.binary, resolver.subcommand);
+  for (const [index, text] of args.entries()) refuseDash(text, resolver.args[index]!, param, resolver.binary);
+  const program = findProgram(resolver.binary, path);
+  if (program === undefined) return skip(`the program "${resolver.binary}" is not on this machine`);
+  return {
+    ...base,
+    argv: [program, ...splitSubcommand(resolver.subcommand), ...args],
+    skipped: null,
+    pair: { binary: resolver.binary, subcommand: resolver.subcommand },
+  };
+}
+
+// TJS-16: scripts of a checkout count as its code, so a project's own word needs a trusted workspace.
+function scriptsRun({ settings, context, tool }: StepOptions): boolean {
+  const { allowScripts } = settings.skills;
+  return (
+    allowScripts === 'always' ||
+    (allowScripts === 'trusted' && context.trusted && tool.origin.owner === 'workspace')
+  );
+}
+
+// TJS-18: `$param` is the value at hand, `$name` another parameter's; anything else stays as it is.
+function fillTemplate(template: string, { value, parameters, tool }: StepOptions): string {
+  const properties = tool.input.json.properties;
+  return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (match, name: string) => {
+    if (name === 'param') return textOf(value);
+    return isRecord(properties) && Object.hasOwn(properties, name) ? textOf(parameters[name]) : match;
+  });
+}
+
+function textOf(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function refuseDash(text: string, template: string, param: string, binary: string): void {
+  if (!text.startsWith('-') || template.startsWith('-')) return;
+  throw new ToolError('invalid_input', `${param} begins with "-": ${binary} could read it as an option`, {
+    hint: 'give a value that does not begin with "-"',
+  });
+}
+
+// The nearest directory that exists decides, with every link followed: what is not there yet can lead nowhere else.
+function assertContained(path: string, param: string, workdir: string, roots: readonly string[]): void {
+  const target = isAbsolute(path) ? path : join(workdir, path);
+  let there = resolve(target);
+  while (realPath(there) === undefined && dirname(there) !== there) there = dirname(there);
+  const real = realPath(there) ?? there;
+  if (roots.some((root) => isWithin(realPath(root) ?? root, real))) return;
+  throw new ToolError('path_escape', `${param} leads outside ${workdir}`, {
+    hint: 'give a path inside the working directory',
+    data: { path },
+  });
+}

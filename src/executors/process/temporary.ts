@@ -1,0 +1,27 @@
+// Temporary files for values that a command wants as files: private, and gone with the call.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TemporaryFiles {
+  /** Writes a value and gives the path of its file. */
+  write(text: string): string;
+  remove(): void;
+}
+
+export function createTemporaryFiles(): TemporaryFiles {
+  let directory: string | undefined;
+  let count = 0;
+  return {
+    write(text) {
+      directory ??= mkdtempSync(join(tmpdir(), 'wield-'));
+      const path = join(directory, String(++count));
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+      return path;
+    },
+    remove() {
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
