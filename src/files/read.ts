@@ -12,10 +12,15 @@ export interface FileReading {
 
 export type ReadFault = { readonly fault: 'missing' | 'not-a-file' | 'unreadable'; readonly message: string };
 
-/** The state of a file, links followed; undefined where there is none. */
+/** The state of a file, links followed; undefined where there is none, or none that may be looked at. */
 export function statIdentity(path: string): FileIdentity | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? undefined : toIdentity(stats);
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats === undefined ? undefined : toIdentity(stats);
+  } catch {
+    // A circle of links, or a directory that may not be entered: reading it says what is wrong.
+    return undefined;
+  }
 }
 
 export function toIdentity(stats: Stats): FileIdentity {
