@@ -106,7 +106,9 @@ export function serveStdio(
       };
       const timer = setTimeout(() => {
         waiting.delete(look);
-        reject(new Error(`no such message came; ${lines.length} lines did: ${lines.join('\n').slice(-2000)}`));
+        reject(
+          new Error(`no such message came; ${lines.length} lines did: ${lines.join('\n').slice(-2000)}`),
+        );
       }, timeoutMs);
       waiting.add(look);
       look();
