@@ -67,7 +67,7 @@ function start(workspace: Workspace, args: readonly string[], env: Record<string
   return { child, pid, exited, stderr: () => stderr, memory: () => residentMiB(pid) };
 }
 
-export function residentMiB(pid: number): number {
+function residentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
