@@ -187,6 +187,7 @@ describe('wield trust', () => {
 
   spec('POL-20 SRV-4', 'given while a server runs, reaches its client and its next call', async () => {
     const workspace = createGuarded();
+    workspace.config('');
     const server = serveStdio(workspace, { args: [] });
     await server.initialize();
     await server.request(1, 'tools/list');
