@@ -6,6 +6,7 @@ import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
 import type { Place } from './core/format.js';
+import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createFunctionExecutor } from './executors/function.js';
@@ -30,7 +31,7 @@ export interface NodeToolboxOptions {
   readonly cwd?: string;
   /** Tools given by code; they win over every other of their name. */
   readonly tools?: readonly ToolDefinition[];
-  /** Built-in tools that are listed; all can be called by a person or code. */
+  /** Built-in tools that are listed, by name or group; all can be called by a person or code. */
   readonly offer?: readonly string[];
   /** Trusts the workspace for the life of this toolbox (POL-22). */
   readonly trust?: boolean;
@@ -74,18 +75,22 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     watching.refresh();
   };
   const places = () => findPlaces(workdir, world.home);
-  const watching = createWatch(places, world);
+  // Trust and the user's configuration change what is offered, so their directory is watched too.
+  const watching = createWatch(() => [...places().map((place) => place.directory), wieldHome], world);
   const configuration = createConfiguration({ managed: MANAGED_CONFIG, wieldHome, workdir: () => workdir });
   const settings = () => configuration().settings;
   const trustStore = createTrustStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => (settings().roots.length > 0 ? settings().roots : [firstWorkdir]);
 
+  const isOffered = ({ name, traits }: Tool): boolean =>
+    [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
+
   const toolbox = assembleToolbox({
     catalog: createCatalog({
       registered: toRegistry(options.tools ?? []),
       builtin: [createWorkdirTool({ get: () => workdir, set: setWorkdir, roots })],
-      offered: new Set(options.offer ?? []),
+      offered: isOffered,
       places,
       formats: [createScriptFormat(world)],
       index: createIndexFile({

@@ -32,7 +32,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
     catalog: createCatalog({
       registered: toRegistry(tools),
       builtin: [],
-      offered: new Set(),
+      offered: () => false,
       places: () => [],
       formats: [],
       index: { load: () => undefined, save: () => {} },

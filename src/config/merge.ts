@@ -4,7 +4,9 @@ import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/sett
 import { KEYS, keyName } from './keys.js';
 import type { ConfigValue, Layer } from './read.js';
 
-/** The value that holds for each key, with where it came from. */
+const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
+
+/** The value that holds for each key, with where it came from. Values come highest layer first. */
 export function effectiveValues(
   values: readonly ConfigValue[],
   defaults: ReadonlyMap<string, unknown>,
@@ -13,19 +15,35 @@ export function effectiveValues(
   for (const value of values) {
     const key = value.path.join('.');
     const above = effective.get(key);
-    if (wins(value, above, defaults.get(keyName(value.path)))) effective.set(key, value);
+    const ceiling = (above?.value ?? ceilingOf(value, values, defaults)) as number | undefined;
+    if (wins(value, above, ceiling)) effective.set(key, value);
   }
   return effective;
 }
 
-// Values come highest layer first: managed, user, project.
-function wins(value: ConfigValue, above: ConfigValue | undefined, standard: unknown): boolean {
+function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
   const { project } = KEYS[keyName(value.path)]!;
   if (project === 'replaces') return true;
   if (project === 'adds') return above === undefined || value.value === false;
   if (project === 'ignored') return above === undefined || above.layer !== 'managed';
-  const ceiling = above?.value ?? (value.layer === 'project' ? standard : undefined);
-  return ceiling === undefined || (value.value as number) < (ceiling as number);
+  return ceiling === undefined || (value.value as number) < ceiling;
+}
+
+// Where no layer above sets the key itself: a tool's own limit stays below the general one of the layers above,
+// so that naming the tool is no way around it, and a project stays below the default.
+function ceilingOf(
+  { path, layer }: ConfigValue,
+  values: readonly ConfigValue[],
+  defaults: ReadonlyMap<string, unknown>,
+): unknown {
+  const general = keyName(path) === 'tools.*.timeout' ? 'limits.timeout' : path.join('.');
+  const above = values
+    .filter(
+      (other) => other.path.join('.') === general && LAYERS.indexOf(other.layer) < LAYERS.indexOf(layer),
+    )
+    .map((other) => other.value as number);
+  if (above.length > 0) return Math.min(...above);
+  return layer === 'project' ? defaults.get(general) : undefined;
 }
 
 /** What holds where no file says anything, by key. */

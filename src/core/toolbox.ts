@@ -35,6 +35,8 @@ export interface CallOptions {
   readonly onProgress?: ProgressListener;
   /** Gets output while it is written, all of it; the result then keeps only what fits the cap. */
   readonly onOutput?: OutputStream;
+  /** Waited for when it is the call's turn, before anything runs: a door whose reader is slow holds calls back. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
 }

@@ -13,9 +13,13 @@ import type { IndexFile } from './index-file.js';
 export interface CatalogOptions {
   /** Tools given by code: first in precedence, changed by registering. */
   readonly registered: ReadonlyMap<string, Tool>;
-  /** Built-in tools. All can be found; those in `offered` are listed. Their names are reserved on disk (RES-3). */
+  /**
+   * Built-in tools. A person or code finds all of them; those that are offered are listed, and only they are
+   * there for a model (SRV-14). Their names are reserved on disk (RES-3).
+   */
   readonly builtin: readonly Tool[];
-  readonly offered: ReadonlySet<string>;
+  /** Asked anew each time, since the configuration can change. */
+  readonly offered: (tool: Tool) => boolean;
   /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
   readonly places: () => readonly Place[];
   readonly formats: readonly Format[];
@@ -25,7 +29,7 @@ export interface CatalogOptions {
 
 export interface Catalog {
   list(): Listing;
-  /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` a hidden tool is not found. */
+  /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` only what is listed is found. */
   find(name: string, options?: { readonly visibleOnly?: boolean }): Tool;
 }
 
@@ -72,8 +76,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     };
     // RES-8: programmatic tools first, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
-    for (const tool of [...builtin].sort(byName))
-      if (!winners.has(tool.name)) add(tool, offered.has(tool.name));
+    for (const tool of [...builtin].sort(byName)) if (!winners.has(tool.name)) add(tool, offered(tool));
     for (const listing of places()
       .flatMap(directoriesOf)
       .map((directory) => directory.list())) {
@@ -100,7 +103,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   };
 
   const isVisible = (tool: Tool): boolean =>
-    !tool.traits.hidden && (!builtin.includes(tool) || offered.has(tool.name));
+    !tool.traits.hidden && (!builtin.includes(tool) || offered(tool));
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
     // Untyped code can send anything, and a pattern would take `undefined` for a word.

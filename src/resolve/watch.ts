@@ -1,13 +1,12 @@
-// Wakes listeners when a directory of tools may have changed; what is true is still decided by looking (SCR-15).
+// Wakes listeners when what decides the catalog may have changed; what is true is still decided by looking (SCR-15).
 
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Place } from '../core/format.js';
 import type { World } from '../core/world.js';
 
 export interface Watch {
   add(listener: () => void): () => void;
-  /** Looks at the places again, after a change of workdir. */
+  /** Looks at the directories again, after a change of workdir. */
   refresh(): void;
   close(): void;
 }
@@ -16,7 +15,7 @@ export interface Watch {
 const SETTLE_MS = 10;
 
 /** Watches while someone listens. */
-export function createWatch(places: () => readonly Place[], world: World): Watch {
+export function createWatch(directories: () => readonly string[], world: World): Watch {
   const listeners = new Set<() => void>();
   const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
@@ -44,9 +43,9 @@ export function createWatch(places: () => readonly Place[], world: World): Watch
     watchers.delete(directory);
   };
 
-  // A place that is not there yet is awaited in the nearest directory above it that is.
+  // A directory that is not there yet is awaited in the nearest directory above it that is.
   const refresh = (): void => {
-    const wanted = new Set(listeners.size === 0 ? [] : places().flatMap((place) => chain(place.directory)));
+    const wanted = new Set(listeners.size === 0 ? [] : directories().flatMap(chain));
     for (const directory of [...watchers.keys()]) if (!wanted.has(directory)) drop(directory);
     for (const directory of wanted) open(directory);
   };

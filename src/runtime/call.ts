@@ -99,12 +99,11 @@ export async function call(
     prepared = await prepare(parts, ref, raw, options);
     const { plan, verdict } = prepared;
     if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
-    if (signal.aborted)
-      throw new ToolError('cancelled', `${plan.tool.name} was cancelled`, {
-        hint: 'call it again if that was not meant',
-      });
+    assertWanted(plan.tool, signal);
     const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
     try {
+      await options.ready?.(signal);
+      assertWanted(plan.tool, signal);
       const progress: ProgressListener = (step) => {
         parts.emit?.({ type: 'progress', ...base, progress: step });
         options.onProgress?.(step);
@@ -147,6 +146,13 @@ async function check(tool: Tool, input: Json): Promise<Json> {
   const checked = await tool.input.check(input);
   if (checked.ok) return checked.value;
   throw describeFaults(tool, checked.faults);
+}
+
+function assertWanted(tool: Tool, signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new ToolError('cancelled', `${tool.name} was cancelled`, {
+    hint: 'call it again if that was not meant',
+  });
 }
 
 function refusal(tool: Tool, verdict: Verdict): ToolError {

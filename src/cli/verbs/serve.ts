@@ -107,7 +107,14 @@ async function serveOverHttp(
     onError: (error) => toolbox.world.debug(`protocol: ${error.message}`),
   });
   const server = createServer(
-    { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 },
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 60_000,
+      keepAliveTimeout: 5000,
+      // How often the first two are looked at.
+      connectionsCheckingInterval: 2000,
+      maxHeaderSize: 16 * 1024,
+    },
     getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }),
   );
   server.maxConnections = 1024;

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { isToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
+import { count } from '../../core/text.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import { type AccessOptions, refuseRequest } from './access.js';
 import { refusal } from './refusal.js';
@@ -98,7 +99,7 @@ async function introduce(request: Request, toolbox: Toolbox): Promise<Response> 
     'This is wield, a server of tools for AI agents.',
     '',
     `  It speaks the Model Context Protocol (Streamable HTTP) at ${url}`,
-    `  It serves ${tools.length} tools: ${tools
+    `  It serves ${count(tools.length, 'tool')}: ${tools
       .slice(0, 20)
       .map((tool) => tool.name)
       .join(', ')}${tools.length > 20 ? ', …' : ''}`,

@@ -1,6 +1,7 @@
 // The wire of stdio: a message a line, bounded both ways; what is malformed is answered and skipped.
 
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   isJSONRPCNotification,
   isJSONRPCRequest,
@@ -23,8 +24,13 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_LINE_BYTES };
 // Above this much unwritten output nothing more is read: a slow reader slows its own requests down.
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
+const READY_POLL_MS = 20;
 // How long requests that came before the end of input may still be answered.
 const LAST_ANSWERS_MS = 100;
+// How long answers that are ready then may take to be read.
+const LAST_WRITES_MS = 500;
+// How much of a message that is skipped is kept at either end.
+const ID_ROOM = 1024;
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
@@ -60,6 +66,12 @@ export class LineTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCResponse(message) && message.id !== undefined) this.#pending.delete(message.id);
     return this.#enqueue(message);
+  }
+
+  /** Resolves when there is room for more answers, or nobody waits for them any more. */
+  async ready(signal: AbortSignal): Promise<void> {
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted)
+      await sleep(READY_POLL_MS);
   }
 
   async close(): Promise<void> {
@@ -112,10 +124,12 @@ export class LineTransport implements Transport {
   #addToLine(piece: Buffer): void {
     this.#lineBytes += piece.length;
     if (this.#lineBytes > MAX_LINE_BYTES) {
-      // Only the head, where an id may stand, and the newest piece, where it may stand as well.
-      this.#line = this.#skipping
-        ? [this.#line[0]!, piece]
-        : [Buffer.concat(this.#line).subarray(0, 1024), piece];
+      // Only the head, where an id may stand, and the newest bytes, where it may stand as well. Copies, so that
+      // what they are parts of can go.
+      const [head, tail] = this.#skipping
+        ? [this.#line[0]!, Buffer.concat([this.#line[1]!, piece])]
+        : [Buffer.from(Buffer.concat(this.#line).subarray(0, ID_ROOM)), piece];
+      this.#line = [head, Buffer.from(tail.subarray(-ID_ROOM))];
       this.#skipping = true;
     } else this.#line.push(piece);
   }
@@ -174,7 +188,7 @@ export class LineTransport implements Transport {
     const deadline = performance.now() + LAST_ANSWERS_MS;
     const finish = (): void => {
       if (this.#pending.size > 0 && performance.now() < deadline) setTimeout(finish, 5);
-      else void Promise.resolve(this.#flushing).then(() => this.close());
+      else void Promise.race([this.#flushing, sleep(LAST_WRITES_MS)]).then(() => this.close());
     };
     finish();
   };

@@ -18,6 +18,8 @@ export interface McpServerOptions {
   readonly version: string;
   /** Where errors of the protocol layer are told; they change nothing. */
   readonly onError?: (error: Error) => void;
+  /** Holds calls back before they run, while what was answered is not read. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** What every connection shares: the offer is made once, a server object costs next to nothing. */
@@ -36,11 +38,12 @@ const LIST_TTL_MS = 5000;
 export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): McpServers {
   const readOffer = createOffer(toolbox);
   const listeners = new Set<() => void>();
-  let last: Offer | undefined;
+  // What clients know at the least. One that lists first does not keep the others from being told.
+  let told: Offer | undefined;
   const unwatch = toolbox.watch(() => {
     void readOffer().then((offer) => {
-      if (offer === last) return;
-      last = offer;
+      if (offer === told) return;
+      told = offer;
       for (const listener of listeners) listener();
     }, options.onError);
   });
@@ -57,11 +60,12 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     );
     if (options.onError) server.onerror = options.onError;
     server.setRequestHandler('tools/list', async ({ params }) => {
-      last = await readOffer();
-      const { from, to } = pageOf(params?.cursor, last.tools.length);
+      const offer = await readOffer();
+      told ??= offer;
+      const { from, to } = pageOf(params?.cursor, offer.tools.length);
       return {
-        tools: last.tools.slice(from, to) as never,
-        ...(to < last.tools.length ? { nextCursor: `from:${to}` } : {}),
+        tools: offer.tools.slice(from, to) as never,
+        ...(to < offer.tools.length ? { nextCursor: `from:${to}` } : {}),
       };
     });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
@@ -70,6 +74,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       const result = await toolbox.call(offer.names.get(params.name) ?? params.name, params.arguments ?? {}, {
         caller: { kind: 'model', door: 'mcp', ...clientName(server, context) },
         signal: context.mcpReq.signal,
+        ...(options.ready ? { ready: options.ready } : {}),
         ...progressOption(context),
       });
       return server.projectCallToolResult(toCallToolResult(result, outputSchema !== undefined), outputSchema);

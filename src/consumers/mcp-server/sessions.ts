@@ -36,9 +36,13 @@ export function createSessions(createServer: () => Server): Sessions {
     for (const [id, session] of sessions) if (session.lastUsed < limit) drop(id);
   };
 
+  // A session that is used goes to the end of the map.
+  const leastRecent = (): string => sessions.keys().next().value!;
+
   const open = async (request: Request, body: unknown): Promise<Response> => {
     dropIdle();
-    if (sessions.size >= MAX_SESSIONS) return refusal(503, 'too many sessions are open');
+    // Many clients never say goodbye: the one longest unheard of makes room, and can initialize again.
+    if (sessions.size >= MAX_SESSIONS) drop(leastRecent());
     const server = createServer();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -61,6 +65,8 @@ export function createSessions(createServer: () => Server): Sessions {
       const session = sessions.get(id);
       if (session === undefined) return refusal(404, 'there is no such session; initialize again');
       session.lastUsed = performance.now();
+      sessions.delete(id);
+      sessions.set(id, session);
       return session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
     },
     tellChanged() {

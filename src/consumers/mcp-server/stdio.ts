@@ -15,8 +15,8 @@ export interface StdioServing {
 }
 
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
-  const servers = createMcpServers(toolbox, options);
   const transport = new LineTransport(options);
+  const servers = createMcpServers(toolbox, { ...options, ready: (signal) => transport.ready(signal) });
   const connected = new Set<Server>();
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => {

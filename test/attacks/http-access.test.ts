@@ -1,0 +1,167 @@
+// Who may speak to the server over HTTP: hosts, origins and tokens, tried one against the other.
+
+import { request } from 'node:http';
+import { networkInterfaces } from 'node:os';
+import { describe, expect } from 'vitest';
+import { wield } from '../support/cli.js';
+import { connectUrl } from '../support/clients.js';
+import { type HttpServer, serveHttp } from '../support/server.js';
+import { spec, specIf } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const BODY = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+const TOKEN = 'a-token-of-more-than-sixteen-characters';
+
+function createTools(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('greet', '#!/bin/sh\n# @description Greet.\necho hi\n');
+  return workspace;
+}
+
+/** The status of a request whose headers are exactly these; fetch would not let us lie about Host. */
+function ask(
+  server: HttpServer,
+  headers: Record<string, string>,
+  { path = '/mcp', host = '127.0.0.1', body = BODY } = {},
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        host,
+        port: server.port,
+        path,
+        method: path === '/' ? 'GET' : 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+      },
+      (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode!));
+      },
+    );
+    asked.once('error', reject);
+    asked.end(path === '/' ? undefined : body);
+  });
+}
+
+describe('Host and Origin', () => {
+  spec('SRV-5', 'only our own hosts and local pages are let in, on every path (A46)', async () => {
+    const server = await serveHttp(createTools());
+    const port = server.port;
+    const own = [`127.0.0.1:${port}`, `localhost:${port}`, '127.0.0.1', `[::1]:${port}`, 'LOCALHOST'];
+    const foreign = [
+      'evil.example',
+      `evil.example:${port}`,
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      `evil.example#@127.0.0.1`,
+      `0.0.0.0:${port}`,
+      'a b',
+    ];
+    for (const host of own) expect(await ask(server, { host }), host).toBe(400);
+    for (const host of foreign) {
+      expect([400, 403], host).toContain(await ask(server, { host }));
+      expect([400, 403], host).toContain(await ask(server, { host }, { path: '/' }));
+    }
+    // 400 above is the protocol's own answer to a request without a session; a foreign host never gets that far.
+    expect(await ask(server, { host: 'evil.example' })).toBe(403);
+    expect(await ask(server, { host: `127.0.0.1:${port}` }, { path: '/' })).toBe(200);
+    const pages: [string, number][] = [
+      [`http://127.0.0.1:${port}`, 200],
+      ['http://localhost:3000', 200],
+      ['http://evil.example', 403],
+      [`http://evil.example:${port}`, 403],
+      ['https://localhost.evil.example', 403],
+      ['http://127.0.0.1.evil.example', 403],
+      ['null', 403],
+      ['', 403],
+      ['file://', 403],
+    ];
+    for (const [origin, status] of pages) {
+      expect(await ask(server, { host: `127.0.0.1:${port}`, origin }, { path: '/' }), origin).toBe(status);
+    }
+  });
+
+  spec('SRV-5', 'host and origin are looked at before the body is (A46 A52)', async () => {
+    const server = await serveHttp(createTools());
+    const broken = { body: '{ not json' };
+    expect(await ask(server, { host: 'evil.example' }, broken)).toBe(403);
+    expect(await ask(server, { origin: 'http://evil.example' }, broken)).toBe(403);
+    expect(await ask(server, { 'content-type': 'text/plain', origin: 'http://evil.example' })).toBe(403);
+    expect(await ask(server, { 'content-type': 'text/plain' })).toBe(415);
+    expect(await ask(server, {}, broken)).toBe(400);
+  });
+});
+
+describe('tokens', () => {
+  const wrong = [
+    undefined,
+    '',
+    'Bearer',
+    `Bearer ${TOKEN}x`,
+    `Bearer ${TOKEN.slice(1)}`,
+    `Basic ${TOKEN}`,
+    TOKEN,
+  ];
+  const expectToken = async (server: HttpServer, host: string): Promise<void> => {
+    for (const authorization of wrong) {
+      const headers = { host, ...(authorization === undefined ? {} : { authorization }) };
+      expect(await ask(server, headers), String(authorization)).toBe(401);
+      expect(await ask(server, headers, { path: '/' }), String(authorization)).toBe(401);
+    }
+    expect(await ask(server, { host, authorization: `Bearer ${TOKEN}` }, { path: '/' })).toBe(200);
+  };
+
+  spec('SRV-5', 'WIELD_TOKEN and --token-file are asked for; absent and wrong are 401 (A47)', async () => {
+    const workspace = createTools();
+    const fromVariable = await serveHttp(workspace, { env: { WIELD_TOKEN: TOKEN } });
+    await expectToken(fromVariable, '127.0.0.1');
+    const file = workspace.write('token', `${TOKEN}\n`, 0o600);
+    const fromFile = await serveHttp(workspace, { args: ['--trust', '--token-file', file] });
+    await expectToken(fromFile, '127.0.0.1');
+    const client = await connectUrl(fromFile.url, 'newer', () => {}, { authorization: `Bearer ${TOKEN}` });
+    expect((await client.listTools()).tools).toHaveLength(1);
+    expect(fromFile.stderr()).not.toContain(TOKEN);
+  });
+
+  spec(
+    'SRV-5',
+    'any address but loopback is refused without one, before anything listens (A47)',
+    async () => {
+      const workspace = createTools();
+      for (const address of ['0.0.0.0:0', '[::]:0', '192.0.2.1:0', 'example.com:0']) {
+        const run = await wield(workspace, ['serve', '--http', address]);
+        expect(run.status, address).toBe(2);
+        expect(run.stderr).toContain('WIELD_TOKEN');
+        expect(run.stdout).toBe('');
+      }
+      const short = await wield(workspace, ['serve', '--http', '0'], { env: { WIELD_TOKEN: 'short' } });
+      expect(short.status).toBe(2);
+      const missing = await wield(workspace, ['serve', '--http', '0', '--token-file', 'no-such-file']);
+      expect(missing.status).not.toBe(0);
+      expect(missing.stderr).toContain('no-such-file');
+    },
+  );
+
+  spec('SRV-5', 'with one, every address is served to those who have it', async () => {
+    const server = await serveHttp(createTools(), { address: '0.0.0.0:0', env: { WIELD_TOKEN: TOKEN } });
+    await expectToken(server, 'any.name.example');
+  });
+
+  const outside = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+  specIf(
+    outside !== undefined,
+    'this machine has no other address',
+    'SRV-5',
+    'nothing but loopback listens by default',
+    async () => {
+      const server = await serveHttp(createTools());
+      await expect(ask(server, {}, { host: outside! })).rejects.toThrow();
+    },
+  );
+});

@@ -1,0 +1,78 @@
+// Real clients of the protocol, each connected to a `wield serve` of its own.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { onTestFinished } from 'vitest';
+import { BINARY } from './cli.js';
+import { serveHttp } from './server.js';
+import type { Workspace } from './workspace.js';
+
+export type Era = 'older' | 'newer';
+
+const INFO = { name: 'test', version: '1' };
+
+function createClient(era: Era, onListChanged: () => void): Client {
+  return new Client(INFO, {
+    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+  });
+}
+
+function stdioParameters(workspace: Workspace, args: readonly string[]) {
+  return {
+    command: process.execPath,
+    args: [BINARY, 'serve', ...args],
+    cwd: workspace.dir,
+    env: workspace.env,
+    stderr: 'ignore' as const,
+  };
+}
+
+/** The SDK's client over stdio. */
+export async function connectStdio(
+  workspace: Workspace,
+  era: Era,
+  args: readonly string[] = ['--trust'],
+  onListChanged: () => void = () => {},
+): Promise<Client> {
+  const client = createClient(era, onListChanged);
+  await client.connect(new StdioClientTransport(stdioParameters(workspace, args)));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** The SDK's client over HTTP. */
+export async function connectHttp(
+  workspace: Workspace,
+  era: Era,
+  args: readonly string[] = ['--trust'],
+  onListChanged: () => void = () => {},
+): Promise<Client> {
+  const { url } = await serveHttp(workspace, { args });
+  return connectUrl(url, era, onListChanged);
+}
+
+export async function connectUrl(
+  url: string,
+  era: Era,
+  onListChanged: () => void = () => {},
+  headers: Record<string, string> = {},
+): Promise<Client> {
+  const client = createClient(era, onListChanged);
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** The client of the SDK's first generation. */
+export async function connectOlderSdk(
+  workspace: Workspace,
+  args: readonly string[] = ['--trust'],
+): Promise<OlderClient> {
+  const client = new OlderClient(INFO);
+  await client.connect(new OlderStdioTransport(stdioParameters(workspace, args)));
+  onTestFinished(() => client.close());
+  return client;
+}

@@ -1,0 +1,170 @@
+// `wield serve` as a real process: raw lines over stdio, or an address over HTTP.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
+import { BINARY } from './cli.js';
+import { sleep } from './processes.js';
+import type { Workspace } from './workspace.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into messages whose shape they are there to prove
+export type Message = any;
+
+export interface ServeOptions {
+  readonly args?: readonly string[];
+  readonly env?: Record<string, string>;
+}
+
+export interface RunningServer {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly pid: number;
+  /** Its exit: a status, or the name of a signal. */
+  readonly exited: Promise<number | string>;
+  stderr(): string;
+  /** Resident memory in MiB. */
+  memory(): number;
+}
+
+export interface StdioServer extends RunningServer {
+  /** Every line that it wrote to standard output. */
+  readonly lines: string[];
+  /** Writes one message, or a line as it is. */
+  send(message: object | string): void;
+  /** The first message that fits, those that came already included. */
+  receive(fits: (message: Message) => boolean, timeoutMs?: number): Promise<Message>;
+  /** Sends a request and gives its answer. */
+  request(id: number | string, method: string, params?: object): Promise<Message>;
+  /** The opening of the older era. */
+  initialize(): Promise<Message>;
+}
+
+export interface HttpServer extends RunningServer {
+  readonly url: string;
+  readonly port: number;
+}
+
+export const OLDER = '2025-11-25';
+export const NEWER = '2026-07-28';
+
+function start(workspace: Workspace, args: readonly string[], env: Record<string, string>): RunningServer {
+  const child = spawn(process.execPath, [BINARY, 'serve', ...args], {
+    cwd: workspace.dir,
+    env: { ...workspace.env, ...env },
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString('utf8');
+  });
+  child.stdin.on('error', () => {});
+  const exited = new Promise<number | string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(code ?? signal ?? 'nothing'));
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const pid = child.pid!;
+  return { child, pid, exited, stderr: () => stderr, memory: () => residentMiB(pid) };
+}
+
+function residentMiB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+}
+
+/** `wield serve` over stdio; `--trust` unless other arguments are given. */
+export function serveStdio(
+  workspace: Workspace,
+  { args = ['--trust'], env = {} }: ServeOptions = {},
+): StdioServer {
+  const server = start(workspace, args, env);
+  const lines: string[] = [];
+  const messages: Message[] = [];
+  const waiting = new Set<() => void>();
+  let rest = '';
+  server.child.stdout.setEncoding('utf8');
+  server.child.stdout.on('data', (chunk: string) => {
+    const parts = (rest + chunk).split('\n');
+    rest = parts.pop()!;
+    for (const line of parts) {
+      lines.push(line);
+      messages.push(parseLine(line));
+    }
+    for (const look of waiting) look();
+  });
+  const send: StdioServer['send'] = (message) => {
+    server.child.stdin.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`);
+  };
+  const receive: StdioServer['receive'] = (fits, timeoutMs = 30_000) =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = messages.find((message) => message !== undefined && fits(message));
+        if (found === undefined) return;
+        clearTimeout(timer);
+        waiting.delete(look);
+        resolve(found);
+      };
+      const timer = setTimeout(() => {
+        waiting.delete(look);
+        reject(
+          new Error(`no such message came; ${lines.length} lines did: ${lines.join('\n').slice(-2000)}`),
+        );
+      }, timeoutMs);
+      waiting.add(look);
+      look();
+    });
+  const request: StdioServer['request'] = (id, method, params) => {
+    send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
+    return receive((message) => message.id === id && message.method === undefined);
+  };
+  const initialize = async (): Promise<Message> => {
+    const answer = await request('initialize', 'initialize', {
+      protocolVersion: OLDER,
+      capabilities: {},
+      clientInfo: { name: 'raw', version: '1' },
+    });
+    send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return answer;
+  };
+  return { ...server, lines, send, receive, request, initialize };
+}
+
+function parseLine(line: string): Message | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `wield serve --http`, on a free port of 127.0.0.1 unless an address is named. */
+export async function serveHttp(
+  workspace: Workspace,
+  { args = ['--trust'], env = {}, address = '0' }: ServeOptions & { readonly address?: string } = {},
+): Promise<HttpServer> {
+  const server = start(workspace, ['--http', address, ...args], env);
+  let stdout = '';
+  server.child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString('utf8');
+  });
+  const ended = server.exited.then((status) => {
+    throw new Error(`wield serve ended with ${status}: ${server.stderr()}`);
+  });
+  ended.catch(() => {});
+  while (!stdout.includes('\n')) await Promise.race([sleep(20), ended]);
+  const url = stdout.trim();
+  return { ...server, url, port: Number(new URL(url).port) };
+}
+
+/** Waits until a condition holds; fails after a generous while. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 20_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`still not: ${what}`);
+    await sleep(20);
+  }
+}
