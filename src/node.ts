@@ -2,10 +2,12 @@
 
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
-import type { Place } from './core/format.js';
+import type { Place, PlaceKind } from './core/format.js';
+import type { Skill } from './core/skill.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
@@ -14,6 +16,8 @@ import { createProcessExecutor } from './executors/process/index.js';
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
+import { createSkillFormat } from './formats/skill.js';
+import { createToolsJsonFormat } from './formats/tools-json.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
 import { createGuard } from './process/guard.js';
@@ -52,7 +56,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '2';
+const INDEX_VERSION = '3';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -83,29 +87,35 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => (settings().roots.length > 0 ? settings().roots : [firstWorkdir]);
 
-  const isOffered = ({ name, traits }: Tool): boolean =>
+  const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
+    (name === READ_SKILL && skills.length > 0 && settings().skills.contextMode === 'readOnDemand') ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
-  const toolbox = assembleToolbox({
-    catalog: createCatalog({
-      registered: toRegistry(options.tools ?? []),
-      builtin: [createWorkdirTool({ get: () => workdir, set: setWorkdir, roots })],
-      offered: isOffered,
-      places,
-      formats: [createScriptFormat(world)],
-      index: createIndexFile({
-        directory: join(wieldHome, 'cache', 'index'),
-        version: INDEX_VERSION,
-        toSchema: (json, face) => createJsonSchema(json, { closed: face === 'input' }),
-        world,
-      }),
+  const catalog = createCatalog({
+    registered: toRegistry(options.tools ?? []),
+    builtin: [
+      createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
+      createReadSkillTool(() => catalog.list().skills),
+    ],
+    offered: isOffered,
+    places,
+    formats: [createToolsJsonFormat(), createSkillFormat(), createScriptFormat(world)],
+    index: createIndexFile({
+      directory: join(wieldHome, 'cache', 'index'),
+      version: INDEX_VERSION,
+      toSchema: (json, face) => createJsonSchema(json, { closed: face === 'input' }),
       world,
     }),
+    world,
+  });
+  const toolbox = assembleToolbox({
+    catalog,
     executors: [
       createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
     trusted,
+    instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode),
     watch: watching.add,
     rules: (_tool, call) => ({
       trusted: call.trust === true || trusted(),
@@ -120,12 +130,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
 }
 
-/** The scripts of the workdir, then the person's own (SCR-25). */
+// RES-6, SCR-17, SCR-25: skills first, then scripts; in each the workdir's before the person's own.
 function findPlaces(workdir: string, home: string | undefined): Place[] {
-  const own = home === undefined ? undefined : join(home, '.agents', 'tools');
-  const local = join(workdir, '.agents', 'tools');
-  const places: Place[] = local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' }];
-  return own === undefined ? places : [...places, { directory: own, owner: 'user', kind: 'tools' }];
+  const own = home === undefined ? undefined : join(home, '.agents');
+  const local = join(workdir, '.agents');
+  const find = (kind: PlaceKind, more: readonly string[]): Place[] => [
+    ...[...(local === own ? [] : [join(local, kind)]), ...more].map(
+      (directory): Place => ({ directory, owner: 'workspace', kind }),
+    ),
+    ...(own === undefined ? [] : [{ directory: join(own, kind), owner: 'user', kind } as const]),
+  ];
+  return [...find('skills', [join(workdir, 'skills')]), ...find('tools', [])];
 }
 
 // The values of variables that the configuration passes on may be credentials: none stands in a message.

@@ -43,6 +43,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
     settings: () => settings,
     secrets: () => [],
     trusted: () => true,
+    instructions: () => '',
     // What was given stays as it is.
     watch: () => () => {},
     workdir: {

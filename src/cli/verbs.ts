@@ -36,6 +36,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/serve.js')).serve,
   },
   {
+    name: 'check',
+    summary: 'Check a skill or a workspace for its author',
+    load: async () => (await import('./verbs/check.js')).check,
+  },
+  {
     name: 'trust',
     summary: 'Let models call the tools of a workspace',
     load: async () => (await import('./verbs/trust.js')).trust,

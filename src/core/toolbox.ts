@@ -6,6 +6,7 @@ import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
 import type { Plan } from './plan.js';
 import type { ToolResult } from './result.js';
+import type { Skill } from './skill.js';
 import type { Problem, ShadowedTool, Tool } from './tool.js';
 
 /** Who calls, through which door. */
@@ -57,6 +58,7 @@ export interface Survey {
   readonly tools: readonly Tool[];
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
+  readonly skills: readonly Skill[];
 }
 
 export interface Toolbox {
@@ -70,6 +72,8 @@ export interface Toolbox {
   call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
   /** What a call would run and how the policy judges it; runs nothing. Throws what the call would answer. */
   plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
+  /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
+  instructions(): Promise<string>;
   /** What could not be loaded, and what is odd. */
   problems(): Promise<readonly Problem[]>;
   /** Tools that another of the same name keeps out. */

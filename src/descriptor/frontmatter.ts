@@ -72,7 +72,7 @@ function readYaml(block: string, body: string): Frontmatter | Complaint {
       hint: 'write name: … and description: …',
     };
   } catch (error) {
-    const reason = quoteOutside((error as Error).message.split('\n')[0]!, 160);
+    const reason = quoteOutside((error as Error).message.split('\n')[0]!.replace(/:$/, ''), 160);
     const fields = readLoose(block);
     if (fields === undefined) {
       return {

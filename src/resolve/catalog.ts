@@ -19,7 +19,7 @@ export interface CatalogOptions {
    */
   readonly builtin: readonly Tool[];
   /** Asked anew each time, since the configuration can change. */
-  readonly offered: (tool: Tool) => boolean;
+  readonly offered: (tool: Tool, skills: readonly Skill[]) => boolean;
   /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
   readonly places: () => readonly Place[];
   readonly formats: readonly Format[];
@@ -74,14 +74,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
         if (listed) tools.push(tool);
       }
     };
+    const listings = places()
+      .flatMap(directoriesOf)
+      .map((directory) => directory.list());
+    for (const skill of listings.flatMap((listing) => listing.skills)) {
+      if (!skills.has(skill.name)) skills.set(skill.name, skill);
+    }
     // RES-8: programmatic tools first, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
-    for (const tool of [...builtin].sort(byName)) if (!winners.has(tool.name)) add(tool, offered(tool));
-    for (const listing of places()
-      .flatMap(directoriesOf)
-      .map((directory) => directory.list())) {
+    for (const tool of [...builtin].sort(byName)) {
+      if (!winners.has(tool.name)) add(tool, offered(tool, [...skills.values()]));
+    }
+    for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);
-      for (const skill of listing.skills) if (!skills.has(skill.name)) skills.set(skill.name, skill);
       problems.push(...listing.problems);
     }
     return { tools, shadowed, problems, skills: [...skills.values()] };
@@ -103,7 +108,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   };
 
   const isVisible = (tool: Tool): boolean =>
-    !tool.traits.hidden && (!builtin.includes(tool) || offered(tool));
+    !tool.traits.hidden && (!builtin.includes(tool) || offered(tool, list().skills));
 
   const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
     // Untyped code can send anything, and a pattern would take `undefined` for a word.

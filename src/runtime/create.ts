@@ -26,6 +26,8 @@ export interface AssembleOptions {
   readonly workdir: { get(): string; set(directory: string): void };
   /** Whether code of the workspace may run for a model. */
   readonly trusted: () => boolean;
+  /** What a model is told before anything else. */
+  readonly instructions: () => string;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   readonly world: World;
@@ -72,8 +74,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
 
   const survey = (): Survey => {
-    const { tools, shadowed, problems } = catalog.list();
-    return { tools, shadowed, problems: [...(options.problems?.() ?? []), ...problems] };
+    const { tools, shadowed, problems, skills } = catalog.list();
+    return { tools, shadowed, skills, problems: [...(options.problems?.() ?? []), ...problems] };
   };
 
   const parts: CallParts = {
@@ -121,6 +123,9 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async plan(ref, input, callOptions = {}) {
       const { plan, verdict } = await prepare(parts, ref, input, callOptions);
       return { plan, verdict };
+    },
+    async instructions() {
+      return options.instructions();
     },
     async problems() {
       return survey().problems;

@@ -24,7 +24,7 @@ export interface McpServerOptions {
 
 /** What every connection shares: the offer is made once, a server object costs next to nothing. */
 export interface McpServers {
-  create(): Server;
+  create(): Promise<Server>;
   /** Told when the offer has become another. */
   onChange(listener: () => void): () => void;
   close(): void;
@@ -48,11 +48,13 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     }, options.onError);
   });
 
-  const create = (): Server => {
+  const create = async (): Promise<Server> => {
+    const instructions = await toolbox.instructions();
     const server = new Server(
       { name: 'wield', version: options.version },
       {
         capabilities: { tools: { listChanged: true } },
+        ...(instructions === '' ? {} : { instructions }),
         cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
         // Without this the constructor builds a validator that costs 60 ms.
         jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),

@@ -24,7 +24,7 @@ interface Session {
 const MAX_SESSIONS = 256;
 const IDLE_MS = 60 * 60_000;
 
-export function createSessions(createServer: () => Server): Sessions {
+export function createSessions(createServer: () => Promise<Server>): Sessions {
   const sessions = new Map<string, Session>();
   const drop = (id: string): void => {
     const session = sessions.get(id);
@@ -43,7 +43,7 @@ export function createSessions(createServer: () => Server): Sessions {
     dropIdle();
     // Many clients never say goodbye: the one longest unheard of makes room, and can initialize again.
     if (sessions.size >= MAX_SESSIONS) drop(leastRecent());
-    const server = createServer();
+    const server = await createServer();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {

@@ -23,8 +23,8 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
     end = resolve;
   });
   const handle = serveStdio(
-    () => {
-      const server = servers.create();
+    async () => {
+      const server = await servers.create();
       connected.add(server);
       return server;
     },

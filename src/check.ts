@@ -1,0 +1,124 @@
+// Checks directories as an author would want them checked: what is wrong, and what could be better.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { ToolError } from './core/error.js';
+import type { Format, Place } from './core/format.js';
+import { compareText } from './core/text.js';
+import type { Problem } from './core/tool.js';
+import type { World } from './core/world.js';
+import { lintToolsDescriptor } from './descriptor/lint-tools-json.js';
+import { statOrNothing } from './files/read.js';
+import { createScriptFormat } from './formats/script.js';
+import { createSkillFormat } from './formats/skill.js';
+import { createToolsJsonFormat, loadDescriptor } from './formats/tools-json.js';
+
+export interface CheckFinding {
+  readonly level: 'error' | 'warning';
+  /** A skill's own name first where a skill is checked, else relative to the directory that is. */
+  readonly path: string;
+  readonly pointer: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What was looked at, and what was found; sorted by file, errors before warnings. */
+export interface CheckReport {
+  readonly checked: number;
+  readonly findings: readonly CheckFinding[];
+}
+
+/** Checks a skill, a directory of skills or scripts, or a workspace. Throws `not_found` where there is nothing. */
+export function checkDirectory(directory: string, world: World): CheckReport {
+  const root = resolve(directory);
+  if (!statOrNothing(root)?.isDirectory()) {
+    throw new ToolError('not_found', `there is no directory ${directory}`, {
+      hint: 'name a skill, a source or a workspace',
+    });
+  }
+  const findings: CheckFinding[] = [];
+  const entries = findEntries(root);
+  for (const { kind, path } of entries) {
+    for (const format of formatsOf(kind, world)) {
+      const problems = readEntry(format, path, kind)?.problems ?? [];
+      findings.push(...problems.map((problem) => toFinding(problem, root)));
+    }
+    if (kind === 'skills') findings.push(...adviceFor(path, root));
+  }
+  const rank = { error: 0, warning: 1 } as const;
+  findings.sort(
+    (a, b) =>
+      compareText(a.path, b.path) || rank[a.level] - rank[b.level] || compareText(a.pointer, b.pointer),
+  );
+  return { checked: entries.length, findings };
+}
+
+interface CheckedEntry {
+  readonly kind: Place['kind'];
+  readonly path: string;
+}
+
+function findEntries(root: string): CheckedEntry[] {
+  if (isSkill(root)) return [{ kind: 'skills', path: root }];
+  if (basename(root) === 'tools' && basename(dirname(root)) === '.agents') return childrenOf(root, 'tools');
+  const folders = [root, join(root, '.agents', 'skills'), join(root, 'skills'), join(root, 'plugins')];
+  return [
+    ...folders.flatMap((folder) => childrenOf(folder, 'skills').filter(({ path }) => isSkill(path))),
+    ...childrenOf(join(root, '.agents', 'tools'), 'tools'),
+  ];
+}
+
+function isSkill(directory: string): boolean {
+  return existsSync(join(directory, 'SKILL.md')) || existsSync(join(directory, 'tools.json'));
+}
+
+function childrenOf(directory: string, kind: CheckedEntry['kind']): CheckedEntry[] {
+  try {
+    return readdirSync(directory)
+      .sort(compareText)
+      .map((name) => ({ kind, path: join(directory, name) }));
+  } catch {
+    return [];
+  }
+}
+
+function formatsOf(kind: CheckedEntry['kind'], world: World): Format[] {
+  return kind === 'tools' ? [createScriptFormat(world)] : [createSkillFormat(), createToolsJsonFormat()];
+}
+
+function readEntry(format: Format, path: string, kind: CheckedEntry['kind']) {
+  const place: Place = { directory: dirname(path), owner: 'workspace', kind };
+  return format.claims(basename(path)) ? format.read(basename(path), place) : undefined;
+}
+
+function adviceFor(skill: string, root: string): CheckFinding[] {
+  const { loaded } = loadDescriptor(skill);
+  if (loaded?.descriptor === undefined) return [];
+  return lintToolsDescriptor(loaded.descriptor)
+    .map(({ pointer, message, hint }) => ({
+      level: 'warning',
+      ...(loaded.split ? toSplitPlace(pointer) : { file: 'tools.json', pointer }),
+      message,
+      hint,
+    }))
+    .map(({ file, ...finding }) => ({
+      ...finding,
+      level: 'warning' as const,
+      path: shorten(join(skill, file), root),
+    }));
+}
+
+// In the split layout the first step of a pointer is the file.
+function toSplitPlace(pointer: string): { file: string; pointer: string } {
+  const [, part = 'tools', ...rest] = pointer.split('/');
+  return { file: `${part}.json`, pointer: rest.length === 0 ? '' : `/${rest.join('/')}` };
+}
+
+function toFinding({ severity, path, pointer = '', message, hint }: Problem, root: string): CheckFinding {
+  const text = pointer !== '' && message.startsWith(pointer) ? message.slice(pointer.length).trim() : message;
+  return { level: severity, path: shorten(path, root), pointer, message: text, hint };
+}
+
+function shorten(path: string, root: string): string {
+  return relative(isSkill(root) ? dirname(root) : root, path);
+}
