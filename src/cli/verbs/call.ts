@@ -189,7 +189,9 @@ async function callForPerson(
     onOutput: async (chunk, from) => {
       streamed = true;
       status.clear();
-      if (!(await writeChunk(from === 'stdout' ? 1 : 2, chunk)) && from === 'stdout') closed.abort();
+      // To ask for the stream makes a pipe non-blocking: a write that blocks would hold the exit of this process.
+      const { fd } = from === 'stdout' ? process.stdout : process.stderr;
+      if (!(await writeChunk(fd, chunk)) && from === 'stdout') closed.abort();
     },
     ...(terminal.errIsTerminal ? { onProgress: (progress) => status.show(progress) } : {}),
   });
