@@ -129,7 +129,7 @@ describe('init', () => {
 
 describe('list, show, doctor', () => {
   spec(
-    'CLI-6 RES-20',
+    'CLI-6',
     'list shows name, line, format, group, tags and marks, and counts problems on stderr',
     async () => {
       const workspace = createWorkspace();
