@@ -44,8 +44,11 @@ describe('layers', () => {
 
   spec('POL-11', "a tool's own limit is no way around the general one of a layer above", () => {
     const tool = (value: string): string => `[tools.build]\ntimeout = "${value}"\n`;
-    const limit = (texts: Partial<Record<Layer, string>>): number | undefined =>
-      configure(texts).settings.tools.get('build')?.timeoutMs;
+    // A user's word is the limit itself, a project's only a ceiling for it.
+    const limit = (texts: Partial<Record<Layer, string>>): number | undefined => {
+      const own = configure(texts).settings.tools.get('build');
+      return own?.timeoutMs ?? own?.timeoutCeilingMs;
+    };
     expect(limit({ user: tool('1h') })).toBe(3_600_000);
     expect(limit({ user: timeout('10s') + tool('1h') })).toBe(3_600_000);
     expect(limit({ user: timeout('10s'), project: tool('1h') })).toBeUndefined();
