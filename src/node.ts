@@ -85,7 +85,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const settings = () => configuration().settings;
   const trustStore = createTrustStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
-  const roots = (): readonly string[] => (settings().roots.length > 0 ? settings().roots : [firstWorkdir]);
+  const roots = (): readonly string[] => {
+    const named = settings().roots.map((root) => resolve(firstWorkdir, expandHome(root, world.home)));
+    return named.length > 0 ? named : [firstWorkdir];
+  };
 
   const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
     (name === READ_SKILL && skills.length > 0 && settings().skills.contextMode === 'readOnDemand') ||
@@ -128,6 +131,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+}
+
+function expandHome(path: string, home: string | undefined): string {
+  return home !== undefined && /^~(?=\/|$)/.test(path) ? home + path.slice(1) : path;
 }
 
 // RES-6, SCR-17, SCR-25: skills first, then scripts; in each the workdir's before the person's own.

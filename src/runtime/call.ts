@@ -28,6 +28,7 @@ export interface CallParts {
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly monotonic: () => number;
+  readonly debug: (message: string) => void;
 }
 
 /** Where a call stands among calls that tools make. */
@@ -123,6 +124,8 @@ export async function call(
     }
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
+    // ERR-6: a fault of ours shows where it is to someone who asked.
+    if (result.error?.code === 'internal') parts.debug((thrown as Error)?.stack ?? String(thrown));
   }
   parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict });
   return result;

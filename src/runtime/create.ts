@@ -91,6 +91,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return observers.size > 0 ? emit : undefined;
     },
     monotonic: world.monotonic,
+    debug: world.debug,
   };
 
   return {

@@ -53,7 +53,13 @@ export const call: Verb = {
     if (ref === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
     const toolbox = open();
-    const tool = await toolbox.find(ref);
+    const tool = await toolbox.find(ref).catch(() => undefined);
+    if (tool === undefined) {
+      // The call itself says why, in its own shape and to whoever watches calls.
+      const asJson = before.has('json') || rest.includes('--json');
+      const answer = asJson ? callForJson : callForPerson;
+      return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, before));
+    }
     // Own flags are read first: `--help` helps also where the rest is wrong.
     const ownKind = (name: string): FlagKind | undefined =>
       OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
