@@ -1,6 +1,6 @@
 // A schema's two faces: the JSON that callers are shown, and the check that is enforced.
 
-import type { Json } from './json.js';
+import { isRecord, type Json } from './json.js';
 
 /** A JSON Schema document (2020-12). */
 export type JsonSchema = { readonly [keyword: string]: Json };
@@ -26,3 +26,50 @@ export interface Schema {
 
 /** The published schema of a tool without parameters (TOOL-3). */
 export const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
+
+/** A node of a schema: an object of keywords. */
+export type SchemaNode = Readonly<Record<string, unknown>>;
+
+// A chain of references or unions longer than this is a circle.
+const MAX_STEPS = 16;
+
+/** A node with its local `$ref` followed, keywords beside the reference kept; empty where there is nothing. */
+export function followRef(node: unknown, root: JsonSchema): SchemaNode {
+  let here = node;
+  for (let step = 0; step < MAX_STEPS && isRecord(here); step++) {
+    const { $ref, ...beside }: Record<string, unknown> = here;
+    if (typeof $ref !== 'string') return here;
+    const target = lookUp(root, $ref);
+    here = isRecord(target) ? { ...target, ...beside } : undefined;
+  }
+  return isRecord(here) ? here : {};
+}
+
+function lookUp(root: JsonSchema, ref: string): unknown {
+  let target: unknown = root;
+  for (const step of ref.replace(/^#\/?/, '').split('/').filter(Boolean)) {
+    const key = step.replace(/~1/g, '/').replace(/~0/g, '~');
+    target = isRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined;
+  }
+  return target;
+}
+
+/** The types that a node accepts; empty where it does not say. */
+export function acceptedTypes(node: SchemaNode, root: JsonSchema, depth = 0): ReadonlySet<string> {
+  const { type } = node;
+  if (typeof type === 'string') return new Set([type]);
+  if (Array.isArray(type)) return new Set(type.filter((entry) => typeof entry === 'string'));
+  if (Array.isArray(node.enum)) return new Set(node.enum.map(jsonType));
+  if ('const' in node) return new Set([jsonType(node.const)]);
+  const branches = node.anyOf ?? node.oneOf;
+  if (!Array.isArray(branches) || depth > MAX_STEPS) return new Set();
+  const accepted = branches.map((branch) => acceptedTypes(followRef(branch, root), root, depth + 1));
+  return accepted.some((types) => types.size === 0)
+    ? new Set()
+    : new Set(accepted.flatMap((types) => [...types]));
+}
+
+function jsonType(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}

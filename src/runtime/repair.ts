@@ -2,7 +2,7 @@
 
 import { escapePointer, isRecord, type Json, parseJson } from '../core/json.js';
 import type { Repair } from '../core/result.js';
-import type { JsonSchema } from '../core/schema.js';
+import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 
 export interface Repaired {
   readonly input: Json;
@@ -16,10 +16,10 @@ const MAX_DEPTH = 64;
 export function repairInput(input: Json, schema: JsonSchema): Repaired {
   const repairs: Repair[] = [];
   const walk = (value: Json, node: unknown, path: string, depth: number): Json => {
-    const here = follow(node, schema);
-    if (depth > MAX_DEPTH || here === undefined) return value;
+    const here = followRef(node, schema);
+    if (depth > MAX_DEPTH) return value;
     if (typeof value === 'string') {
-      const parsed = parseWanted(value, wantedTypes(here, schema));
+      const parsed = parseWanted(value, acceptedTypes(here, schema));
       if (parsed === undefined) return value;
       repairs.push({ path, repair: 'text parsed as JSON' });
       return parsed;
@@ -40,7 +40,7 @@ export function repairInput(input: Json, schema: JsonSchema): Repaired {
   };
   const mapProperties = (
     value: { [key: string]: Json },
-    here: Record<string, unknown>,
+    here: SchemaNode,
     path: string,
     depth: number,
   ): Json => {
@@ -68,50 +68,13 @@ export function repairInput(input: Json, schema: JsonSchema): Repaired {
   return { input: walk(input, schema, '', 0), repairs };
 }
 
-// A schema node with a local $ref followed; a few steps, so that a circle ends.
-function follow(node: unknown, root: JsonSchema): Record<string, unknown> | undefined {
-  let here = node;
-  for (let step = 0; step < 8 && isRecord(here); step++) {
-    const ref = here.$ref;
-    if (typeof ref !== 'string') return here;
-    let target: unknown = root;
-    for (const part of ref.replace(/^#\/?/, '').split('/').filter(Boolean)) {
-      const key = part.replace(/~1/g, '/').replace(/~0/g, '~');
-      target = isRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined;
-    }
-    here = target;
-  }
-  return isRecord(here) ? here : undefined;
-}
-
-// The types a node asks for; undefined where it does not say, and then nothing is repaired.
-function wantedTypes(node: Record<string, unknown>, root: JsonSchema): Set<string> | undefined {
-  const { type } = node;
-  if (typeof type === 'string') return new Set([type]);
-  if (Array.isArray(type)) return new Set(type.filter((entry) => typeof entry === 'string'));
-  const branches = node.anyOf ?? node.oneOf;
-  if (!Array.isArray(branches)) return undefined;
-  const types = new Set<string>();
-  for (const branch of branches) {
-    const inner = follow(branch, root);
-    const wanted = inner && wantedTypes(inner, root);
-    if (wanted === undefined) return undefined;
-    for (const name of wanted) types.add(name);
-  }
-  return types;
-}
-
 function allowsNull(node: unknown, root: JsonSchema): boolean {
-  const here = follow(node, root);
-  if (here === undefined) return true;
-  const types = wantedTypes(here, root);
-  if (types !== undefined) return types.has('null');
-  const choices = Array.isArray(here.enum) ? here.enum : 'const' in here ? [here.const] : [null];
-  return choices.includes(null);
+  const types = acceptedTypes(followRef(node, root), root);
+  return types.size === 0 || types.has('null');
 }
 
-function parseWanted(text: string, wanted: Set<string> | undefined): Json | undefined {
-  if (wanted === undefined || wanted.has('string')) return undefined;
+function parseWanted(text: string, wanted: ReadonlySet<string>): Json | undefined {
+  if (wanted.has('string')) return undefined;
   if ((text === 'true' || text === 'false') && wanted.has('boolean')) return text === 'true';
   if (NUMBER.test(text) && (wanted.has('number') || wanted.has('integer'))) {
     const number = Number(text);

@@ -2,18 +2,11 @@
 
 import { ToolError } from '../../core/error.js';
 import { type Json, type JsonObject, parseJson } from '../../core/json.js';
-import type { JsonSchema } from '../../core/schema.js';
+import { acceptedTypes, followRef, type JsonSchema } from '../../core/schema.js';
 import { nearest } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
-import {
-  OWN_FLAGS,
-  type Parameter,
-  resolveLocal,
-  toParameters,
-  toPositionals,
-  typesOf,
-} from './parameters.js';
+import { OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
 
 export interface CommandInput {
   readonly input: JsonObject;
@@ -128,13 +121,15 @@ function setPath(
   root: JsonSchema,
 ): Record<string, Json> {
   const properties = schema.properties as Record<string, unknown> | undefined;
-  const node = resolveLocal(
+  const node = followRef(
     properties !== undefined && Object.hasOwn(properties, head) ? properties[head] : undefined,
     root,
   );
   const inner = (Object.hasOwn(object, head) ? object[head] : {}) as Record<string, Json>;
   const value =
-    rest.length === 0 ? toValue(raw, typesOf(node, root), head) : setPath(inner, rest, raw, node, root);
+    rest.length === 0
+      ? toValue(raw, [...acceptedTypes(node, root)], head)
+      : setPath(inner, rest, raw, node, root);
   // Not an assignment: a step named __proto__ must stay a plain key for the check to refuse.
   return Object.defineProperty({ ...object }, head, {
     value,
@@ -147,7 +142,7 @@ function setPath(
 // `--tag a --tag b`, or the whole array as JSON.
 function appendTo(before: Json | undefined, raw: string, parameter: Parameter, root: JsonSchema): Json {
   if (before === undefined && raw.startsWith('[')) return parseJson(raw, `--${parameter.flag}`);
-  const items = typesOf(resolveLocal(parameter.schema.items, root), root);
+  const items = [...acceptedTypes(followRef(parameter.schema.items, root), root)];
   return [...(Array.isArray(before) ? before : []), toValue(raw, items, parameter.flag)];
 }
 
