@@ -51,6 +51,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/config.js')).config,
   },
   {
+    name: 'clean',
+    summary: 'Remove caches',
+    load: async () => (await import('./verbs/clean.js')).clean,
+  },
+  {
     name: 'version',
     summary: 'Print the version',
     load: async () => (await import('./verbs/version.js')).version,
