@@ -23,7 +23,7 @@ import { isGranted } from './process/environment.js';
 import { createGuard } from './process/guard.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
-import { createWatch } from './resolve/watch.js';
+import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
@@ -80,7 +80,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   };
   const places = () => findPlaces(workdir, world.home);
   // Trust and the user's configuration change what is offered, so their directory is watched too.
-  const watching = createWatch(() => [...places().map((place) => place.directory), wieldHome], world);
+  const watching = createWatch(() => [...places().flatMap(watchedDirectories), wieldHome], world);
   const configuration = createConfiguration({ managed: MANAGED_CONFIG, wieldHome, workdir: () => workdir });
   const settings = () => configuration().settings;
   const trustStore = createTrustStore(wieldHome);

@@ -1,8 +1,10 @@
 // Wakes listeners when what decides the catalog may have changed; what is true is still decided by looking (SCR-15).
 
-import { existsSync, type FSWatcher, watch } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Place } from '../core/format.js';
 import type { World } from '../core/world.js';
+import { statOrNothing } from '../files/read.js';
 
 export interface Watch {
   add(listener: () => void): () => void;
@@ -17,7 +19,7 @@ const SETTLE_MS = 10;
 /** Watches while someone listens. */
 export function createWatch(directories: () => readonly string[], world: World): Watch {
   const listeners = new Set<() => void>();
-  const watchers = new Map<string, FSWatcher>();
+  const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
   let timer: NodeJS.Timeout | undefined;
 
   const wake = (): void => {
@@ -29,17 +31,20 @@ export function createWatch(directories: () => readonly string[], world: World):
   };
 
   const open = (directory: string): void => {
-    if (watchers.has(directory)) return;
+    // A directory that was removed and made again is another one, of which the old watcher hears nothing.
+    const inode = statOrNothing(directory)?.ino ?? 0;
+    if (watchers.get(directory)?.inode === inode) return;
+    drop(directory);
     try {
       const watcher = watch(directory, { persistent: false }, wake);
       watcher.on('error', () => drop(directory));
-      watchers.set(directory, watcher);
+      watchers.set(directory, { watcher, inode });
     } catch (error) {
       world.debug(`${directory}: not watched: ${(error as Error).message}`);
     }
   };
   const drop = (directory: string): void => {
-    watchers.get(directory)?.close();
+    watchers.get(directory)?.watcher.close();
     watchers.delete(directory);
   };
 
@@ -66,6 +71,17 @@ export function createWatch(directories: () => readonly string[], world: World):
       refresh();
     },
   };
+}
+
+/** The directories in which a place's changes are seen: a skill's files lie one level below. */
+export function watchedDirectories({ directory, kind }: Place): string[] {
+  if (kind === 'tools') return [directory];
+  try {
+    const below = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [directory, ...below.map((entry) => join(directory, entry.name))];
+  } catch {
+    return [directory];
+  }
 }
 
 // A directory, and the one above it, in which its coming and going is seen.
