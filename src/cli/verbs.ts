@@ -26,6 +26,11 @@ export const VERBS: readonly VerbEntry[] = [
   },
   { name: 'call', summary: 'Call a tool', load: async () => (await import('./verbs/call.js')).call },
   {
+    name: 'search',
+    summary: 'Find tools by what they do',
+    load: async () => (await import('./verbs/search.js')).search,
+  },
+  {
     name: 'doctor',
     summary: 'Say what is wrong and how to mend it',
     load: async () => (await import('./verbs/doctor.js')).doctor,

@@ -66,6 +66,8 @@ export interface Toolbox {
   readonly workdir: string;
   /** Visible tools, deduplicated by name, in a fixed order (RES-8). */
   list(options?: ListOptions): Promise<readonly Tool[]>;
+  /** Visible tools that fit some words, best first; an exact name before all. */
+  search(query: string, limit: number): Promise<readonly Tool[]>;
   /** The tool of a name. Throws `not_found` or `invalid_ref`. */
   find(ref: string): Promise<Tool>;
   /** Runs a tool. Never throws: every outcome is a result. */

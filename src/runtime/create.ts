@@ -11,6 +11,7 @@ import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import type { Rules } from '../policy/decide.js';
 import type { Catalog } from '../resolve/catalog.js';
+import { createToolSearch } from '../resolve/search.js';
 import { type CallParts, call, prepare } from './call.js';
 import { createLimiter } from './limiter.js';
 
@@ -73,6 +74,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     for (const observer of observers) guard(observer)(event);
   };
 
+  const search = createToolSearch(() => catalog.list().tools);
+
   const survey = (): Survey => {
     const { tools, shadowed, problems, skills } = catalog.list();
     return { tools, shadowed, skills, problems: [...(options.problems?.() ?? []), ...problems] };
@@ -101,6 +104,9 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async list({ hidden = false } = {}) {
       const { tools } = catalog.list();
       return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
+    },
+    async search(query, limit) {
+      return search(query, limit);
     },
     async find(ref) {
       return parts.find(ref, { kind: 'code', door: 'library' });
