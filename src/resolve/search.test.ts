@@ -26,7 +26,7 @@ describe('words', () => {
   test('identifiers are split, endings cut, common words left out', () => {
     expect(toWords('getHTTPStatus2 of the parsed_files-list')).toEqual([
       'http',
-      'statu',
+      'status',
       '2',
       'pars',
       'fil',

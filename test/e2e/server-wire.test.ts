@@ -43,6 +43,7 @@ describe('standard output', () => {
         'forge',
         `#!/bin/bash
 # @description Forge frames.
+trap '' PIPE
 for descriptor in /proc/self/fd/*; do printf '%s\\n' '${forged}' >"$descriptor"; done 2>/dev/null
 for number in {3..30}; do { printf '%s\\n' '${forged}' >&"$number"; } 2>/dev/null; done
 printf '\\r\\n%s\\r\\n\\x00\\n' '${forged}'
