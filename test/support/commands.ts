@@ -21,28 +21,34 @@ export interface SkillWorkspace extends Workspace {
   skill(name: string, files?: Readonly<Record<string, unknown>>): string;
 }
 
-/** A workspace whose path begins with a directory of programs; `args` prints its arguments. */
+/** Writes an executable onto the path of a workspace, outside of its workdir. */
+export function createProgram(workspace: Workspace, name: string, text: string): string {
+  const bin = join(workspace.home, 'bin');
+  mkdirSync(bin, { recursive: true });
+  if (!workspace.env.PATH!.startsWith(`${bin}:`)) workspace.env.PATH = `${bin}:${workspace.env.PATH}`;
+  const path = join(bin, name);
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** A workspace with a program `args` on its path, which prints its arguments. */
 export function createSkillWorkspace(): SkillWorkspace {
   const workspace = createWorkspace();
-  const bin = join(workspace.home, 'bin');
-  mkdirSync(bin);
-  workspace.env.PATH = `${bin}:${workspace.env.PATH}`;
-  const program = (name: string, text = PRINT_ARGUMENTS): string => {
-    const path = join(bin, name);
-    writeFileSync(path, text);
-    chmodSync(path, 0o755);
-    return path;
-  };
+  const program = (name: string, text = PRINT_ARGUMENTS): string => createProgram(workspace, name, text);
   program('args');
   return {
     ...workspace,
-    bin,
+    bin: join(workspace.home, 'bin'),
     program,
     skill: (name, files = {}) => {
       const base = `.agents/skills/${name}`;
-      workspace.write(`${base}/SKILL.md`, `---\nname: ${name}\ndescription: About ${name}.\n---\n\nText of ${name}.\n`);
-      for (const [file, content] of Object.entries(files))
-        workspace.write(`${base}/${file}`, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+      const header = `name: ${name}\ndescription: About ${name}.`;
+      workspace.write(`${base}/SKILL.md`, `---\n${header}\n---\n\nText of ${name}.\n`);
+      for (const [file, content] of Object.entries(files)) {
+        const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+        workspace.write(`${base}/${file}`, text);
+      }
       return join(workspace.dir, base);
     },
   };
@@ -63,10 +69,30 @@ export interface CommandOptions {
 export function declare(args: readonly Readonly<Record<string, unknown>>[], options: CommandOptions = {}) {
   const { tool = 'run', binary = 'args', subcommand = '', execution = {}, required = [] } = options;
   const names = args.flatMap(({ param }) => (typeof param === 'string' ? [param] : []));
-  const properties = { ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])), ...options.properties };
+  const properties = {
+    ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+    ...options.properties,
+  };
   return {
-    tools: [{ name: tool, description: `Runs ${binary}.`, parameters: { type: 'object', properties, required } }],
+    tools: [
+      { name: tool, description: `Runs ${binary}.`, parameters: { type: 'object', properties, required } },
+    ],
     allowlist: options.allowlist ?? { [binary]: [subcommand] },
     execution: [{ tool, binary, subcommand, args, ...execution }],
   };
+}
+
+/** A copy with a value set at a JSON pointer, or taken away where it is undefined. */
+export function withValue(document: object, pointer: string, value: unknown): object {
+  const copy = structuredClone(document) as Record<string, unknown>;
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/'));
+  const last = steps.pop()!;
+  let at = copy;
+  for (const step of steps) at = at[step] as Record<string, unknown>;
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  return copy;
 }
