@@ -175,13 +175,17 @@ describe('advice', () => {
 describe('scripts', () => {
   spec('SCR-7', 'headers are checked too: an unknown type is a warning', async () => {
     const workspace = createSkillWorkspace();
-    workspace.script('typed', '#!/bin/sh\n# @description Typed.\n# @param count int How many\n');
+    workspace.script('typed', '#!/bin/sh\n# @description Typed.\n# @param count how many\n');
     workspace.script('silent', '#!/bin/sh\n# @param count integer How many\n');
     const { status, errors, warnings, findings } = await check(workspace);
     expect({ status, errors, warnings }).toEqual({ status: 1, errors: 1, warnings: 1 });
     expect(findings).toMatchObject([
       { level: 'error', path: '.agents/tools/silent', message: 'missing @description' },
-      { level: 'warning', path: '.agents/tools/typed', message: expect.stringContaining('int') },
+      {
+        level: 'warning',
+        path: '.agents/tools/typed',
+        message: expect.stringContaining('unknown type "how"'),
+      },
     ]);
     expect((await check(workspace, '.agents/tools')).findings).toHaveLength(2);
     workspace.script('silent', '#!/bin/sh\n# @description Not any more.\n');

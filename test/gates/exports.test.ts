@@ -32,7 +32,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'toParameters',
     'toPositionals',
   ],
-  'wield/formats': ['createScriptFormat'],
+  'wield/formats': ['createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
   'wield/executors': ['createFunctionExecutor', 'createProcessExecutor'],
 };
 
