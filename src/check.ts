@@ -1,6 +1,6 @@
 // Checks directories as an author would want them checked: what is wrong, and what could be better.
 
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from './core/error.js';
 import type { Format, Place } from './core/format.js';
@@ -68,8 +68,13 @@ function findEntries(root: string): CheckedEntry[] {
   ];
 }
 
+// A SKILL.md in another case was meant as one, and its author hears of it.
 function isSkill(directory: string): boolean {
-  return existsSync(join(directory, 'SKILL.md')) || existsSync(join(directory, 'tools.json'));
+  try {
+    return readdirSync(directory).some((name) => name.toLowerCase() === 'skill.md' || name === 'tools.json');
+  } catch {
+    return false;
+  }
 }
 
 function childrenOf(directory: string, kind: CheckedEntry['kind']): CheckedEntry[] {

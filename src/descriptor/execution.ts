@@ -38,13 +38,9 @@ const MAPPING: Shape = {
   unsafePath: 'flag',
   resolveCommand: 'object',
 };
-const RESOLVER: Shape = {
-  script: 'words',
-  binary: 'words',
-  subcommand: 'text',
-  args: 'texts',
-  onFailure: 'words',
-};
+const COMMAND: Shape = { script: 'words', binary: 'words', subcommand: 'text', args: 'texts' };
+const RESOLVER: Shape = { ...COMMAND, onFailure: 'words' };
+const POST_PROCESS: Shape = { ...COMMAND, emptyIsResult: 'flag' };
 const HINT: Shape = { hint: '!words', match: 'text', exitCode: 'value', notEmpty: 'flag', whenArg: 'object' };
 
 // Fields that carry a promise wield does not keep: to leave them out would run less safely than was written.
@@ -75,7 +71,7 @@ export function readExecution(
   if (complainOfUnsupported(value, pointer, complain)) return undefined;
   const entry = readShape(value, pointer, EXECUTION, complain);
   if (entry === undefined) return undefined;
-  const args = ((entry.args as unknown[] | null | undefined) ?? []).flatMap((mapping, index) => {
+  const args = ((entry.args as unknown[] | undefined) ?? []).flatMap((mapping, index) => {
     const read = readMapping(mapping, `${pointer}/args/${index}`, split, complain);
     return read === undefined ? [] : [read];
   });
@@ -88,10 +84,8 @@ export function readExecution(
   }
   const when = readWhen(entry.paramCondition, `${pointer}/paramCondition`, complain);
   const binGroup = readBinGroup(entry.condition, `${pointer}/condition`, complain);
-  const postProcess = readResolver(entry.postProcess, `${pointer}/postProcess`, complain, {
-    emptyIsResult: 'flag',
-  });
-  const hints = ((entry.hintConditions as unknown[] | null | undefined) ?? []).flatMap((hint, index) => {
+  const postProcess = readResolver(entry.postProcess, `${pointer}/postProcess`, POST_PROCESS, complain);
+  const hints = ((entry.hintConditions as unknown[] | undefined) ?? []).flatMap((hint, index) => {
     const read = readHint(hint, `${pointer}/hintConditions/${index}`, complain);
     return read === undefined ? [] : [read];
   });
@@ -104,7 +98,7 @@ export function readExecution(
       endOfOptions: entry.endOfOptions === true,
       ...(when === undefined ? {} : { when }),
       ...(binGroup === undefined ? {} : { binGroup }),
-      successExitCodes: (entry.successExitCodes as number[] | null | undefined) ?? [],
+      successExitCodes: (entry.successExitCodes as number[] | undefined) ?? [],
       ...(typeof entry.maxOutputLines === 'number' ? { maxOutputLines: entry.maxOutputLines } : {}),
       ...(typeof entry.truncationHint === 'string' ? { truncationHint: entry.truncationHint } : {}),
       hints,
@@ -135,7 +129,7 @@ function readMapping(
   if (complainOfUnsupported(value, pointer, complain)) return undefined;
   const entry = readShape(value, pointer, MAPPING, complain);
   if (entry === undefined) return undefined;
-  const kind = ((entry.kind as string | null | undefined) ?? 'positional').toLowerCase() as MappingKind;
+  const kind = ((entry.kind as string | undefined) ?? 'positional').toLowerCase() as MappingKind;
   if (!KINDS.includes(kind)) {
     complain({
       pointer: `${pointer}/kind`,
@@ -153,7 +147,7 @@ function readMapping(
     });
     return undefined;
   }
-  const resolve = readResolver(entry.resolveCommand, `${pointer}/resolveCommand`, complain);
+  const resolve = readResolver(entry.resolveCommand, `${pointer}/resolveCommand`, RESOLVER, complain);
   const param = (entry.param as string | undefined) ?? '';
   return {
     kind,
@@ -166,9 +160,7 @@ function readMapping(
     normalizeNewlines: entry.normalizeNewlines === true,
     allowDash: entry.allowDash === true,
     split: entry.split === true,
-    ...(entry.absentDefault === undefined || entry.absentDefault === null
-      ? {}
-      : { absentDefault: entry.absentDefault as Json }),
+    ...(entry.absentDefault === undefined ? {} : { absentDefault: entry.absentDefault as Json }),
     optional: entry.optional === true,
     separateIfSkipped: entry.disambiguateAfterSkippedPositionals === true,
     contained: (entry.readPath === true || entry.writePath === true) && entry.unsafePath !== true,
@@ -189,11 +181,11 @@ function optionalText<Name extends string>(name: Name, value: unknown): { [Key i
 function readResolver(
   value: unknown,
   pointer: string,
+  shape: Shape,
   complain: Complain,
-  more: Shape = {},
 ): Resolver | undefined {
-  if (value === undefined || value === null) return undefined;
-  const entry = readShape(value, pointer, { ...RESOLVER, ...more }, complain);
+  if (value === undefined) return undefined;
+  const entry = readShape(value, pointer, shape, complain);
   if (entry === undefined) return undefined;
   const script = entry.script as string | undefined;
   const binary = entry.binary as string | undefined;
@@ -227,7 +219,7 @@ function readResolver(
 }
 
 function readWhen(value: unknown, pointer: string, complain: Complain): Execution['when'] | undefined {
-  if (value === undefined || value === null) return undefined;
+  if (value === undefined) return undefined;
   const entry = readShape(value, pointer, { present: 'texts', absent: 'texts' }, complain);
   return (
     entry && {
@@ -238,7 +230,7 @@ function readWhen(value: unknown, pointer: string, complain: Complain): Executio
 }
 
 function readBinGroup(value: unknown, pointer: string, complain: Complain): number | undefined {
-  if (value === undefined || value === null) return undefined;
+  if (value === undefined) return undefined;
   return readShape(value, pointer, { binGroup: '!whole number' }, complain)?.binGroup as number | undefined;
 }
 

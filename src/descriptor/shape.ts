@@ -39,7 +39,7 @@ const EXPECTED: Readonly<Record<Kind, string>> = {
   value: 'a JSON value',
 };
 
-/** The object if it has the shape; else complaints are made and it is undefined. */
+/** The object if it has the shape, without keys that are null; else complaints are made and it is undefined. */
 export function readShape(
   value: unknown,
   pointer: string,
@@ -74,7 +74,8 @@ export function readShape(
       wrong(key, `must be ${EXPECTED[kind]}`, `write ${EXPECTED[kind]}`);
     }
   }
-  return fits ? value : undefined;
+  if (!fits) return undefined;
+  return Object.fromEntries(Object.entries(value).filter(([, given]) => given !== null));
 }
 
 function isKind(value: unknown, kind: Kind): boolean {

@@ -1,7 +1,7 @@
 // Reads tools.json in both layouts: tools, allowlist and executions, with every complaint at its JSON pointer.
 
-import type { Allowlist, Execution } from '../core/command.js';
-import { isRecord } from '../core/json.js';
+import type { Allowlist, Execution, Resolver } from '../core/command.js';
+import { escapePointer, isRecord } from '../core/json.js';
 import { isToolName } from '../core/name.js';
 import { type JsonSchema, NO_PARAMETERS } from '../core/schema.js';
 import { nearest, quoteOutside } from '../core/text.js';
@@ -134,7 +134,7 @@ function readAllowlist(value: unknown, { base, complain }: Place): Allowlist {
   }
   const allowlist: Record<string, readonly string[]> = {};
   for (const [binary, subcommands] of Object.entries(value)) {
-    const pointer = `${base}/${binary.replace(/~/g, '~0').replace(/\//g, '~1')}`;
+    const pointer = `${base}/${escapePointer(binary)}`;
     if (!/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(binary)) {
       complain({
         pointer,
@@ -201,20 +201,9 @@ function crossCheck(
           'subcommandOverride',
         );
       }
-      if (mapping.resolve?.script === undefined && mapping.resolve?.binary !== undefined) {
-        checkPair(
-          allowlist,
-          mapping.resolve.binary,
-          mapping.resolve.subcommand,
-          `${at}/resolveCommand`,
-          complain,
-        );
-      }
+      checkResolver(allowlist, mapping.resolve, `${at}/resolveCommand`, complain);
     });
-    if (execution.postProcess?.script === undefined && execution.postProcess?.binary !== undefined) {
-      const { binary, subcommand } = execution.postProcess;
-      checkPair(allowlist, binary, subcommand, `${pointer}/postProcess`, complain);
-    }
+    checkResolver(allowlist, execution.postProcess, `${pointer}/postProcess`, complain);
   }
   tools.forEach((tool, index) => {
     checkAlternatives(tool.name, executions, `${toolsPlace.base}/${index}`, toolsPlace.complain, complain);
@@ -245,6 +234,17 @@ function checkPair(
   }
 }
 
+// TJS-17: also beside a script, since the binary runs where scripts are switched off.
+function checkResolver(
+  allowlist: Allowlist,
+  resolver: Resolver | undefined,
+  pointer: string,
+  complain: Complain,
+): void {
+  if (resolver?.binary === undefined) return;
+  checkPair(allowlist, resolver.binary, resolver.subcommand, pointer, complain);
+}
+
 function checkParameters(
   parameters: JsonSchema,
   execution: Execution,
@@ -268,6 +268,10 @@ function checkParameters(
       check(name, `${pointer}/paramCondition/${part}/${index}`);
     });
   }
+  execution.hints.forEach(({ whenArg }, index) => {
+    for (const name of Object.keys(whenArg))
+      check(name, `${pointer}/hintConditions/${index}/whenArg/${escapePointer(name)}`);
+  });
 }
 
 // Several executions of one tool must differ in their conditions, with at most one that has none.

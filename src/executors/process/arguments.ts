@@ -2,7 +2,7 @@
 
 import type { Execution, Mapping } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import { escapePointer, type Json, type JsonObject } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { quoteOutside } from '../../core/text.js';
 
@@ -146,9 +146,15 @@ function refuseDash(mapping: Mapping, text: string, binary: string): void {
 
 function dashError({ param }: Mapping, why: string): ToolError {
   return new ToolError('invalid_input', `${param} begins with "-": ${why}`, {
-    hint: 'the author of the tool can allow it with "allowDash": true',
+    hint: 'give it without the leading "-"; the author of the tool can allow it with "allowDash": true',
     data: {
-      faults: [{ path: `/${param}`, expected: 'text that does not begin with "-"', got: 'a leading "-"' }],
+      faults: [
+        {
+          path: `/${escapePointer(param)}`,
+          expected: 'text that does not begin with "-"',
+          got: 'a leading "-"',
+        },
+      ],
     },
   });
 }

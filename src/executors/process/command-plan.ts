@@ -1,7 +1,7 @@
 // Plans a declared command: which program, with which arguments, after which resolvers. Starts nothing.
 
-import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Execution, Resolver } from '../../core/command.js';
+import { dirname, resolve } from 'node:path';
+import type { Execution, Mapping, Resolver } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
@@ -37,8 +37,7 @@ export interface PlanCommandOptions {
 export function planCommand(options: PlanCommandOptions): ProcessPlan {
   const { tool, action, input, context, settings, world } = options;
   assertDirectory(context.workdir);
-  // TJS-14: never a program of the checkout, whatever the search path says.
-  const path = searchPath(world).filter((directory) => !isWithin(context.workdir, directory));
+  const path = pathOutside(context.workdir, world);
   const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
   const execution = selectExecution(fittingExecutions(action, path), parameters, tool.name);
   const slots = toSlots(execution, parameters);
@@ -86,6 +85,14 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   };
 }
 
+// TJS-14: never a program of the checkout, whatever the search path says and wherever its entries lead.
+function pathOutside(workdir: string, world: World): string[] {
+  const real = realPath(workdir) ?? workdir;
+  return searchPath(world).filter(
+    (directory) => !isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory),
+  );
+}
+
 export interface SettleOptions {
   readonly command: CommandPlan;
   readonly slots: readonly Slot[];
@@ -99,21 +106,29 @@ export interface SettleOptions {
 export function settleArguments(options: SettleOptions): CommandInput {
   const { command, slots, workdir, temporaryFile, pending = new Set() } = options;
   const settled = slots.filter((_, index) => !pending.has(index));
-  for (const { mapping, value } of settled) {
-    if (!mapping.contained && mapping.kind !== 'workingdir') continue;
-    for (const path of Array.isArray(value) ? value : [value]) {
-      if (typeof path === 'string') assertContained(path, mapping.param, workdir, command.roots);
-    }
-  }
   const { argv, stdin } = toArguments(command.execution, slots, {
     temporaryFile: (_mapping, text) => temporaryFile(text),
   });
-  const { directory } = toArguments(command.execution, settled, { temporaryFile: () => '' });
+  const { directory: named } = toArguments(command.execution, settled, { temporaryFile: () => '' });
+  const directory = named === undefined ? undefined : resolve(workdir, named);
+  for (const { mapping, value } of settled) {
+    if (mapping.kind === 'workingdir') assertContained(directory, mapping.param, workdir, command.roots);
+    // A path means what it means to the program, which runs in that directory.
+    else if (mapping.contained) {
+      for (const path of pathsOf(mapping, value))
+        assertContained(resolve(directory ?? workdir, path), mapping.param, workdir, command.roots);
+    }
+  }
   return {
     argv: [command.execution.binary, ...splitSubcommand(command.subcommand), ...argv],
     stdin,
-    directory: directory === undefined ? undefined : resolve(workdir, directory),
+    directory,
   };
+}
+
+function pathsOf({ split }: Mapping, value: Json | undefined): string[] {
+  const all = (Array.isArray(value) ? value : [value]).filter((path) => typeof path === 'string');
+  return split ? all.flatMap(splitSubcommand) : all;
 }
 
 // A value that a resolver will give stands in the plan as its command (RUN-2).
@@ -122,7 +137,8 @@ function showPending({ slots, resolvers }: CommandPlan): { slots: Slot[]; pendin
   return {
     slots: slots.map((slot, index) => {
       const step = steps.get(index);
-      return step === undefined ? slot : { ...slot, value: `{output of ${step.argv.join(' ')}}` };
+      if (step === undefined) return slot;
+      return { mapping: { ...slot.mapping, split: false }, value: `{output of ${step.argv.join(' ')}}` };
     }),
     pending: new Set(steps.keys()),
   };
@@ -133,7 +149,12 @@ function fittingExecutions(action: CommandAction, path: readonly string[]): read
   const there = action.binGroups.findIndex((group) =>
     group.every((name) => findProgram(name, path) !== undefined),
   );
-  return action.executions.filter(({ binGroup }) => binGroup === undefined || binGroup === there);
+  const fitting = action.executions.filter(({ binGroup }) => binGroup === undefined || binGroup === there);
+  if (fitting.length > 0) return fitting;
+  const groups = action.binGroups.map((group) => group.join(' and ')).join(', or ');
+  throw new ToolError('exec_failed', 'none of the programs that it can use is on this machine', {
+    hint: groups === '' ? 'name them in metadata.requires.bins of SKILL.md' : `install ${groups}`,
+  });
 }
 
 function requireProgram(name: string, path: readonly string[]): string {
@@ -210,9 +231,14 @@ function refuseDash(text: string, template: string, param: string, binary: strin
 }
 
 // The nearest directory that exists decides, with every link followed: what is not there yet can lead nowhere else.
-function assertContained(path: string, param: string, workdir: string, roots: readonly string[]): void {
-  const target = isAbsolute(path) ? path : join(workdir, path);
-  let there = resolve(target);
+function assertContained(
+  path: string | undefined,
+  param: string,
+  workdir: string,
+  roots: readonly string[],
+): void {
+  if (path === undefined) return;
+  let there = path;
   while (realPath(there) === undefined && dirname(there) !== there) there = dirname(there);
   const real = realPath(there) ?? there;
   if (roots.some((root) => isWithin(realPath(root) ?? root, real))) return;

@@ -38,7 +38,7 @@ export async function runCommand(plan: ProcessPlan, context: RunContext, world: 
     const output = toOutput(final, outcome);
     const shaped =
       toError(final, outcome) === undefined
-        ? await shape(final, command, output, outcome, context, world)
+        ? await shape(final, command, output, outcome, context, world, notes)
         : output;
     return notes.length === 0 ? shaped : { ...shaped, meta: { ...shaped.meta, resolvers: notes } };
   } finally {
@@ -126,6 +126,7 @@ async function shape(
   outcome: ProcessOutcome,
   context: RunContext,
   world: World,
+  notes: ResolverNote[],
 ): Promise<Output> {
   if (!changesOutput(command)) return output;
   const input: JsonObject = isRecord(plan.input) ? (plan.input as JsonObject) : {};
@@ -136,7 +137,7 @@ async function shape(
     if (processed.text !== undefined) {
       text = processed.text;
       changed = true;
-    }
+    } else notes.push({ param: 'output', outcome: 'kept', reason: processed.reason! });
   }
   const hints = command.execution.hints.filter((hint) =>
     applies(hint, text, outcome.exitCode, command, input),

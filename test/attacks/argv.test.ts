@@ -1,0 +1,177 @@
+// Attacks through the arguments of allowlisted programs: no value becomes an option, a program or a second command.
+
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { textOf } from '../../src/index.js';
+import { json, wield } from '../support/cli.js';
+import { connectStdio } from '../support/clients.js';
+import { createSkillWorkspace, declare, type SkillWorkspace } from '../support/commands.js';
+import { spec } from '../support/spec.js';
+
+/** A tool over `victim`, which leaves a mark and prints its arguments. */
+function createVictim(args: Parameters<typeof declare>[0], more: Parameters<typeof declare>[1] = {}) {
+  const workspace = createSkillWorkspace();
+  const mark = join(workspace.dir, 'ran');
+  workspace.program(
+    'victim',
+    `#!${process.execPath}
+require('node:fs').writeFileSync(${JSON.stringify(mark)}, '');
+console.log(JSON.stringify(process.argv.slice(2)));
+`,
+  );
+  workspace.skill('own', { 'tools.json': declare(args, { binary: 'victim', subcommand: 'log', ...more }) });
+  return { workspace, toolbox: workspace.toolbox(), ran: () => existsSync(mark) };
+}
+
+const isRefused = {
+  code: 'invalid_input',
+  message: expect.stringContaining('begins with "-"'),
+  hint: expect.stringMatching(/./),
+};
+
+spec('TJS-12', 'A01 --output=/x as a positional is refused with a hint, through every door', async () => {
+  const { workspace, toolbox, ran } = createVictim([{ param: 'ref' }]);
+  const ref = '--output=/x';
+  expect((await toolbox.call('run', { ref })).error).toMatchObject(isRefused);
+  expect(json(await wield(workspace, ['call', 'run', `--ref=${ref}`, '--json'])).error).toMatchObject(
+    isRefused,
+  );
+  const client = await connectStdio(workspace, 'newer');
+  const result = await client.callTool({ name: 'run', arguments: { ref } });
+  expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'invalid_input' } } });
+  expect(ran()).toBe(false);
+});
+
+spec('TJS-12', 'A02 -c and other short options as positionals are refused', async () => {
+  const { toolbox, ran } = createVictim([{ param: 'ref' }, { param: 'paths' }], {
+    properties: { paths: { type: 'array', items: { type: 'string' } } },
+  });
+  for (const input of [
+    { ref: '-c' },
+    { ref: '-ccore.pager=sh' },
+    { ref: '-' },
+    { ref: 'x', paths: ['ok', '-O/x'] },
+  ])
+    expect((await toolbox.call('run', input)).error, JSON.stringify(input)).toMatchObject(isRefused);
+  expect(ran()).toBe(false);
+});
+
+spec('TJS-12', 'A03 --upload-pack=… does not reach a real git as an option', async () => {
+  const workspace = createSkillWorkspace();
+  const mark = join(workspace.dir, 'ran');
+  const args = [{ param: 'remote' }];
+  workspace.skill('refused', {
+    'tools.json': declare(args, { tool: 'refused', binary: 'git', subcommand: 'ls-remote' }),
+  });
+  workspace.skill('ended', {
+    'tools.json': declare(args, {
+      tool: 'ended',
+      binary: 'git',
+      subcommand: 'ls-remote',
+      execution: { endOfOptions: true },
+    }),
+  });
+  const remote = `--upload-pack=touch ${mark};`;
+  const toolbox = workspace.toolbox();
+  expect((await toolbox.call('refused', { remote })).error).toMatchObject(isRefused);
+  expect((await toolbox.call('ended', { remote })).error?.code).toBe('tool_failed');
+  expect(existsSync(mark)).toBe(false);
+});
+
+spec('TJS-12 TJS-8', 'A04 a value after a flag stays its value', async () => {
+  const { toolbox } = createVictim([
+    { param: 'long', kind: 'flag' },
+    { param: 'short', kind: 'flag', flag: '-s' },
+  ]);
+  expect((await toolbox.call('run', { long: '--exec=x' })).structured).toEqual(['log', '--long=--exec=x']);
+  expect((await toolbox.call('run', { short: '--exec=x' })).error).toMatchObject(isRefused);
+});
+
+spec('TJS-6 EXE-1', 'A05 newlines, quotes, globs and substitutions arrive byte for byte', async () => {
+  const { workspace, toolbox } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
+  for (const text of [
+    '; touch sentinel',
+    '$(touch sentinel)',
+    '`touch sentinel`',
+    '| touch sentinel',
+    '* ? [a-z] ~ {a,b}',
+    `' " \\ \\' $HOME $'\\n'`,
+    'one\r\ntwo\n',
+    '\u001b[31m\u0007',
+    'ünïcödé 🜁 \u202e',
+    '',
+    ' -x',
+    '\n--output=/x',
+  ]) {
+    expect((await toolbox.call('run', { a: text, b: text })).structured).toEqual(['log', text, '--b', text]);
+  }
+  expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
+});
+
+spec('TJS-13', 'A06 NUL in a value does not cut an argument short', async () => {
+  const { toolbox, ran } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
+  for (const input of [{ a: 'x\0--output' }, { b: '\0' }])
+    expect((await toolbox.call('run', input)).error?.code).toBe('invalid_input');
+  expect(ran()).toBe(false);
+});
+
+spec('TJS-14 TJS-15', 'A07 no value and no checkout chooses another program or subcommand', async () => {
+  const { workspace, toolbox } = createVictim([{ param: 'a' }]);
+  workspace.write('victim', '#!/bin/sh\necho stolen\n', 0o755);
+  workspace.write('log', '#!/bin/sh\necho stolen\n', 0o755);
+  workspace.env.PATH = `${workspace.dir}:${workspace.env.PATH}`;
+  for (const a of ['push', 'log; push', '../victim', join(workspace.dir, 'victim')])
+    expect((await toolbox.call('run', { a })).structured).toEqual(['log', a]);
+  for (const binary of ['../victim', './victim', '/bin/sh', 'vic tim', '']) {
+    workspace.skill('other', { 'tools.json': declare([], { tool: 'other', binary }) });
+    expect((await workspace.toolbox().call('other', {})).error?.code, binary).toBe('not_found');
+  }
+});
+
+const ALLOW = '[skills]\nallow-scripts = true\n';
+
+function withAnswer(answer: string, mapping: Record<string, unknown> = {}): SkillWorkspace {
+  const { workspace } = createVictim([{ param: 'a', resolveCommand: { script: 'answer' }, ...mapping }]);
+  workspace.write('.agents/skills/own/scripts/answer', `printf '%b' '${answer}'\n`);
+  workspace.config(ALLOW);
+  return workspace;
+}
+
+spec('TJS-19 TJS-12 TJS-13', 'A12 what a resolver answers is held to the same rules', async () => {
+  for (const [answer, code] of [
+    ['--output=/x', 'invalid_input'],
+    ['  -c\\n', 'invalid_input'],
+    ['a\\0000b', 'invalid_input'],
+  ] as const) {
+    const workspace = withAnswer(answer);
+    const result = await workspace.toolbox().call('run', { a: 'x' });
+    expect(result.error, answer).toMatchObject({ code, hint: expect.stringMatching(/./) });
+    expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  }
+  const joined = await withAnswer('-c', { kind: 'flag' }).toolbox().call('run', { a: 'x' });
+  expect(joined.structured).toEqual(['log', '--a=-c']);
+  const outside = await withAnswer('/etc/passwd', { readPath: true }).toolbox().call('run', { a: 'x' });
+  expect(outside.error?.code).toBe('path_escape');
+});
+
+spec('TJS-19 TJS-18', 'A12 the value on its way into a resolver is no option either', async () => {
+  const { workspace, toolbox, ran } = createVictim(
+    [{ param: 'a', resolveCommand: { binary: 'victim', subcommand: 'log', args: ['$param'] } }],
+    {},
+  );
+  expect((await toolbox.call('run', { a: '--output=/x' })).error).toMatchObject(isRefused);
+  expect(ran()).toBe(false);
+  const nul = await toolbox.call('run', { a: 'x\0y' });
+  expect([nul.error?.code, ran()]).toEqual(['invalid_input', false]);
+  expect(existsSync(join(workspace.dir, 'x'))).toBe(false);
+});
+
+spec('TJS-16', 'A12 a link that is put in place of scripts/ leads nowhere', async () => {
+  const workspace = withAnswer('fine');
+  const outside = join(workspace.home, 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'evil'), 'echo evil\n');
+  symlinkSync(join(outside, 'evil'), join(workspace.dir, '.agents/skills/own/scripts/answer.sh'));
+  expect(textOf(await workspace.toolbox().call('run', { a: 'x' }))).toBe('["log","fine"]\n');
+});
