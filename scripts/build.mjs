@@ -30,7 +30,7 @@ await bundle.write({
   codeSplitting: {
     groups: [
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 2 },
-      { name: 'shared', test: /src\/(?!process\/(?:spawn|group|collect)\.ts)/, minShareCount: 2 },
+      { name: 'shared', test: /src\/(?!process\/(?:spawn|collect|end)\.ts)/, minShareCount: 2 },
     ],
   },
   // Names of functions and classes stay, since a stack trace is for reading.

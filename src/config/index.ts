@@ -68,7 +68,10 @@ export function createConfiguration({
     const configuration: Configuration = {
       settings: toSettings(values),
       values,
-      entries: toEntries(values),
+      // Only a person who looks at the configuration needs them.
+      get entries() {
+        return toEntries(values);
+      },
       problems: read.flatMap((one) => one.problems),
       fault: read.find((one) => one.fault !== undefined)?.fault,
     };

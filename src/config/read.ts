@@ -1,6 +1,5 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
-import { parse, TomlError } from 'smol-toml';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
@@ -32,9 +31,10 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
   try {
     text = readTextFile(file);
     if (text === undefined) return { values: [], problems: [] };
-    document = parse(text);
+    document = parseToml(text);
   } catch (error) {
-    const where = error instanceof TomlError ? `${file}:${error.line}` : file;
+    const { line } = error as { line?: number };
+    const where = line === undefined ? file : `${file}:${line}`;
     const what = quoteOutside(
       (error as Error).message.split('\n')[0]!.replace(/^Invalid TOML document: /, ''),
     );
@@ -83,6 +83,13 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
     }
   }
   return { values, problems };
+}
+
+// Most workspaces have no configuration, and then no parser is loaded.
+function parseToml(text: string): unknown {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  const toml = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml');
+  return toml.parse(text);
 }
 
 function problem(path: string, message: string, hint: string): Problem {

@@ -1,6 +1,5 @@
 // Splits the frontmatter from a Markdown text and reads it: plain lines by hand, anything more by a YAML parser.
 
-import { createRequire } from 'node:module';
 import { isRecord } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 import type { Complaint } from './script-header.js';
@@ -63,6 +62,7 @@ function readPlain(block: string): Record<string, string> | undefined {
 }
 
 function readYaml(block: string, body: string): Frontmatter | Complaint {
+  const { createRequire } = process.getBuiltinModule('node:module');
   const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
     const fields = yaml.parse(block, { maxAliasCount: 20, schema: 'core' }) as unknown;

@@ -5,12 +5,13 @@ import { readSync } from 'node:fs';
 import type { FileIdentity } from '../core/tool.js';
 import { loadCrypto } from './crypto.js';
 import { type ReadFault, withFile } from './read.js';
+import { sha256 } from './sha256.js';
 
 /** A hash of labelled parts: each is preceded by its length. */
 export function digestParts(parts: readonly string[]): string {
-  const hash = loadCrypto().createHash('sha256');
-  for (const part of parts) addPart(hash, part);
-  return hash.digest('hex');
+  const hasher = createHasher();
+  for (const part of parts) hasher.add(frame(part));
+  return hasher.hex();
 }
 
 /** The same with a file's bytes as the last part, and the state of the file that was hashed. */
@@ -19,19 +20,44 @@ export function digestFile(
   parts: readonly string[],
 ): { readonly digest: string; readonly identity: FileIdentity } | ReadFault {
   return withFile(path, (descriptor, identity) => {
-    const hash = loadCrypto().createHash('sha256');
-    for (const part of parts) addPart(hash, part);
-    hash.update(`${identity.size}:`);
+    const hasher = createHasher();
+    for (const part of parts) hasher.add(frame(part));
+    hasher.add(Buffer.from(`${identity.size}:`));
     const buffer = Buffer.allocUnsafe(Math.min(64 * 1024, identity.size + 1));
     for (;;) {
       const length = readSync(descriptor, buffer, 0, buffer.length, null);
       if (length === 0) break;
-      hash.update(buffer.subarray(0, length));
+      hasher.add(buffer.subarray(0, length));
     }
-    return { digest: hash.digest('hex'), identity };
+    return { digest: hasher.hex(), identity };
   });
 }
 
-function addPart(hash: Hash, part: string): void {
-  hash.update(`${Buffer.byteLength(part)}:${part}`);
+// From here on loading node:crypto pays (docs/decisions/0010-own-sha-256.md).
+const SMALL = 4096;
+
+interface Hasher {
+  /** Takes the bytes as they are now. */
+  add(bytes: Buffer): void;
+  hex(): string;
+}
+
+// Few bytes are kept and hashed here; with one too many they all go to node:crypto.
+function createHasher(): Hasher {
+  let kept = Buffer.alloc(0);
+  let hash: Hash | undefined;
+  return {
+    add(bytes) {
+      if (hash === undefined && kept.length + bytes.length <= SMALL) kept = Buffer.concat([kept, bytes]);
+      else {
+        hash ??= loadCrypto().createHash('sha256').update(kept);
+        hash.update(bytes);
+      }
+    },
+    hex: () => hash?.digest('hex') ?? sha256(kept),
+  };
+}
+
+function frame(part: string): Buffer {
+  return Buffer.from(`${Buffer.byteLength(part)}:${part}`);
 }

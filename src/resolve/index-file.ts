@@ -1,6 +1,6 @@
 // The index of a directory on disk: a line a file, so that listing a thousand tools parses no schema.
 
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { FileState, Place } from '../core/format.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
@@ -42,7 +42,13 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
       try {
         const reading = readHead(file, MAX_BYTES);
         if ('fault' in reading) return undefined;
-        return parseIndex(reading.bytes, firstLine(place, format), place, format, toSchema);
+        return parseIndex(reading.bytes, {
+          place,
+          format,
+          firstLine: firstLine(place, format),
+          prefix: join(place.directory, sep),
+          toSchema,
+        });
       } catch (error) {
         world.debug(`${file}: index discarded: ${(error as Error).message}`);
         return undefined;
@@ -94,40 +100,39 @@ function endLine(body: Buffer): string {
   return `end\t${checksum(body)}\n`;
 }
 
-function parseIndex(
-  bytes: Buffer,
-  firstLine: string,
-  place: Place,
-  format: string,
-  toSchema: IndexFileOptions['toSchema'],
-): Snapshot {
+/** Whose index is read, and what its lines become. */
+interface IndexReading {
+  readonly place: Place;
+  readonly format: string;
+  readonly firstLine: string;
+  /** The directory with its separator: joining path and name takes longer than all else in a line. */
+  readonly prefix: string;
+  readonly toSchema: IndexFileOptions['toSchema'];
+}
+
+function parseIndex(bytes: Buffer, reading: IndexReading): Snapshot {
   const body = bytes.subarray(0, Math.max(0, bytes.length - END_LENGTH));
   if (bytes.toString('latin1', body.length) !== endLine(body)) throw new Error('cut short or altered');
   const lines = body.toString('utf8').split('\n');
-  if (lines[0] !== firstLine) throw new Error('made by another version, or for another directory');
+  if (lines[0] !== reading.firstLine) throw new Error('made by another version, or for another directory');
   const [state = '', settled] = lines[1]!.split('\t');
   const identity = parseState(state);
   if (identity === undefined) throw new Error('without a state');
   const entries = new Map<string, Entry>();
   for (let line = 2; line < lines.length - 1; line++) {
-    const entry = parseLine(lines[line]!, place, format, toSchema);
+    const entry = parseLine(lines[line]!, reading);
     entries.set(entry.name, entry);
   }
   return { identity, settled: settled === '1', entries };
 }
 
-function parseLine(
-  line: string,
-  place: Place,
-  format: string,
-  toSchema: IndexFileOptions['toSchema'],
-): Entry {
+function parseLine(line: string, index: IndexReading): Entry {
   const fields = line.split('\t');
   const [escaped = '', states = '', settled, problems = '', skills = '', server = ''] = fields;
   const name = unescapeField(escaped);
   const tools: Tool[] = [];
   for (let at = 6; at + 3 < fields.length; at += 4) {
-    tools.push(reviveTool(fields, at, toOrigin(format, name, server, place), toSchema));
+    tools.push(reviveTool(fields, at, toOrigin(name, server, index), index.toSchema));
   }
   return {
     name,
@@ -141,10 +146,10 @@ function parseLine(
   };
 }
 
-function toOrigin(format: string, entry: string, server: string, place: Place): Origin {
+function toOrigin(entry: string, server: string, { place, format, prefix }: IndexReading): Origin {
   return {
     format,
-    uri: toFileUri(join(place.directory, entry)),
+    uri: toFileUri(prefix + entry),
     directory: place.directory,
     source: null,
     digest: null,

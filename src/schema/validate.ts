@@ -1,6 +1,5 @@
 // Checks values against a JSON Schema; the one importer of the validator.
 
-import { runInThisContext } from 'node:vm';
 import { type OutputUnit, Validator } from '@cfworker/json-schema';
 import { describeValue, isRecord, type Json } from '../core/json.js';
 import type { Check, Fault, JsonSchema } from '../core/schema.js';
@@ -47,6 +46,7 @@ function validateWithin(
   validator: Validator,
   value: Json,
 ): { valid: boolean; errors: OutputUnit[] } | undefined {
+  const { runInThisContext } = process.getBuiltinModule('node:vm');
   const slot = Symbol.for('wield.check');
   const globals = globalThis as { [slot]?: (() => unknown) | undefined };
   const previous = globals[slot];

@@ -13,7 +13,7 @@ import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
 import { settleArguments } from './command-plan.js';
 import { toError, toOutput } from './output.js';
-import { runPlan } from './run.js';
+import { runPlan } from './run-plan.js';
 import { createTemporaryFiles } from './temporary.js';
 
 // TJS-20: a resolver answers quickly or not at all.

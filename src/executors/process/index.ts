@@ -23,8 +23,7 @@ export interface ProcessExecutorOptions {
 }
 
 // Asking for a module that is loaded already still takes 0.2 ms.
-let scripts: typeof import('./run.js') | undefined;
-let commands: typeof import('./command-run.js') | undefined;
+let running: typeof import('./run.js') | undefined;
 
 export function createProcessExecutor({
   world,
@@ -52,16 +51,15 @@ export function createProcessExecutor({
       assertProcess(plan);
       const action = actionOf(plan.tool);
       // What spawns is loaded by the first run: a listing needs none of it.
+      running ??= await import('./run.js');
       if (action.runs === 'script') {
-        scripts ??= await import('./run.js');
         assertScriptUnchanged(plan.tool, action);
         beforeRun?.();
-        return scripts.runScript(plan, context, world);
+        return running.runScript(plan, context, world);
       }
-      commands ??= await import('./command-run.js');
       assertCommandUnchanged(plan.tool, action);
       beforeRun?.();
-      return commands.runCommand(plan, context, world);
+      return running.runCommand(plan, context, world);
     },
   };
 }

@@ -1,0 +1,83 @@
+// Row 6: what a call of a tool in the server's own process costs over stdio, one at a time and 32 at once.
+
+import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { serverCommand } from '../support/servers.mjs';
+import { parseAnswer, startServer } from '../support/stdio-client.mjs';
+
+const SERVERS = {
+  'raw JSON echo (floor)': 'echo-stdio.cjs',
+  wield: 'wield-stdio.mjs',
+  'SDK v1': 'sdk-v1-stdio.mjs',
+  'SDK v2': 'sdk-v2-stdio.mjs',
+};
+const ONE_TARGET = { of: 'ratio', atMost: 1.25 };
+const CPU_TARGET = { of: 'value', atMost: 20, unit: 'µs' };
+const ROUNDS = 25;
+const CALLS = 400;
+const AT_ONCE = 32;
+const MANY_CALLS = 3200;
+const WARM_UP = 8000;
+const CALL = { name: 'tool-0000', arguments: { name: 'Ada', count: 3 } };
+
+export const row = {
+  id: '6',
+  title: 'stdio tools/call of a tool in process, against a raw JSON echo',
+  async run() {
+    const servers = [];
+    for (const [name, file] of Object.entries(SERVERS)) {
+      const args = file === 'echo-stdio.cjs' ? [] : [20];
+      const server = startServer(serverCommand(file, args, { probed: true }), { probed: true });
+      servers.push({ name, server });
+      await server.open();
+      const answer = parseAnswer(await server.ask('tools/call', CALL));
+      if (answer.result?.content?.[0]?.text !== 'Ada 3')
+        throw new Error(`${name} did not run the tool: ${JSON.stringify(answer)}`);
+      await server.askMany('tools/call', CALL, WARM_UP, AT_ONCE);
+    }
+    const one = await measureEach(servers, timeOneAtATime);
+    const many = await measureEach(servers, timeManyAtOnce);
+    const cpu = await measureEach(servers, cpuManyAtOnce);
+    for (const { server } of servers) await server.stop();
+    return [
+      ...toCases('one at a time', one, { wield: ONE_TARGET }),
+      ...toCases(`${AT_ONCE} in flight`, many, {}),
+      ...toCases(`CPU of the server, ${AT_ONCE} in flight`, cpu, { wield: CPU_TARGET }),
+    ];
+  },
+};
+
+function measureEach(servers, measure) {
+  return measureRounds(
+    Object.fromEntries(servers.map(({ name, server }) => [name, () => measure(server)])),
+    ROUNDS,
+  );
+}
+
+function toCases(how, samples, targets) {
+  const [floor] = Object.values(samples);
+  return Object.entries(samples).map(([name, values]) => ({
+    case: `${name}, ${how}`,
+    value: spread(values),
+    unit: 'µs',
+    ...(values === floor ? {} : { ratio: ratios(values, floor) }),
+    ...(targets[name] ? { target: targets[name] } : {}),
+  }));
+}
+
+async function timeOneAtATime(server) {
+  const began = performance.now();
+  await server.askMany('tools/call', CALL, CALLS, 1);
+  return ((performance.now() - began) * 1000) / CALLS;
+}
+
+async function timeManyAtOnce(server) {
+  const began = performance.now();
+  await server.askMany('tools/call', CALL, MANY_CALLS, AT_ONCE);
+  return ((performance.now() - began) * 1000) / MANY_CALLS;
+}
+
+async function cpuManyAtOnce(server) {
+  const before = await server.cpu();
+  await server.askMany('tools/call', CALL, MANY_CALLS, AT_ONCE);
+  return ((await server.cpu()) - before) / MANY_CALLS;
+}

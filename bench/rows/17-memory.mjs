@@ -1,0 +1,60 @@
+// Row 17: how much memory `wield serve` holds with 200 tools after `tools/list`, against a Node that only waits.
+
+import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { fastmcpCommand, serverCommand } from '../support/servers.mjs';
+import { startServer } from '../support/stdio-client.mjs';
+import { BINARY, createWorkspace, settle } from '../support/workspace.mjs';
+
+const TARGET = { of: 'ratio', atMost: 1.25 };
+const COUNT = 200;
+const ROUNDS = 7;
+// What a start leaves behind is not counted; nothing collects it for us either.
+const SETTLED_MS = 300;
+
+export const row = {
+  id: '17',
+  title: 'resident memory with 200 tools after tools/list, against a Node that waits',
+  async run() {
+    const { dir, env } = createWorkspace(COUNT);
+    await settle();
+    const cases = {
+      'node wait.cjs (floor)': () => measureWaiting(serverCommand('wait.cjs')),
+      'wield serve': () => measureServing([process.execPath, BINARY, 'serve'], { cwd: dir, env }),
+      'SDK v1': () => measureServing(serverCommand('sdk-v1-stdio.mjs', [COUNT])),
+      'SDK v2': () => measureServing(serverCommand('sdk-v2-stdio.mjs', [COUNT])),
+    };
+    const fastmcp = fastmcpCommand(COUNT);
+    if (fastmcp) cases.FastMCP = () => measureServing(fastmcp);
+    const samples = await measureRounds(cases, ROUNDS);
+    const [floor] = Object.values(samples);
+    return Object.entries(samples).map(([name, values]) => ({
+      case: name,
+      value: spread(values),
+      unit: 'MB',
+      ...(values === floor ? {} : { ratio: ratios(values, floor) }),
+      ...(name === 'wield serve' ? { target: TARGET } : {}),
+    }));
+  },
+};
+
+async function measureServing(argv, options) {
+  const server = startServer(argv, options);
+  await server.open();
+  await server.ask('tools/list', {});
+  return measureAndStop(server);
+}
+
+function measureWaiting(argv) {
+  return measureAndStop(startServer(argv));
+}
+
+async function measureAndStop(server) {
+  await sleep(SETTLED_MS);
+  const kilobytes = Number(
+    execFileSync('ps', ['-o', 'rss=', '-p', String(server.pid)], { encoding: 'utf8' }),
+  );
+  await server.stop();
+  return (kilobytes * 1024) / 1e6;
+}

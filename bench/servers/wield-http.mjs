@@ -1,0 +1,14 @@
+// Function tools served over HTTP as `wield serve --http` does; prints its port.
+
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHttp } from '../../dist/consumers/mcp-server/index.js';
+import { createToolbox } from '../../dist/index.js';
+import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs';
+
+const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, inputSchema, execute }));
+const handler = createMcpHttp(createToolbox({ tools }), { version: '0', access: { host: '127.0.0.1' } });
+const server = createServer(
+  getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }),
+);
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));

@@ -1,0 +1,14 @@
+// Function tools served over stdio by the package's own door.
+
+import { serveMcpStdio } from '../../dist/consumers/mcp-server/index.js';
+import { createToolbox } from '../../dist/index.js';
+import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs';
+
+const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, inputSchema, execute }));
+const { ended } = serveMcpStdio(createToolbox({ tools }), {
+  version: '0',
+  input: process.stdin,
+  write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
+});
+await ended;
+process.exit();

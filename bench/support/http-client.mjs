@@ -1,0 +1,99 @@
+// A client over HTTP with one connection that stays open, for both eras of the protocol.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { ENVIRONMENT } from './measure.mjs';
+
+const MODERN = '2026-07-28';
+const LEGACY = '2025-11-25';
+const running = new Set();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts a server that prints its port. */
+export async function startHttpServer(argv) {
+  const child = spawn(argv[0], argv.slice(1), { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'inherit'] });
+  running.add(child);
+  const [chunk] = await once(child.stdout, 'data');
+  const port = Number(chunk);
+  return {
+    port,
+    async stop() {
+      running.delete(child);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** Calls of the newer era: each request says all that is needed. */
+export function createModernClient(port) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return (name, input) =>
+    post({
+      port,
+      agent,
+      headers: { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name },
+      body: {
+        method: 'tools/call',
+        params: {
+          name,
+          arguments: input,
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': MODERN,
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      },
+    });
+}
+
+/** Calls of the older era, within a session. */
+export async function createSessionClient(port) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const clientInfo = { name: 'bench', version: '0' };
+  const { headers } = await post({
+    port,
+    agent,
+    body: { method: 'initialize', params: { protocolVersion: LEGACY, capabilities: {}, clientInfo } },
+  });
+  const own = { 'mcp-session-id': headers['mcp-session-id'], 'mcp-protocol-version': LEGACY };
+  await post({ port, agent, headers: own, body: { method: 'notifications/initialized' } });
+  return (name, input) =>
+    post({ port, agent, headers: own, body: { method: 'tools/call', params: { name, arguments: input } } });
+}
+
+function post({ port, agent, headers = {}, body }) {
+  const isNotification = body.method.startsWith('notifications/');
+  const bytes = Buffer.from(
+    JSON.stringify({ jsonrpc: '2.0', ...(isNotification ? {} : { id: 1 }), ...body }),
+  );
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        host: '127.0.0.1',
+        port,
+        agent,
+        path: '/mcp',
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'content-length': bytes.length,
+          ...headers,
+        },
+      },
+      (response) => {
+        const chunks = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({ headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
+        );
+      },
+    );
+    asked.once('error', reject);
+    asked.end(bytes);
+  });
+}

@@ -1,0 +1,86 @@
+// A client over stdio that costs next to nothing: it writes lines and counts the lines that come back.
+
+import { spawn } from 'node:child_process';
+import { ENVIRONMENT } from './measure.mjs';
+
+export const PROTOCOL = '2025-06-18';
+const running = new Set();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Starts a server. `ask` sends a message and gives the line that answers it; `askMany` keeps several under way. */
+export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {}) {
+  // A channel costs the server milliseconds at its start, so only one that is asked for its CPU time has it.
+  const stdio = ['pipe', 'pipe', 'ignore', ...(probed ? ['ipc'] : [])];
+  const child = spawn(argv[0], argv.slice(1), { cwd, env, stdio });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  let id = 0;
+  let pieces = [];
+  let onLine = () => {};
+  child.stdout.on('data', (chunk) => {
+    let at = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, at)) {
+      pieces.push(chunk.subarray(at, end));
+      at = end + 1;
+      const line = pieces;
+      pieces = [];
+      onLine(line);
+    }
+    if (at < chunk.length) pieces.push(chunk.subarray(at));
+  });
+  const send = (method, params) =>
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })}\n`);
+  const ask = (method, params) =>
+    new Promise((resolve, reject) => {
+      const gone = () => reject(new Error(`${argv.join(' ')} ended before it answered ${method}`));
+      child.once('exit', gone);
+      onLine = (line) => {
+        child.off('exit', gone);
+        resolve(line);
+      };
+      send(method, params);
+    });
+  return {
+    pid: child.pid,
+    ask,
+    /** What a client says first. */
+    async open() {
+      await ask('initialize', {
+        protocolVersion: PROTOCOL,
+        capabilities: {},
+        clientInfo: { name: 'bench', version: '0' },
+      });
+      child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    },
+    askMany: (method, params, total, atOnce) =>
+      new Promise((resolve) => {
+        let sent = 0;
+        let answered = 0;
+        onLine = () => {
+          if (++answered === total) resolve();
+          else if (sent < total) {
+            sent++;
+            send(method, params);
+          }
+        };
+        for (; sent < atOnce; sent++) send(method, params);
+      }),
+    /** Microseconds of CPU that the server has used; it must run with `cpu-probe.cjs`. */
+    cpu: () =>
+      new Promise((resolve) => {
+        child.once('message', ({ user, system }) => resolve(user + system));
+        child.send('cpu');
+      }),
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', resolve);
+        child.kill('SIGKILL');
+      }),
+  };
+}
+
+export function parseAnswer(line) {
+  return JSON.parse(Buffer.concat(line).toString('utf8'));
+}
