@@ -33,7 +33,7 @@ export function digestFile(
   });
 }
 
-// From here on loading node:crypto pays (docs/decisions/0010-own-sha-256.md).
+// From here on loading node:crypto pays (docs/decisions/0015-own-sha-256.md).
 const SMALL = 4096;
 
 interface Hasher {
