@@ -62,7 +62,10 @@ export function createTrustStore(wieldHome: string): TrustStore {
   return {
     list: () => [...read().values()],
     changes,
-    isTrusted(directory) {
+    isTrusted(named) {
+      // The real path at each look: a link may lead elsewhere by now.
+      const directory = realPath(named);
+      if (directory === undefined) return false;
       // Asked at every call: the files are read again only where one of them changed.
       const states = [file, ...DECIDING_FILES.map((name) => join(directory, name))].map((path) =>
         statIdentity(path),

@@ -58,7 +58,7 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
       if (snapshot.entries.size < MIN_ENTRIES) return;
       const file = fileOf(place, format);
       try {
-        writeFileAtomic(file, formatIndex(snapshot, firstLine(place, format)), { durable: false });
+        writeFileAtomic(file, formatIndex(snapshot, firstLine(place, format), place), { durable: false });
       } catch (error) {
         world.debug(`${file}: index not written: ${(error as Error).message}`);
       }
@@ -66,17 +66,21 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
   };
 }
 
-// A line: entry, states, settled, problems, skills, server, then four fields a tool: name, description, traits, body.
-function formatIndex(snapshot: Snapshot, firstLine: string): Buffer {
+// A line: entry, states, settled, problems, skills, server, uri, directory, then four fields a tool: name,
+// description, traits, body. Uri and directory are empty where they are those of the entry and its place.
+function formatIndex(snapshot: Snapshot, firstLine: string, place: Place): Buffer {
   const lines = [firstLine, `${formatState(snapshot.identity)}\t${snapshot.settled ? 1 : 0}`];
   for (const { name, states, settled, reading } of snapshot.entries.values()) {
+    const { server = '', uri = '', directory = '' } = reading?.tools[0]?.origin ?? {};
     const fields = [
       escapeField(name),
       states.map(formatState).join(';'),
       settled ? '1' : '0',
       reading === undefined ? '-' : formatList(reading.problems),
       formatList(reading?.skills ?? []),
-      escapeField(reading?.tools[0]?.origin.server ?? ''),
+      escapeField(server ?? ''),
+      uri === toFileUri(join(place.directory, name)) ? '' : escapeField(uri ?? ''),
+      directory === place.directory ? '' : escapeField(directory ?? ''),
     ];
     for (const tool of reading?.tools ?? []) {
       const body = { input: tool.input.json, output: tool.output?.json, action: tool.action };
@@ -128,11 +132,11 @@ function parseIndex(bytes: Buffer, reading: IndexReading): Snapshot {
 
 function parseLine(line: string, index: IndexReading): Entry {
   const fields = line.split('\t');
-  const [escaped = '', states = '', settled, problems = '', skills = '', server = ''] = fields;
+  const [escaped = '', states = '', settled, problems = '', skills = ''] = fields;
   const name = unescapeField(escaped);
   const tools: Tool[] = [];
-  for (let at = 6; at + 3 < fields.length; at += 4) {
-    tools.push(reviveTool(fields, at, toOrigin(name, server, index), index.toSchema));
+  for (let at = 8; at + 3 < fields.length; at += 4) {
+    tools.push(reviveTool(fields, at, toOrigin(fields, name, index), index.toSchema));
   }
   return {
     name,
@@ -146,11 +150,14 @@ function parseLine(line: string, index: IndexReading): Entry {
   };
 }
 
-function toOrigin(entry: string, server: string, { place, format, prefix }: IndexReading): Origin {
+function toOrigin(fields: readonly string[], entry: string, { place, format, prefix }: IndexReading): Origin {
+  const server = fields[5]!;
+  const uri = fields[6]!;
+  const directory = fields[7]!;
   return {
     format,
-    uri: toFileUri(prefix + entry),
-    directory: place.directory,
+    uri: uri === '' ? toFileUri(prefix + entry) : unescapeField(uri),
+    directory: directory === '' ? place.directory : unescapeField(directory),
     source: null,
     digest: null,
     server: server === '' ? null : unescapeField(server),

@@ -138,6 +138,27 @@ describe('what a checkout ships', () => {
     expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
   });
 
+  spec(
+    'POL-20',
+    'a link that is turned to another checkout while the toolbox lives takes no trust along',
+    async () => {
+      const trusted = createWorkspace();
+      trusted.script('attack', touching(join(trusted.dir, 'ran')));
+      const checkout = createWorkspace();
+      checkout.script('attack', touching(join(checkout.dir, 'ran')));
+      const link = join(trusted.home, 'link');
+      symlinkSync(trusted.dir, link);
+      const toolbox = trusted.toolbox({ workdir: link });
+      toolbox.trustStore.trust(link, new Date());
+      const call = () => toolbox.call('attack', {}, { caller: { kind: 'model', door: 'test' } });
+      expect((await call()).ok).toBe(true);
+      rmSync(link);
+      symlinkSync(checkout.dir, link);
+      expect((await call()).error?.code).toBe('needs_trust');
+      expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
+    },
+  );
+
   spec('POL-20', 'a deciding file that cannot be read is no way around its change', async () => {
     const workspace = createWorkspace();
     const sentinel = join(workspace.dir, 'ran');

@@ -7,6 +7,7 @@ import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, declare, type SkillWorkspace, withValue } from '../support/commands.js';
+import { sleep } from '../support/processes.js';
 import { spec } from '../support/spec.js';
 
 function createFifty(): SkillWorkspace {
@@ -112,4 +113,23 @@ spec('TJS-3', 'odd entries of a skills directory harm nobody', async () => {
   expect((await toolbox.problems()).map(({ path, message }) => [path.split('/skills/')[1], message])).toEqual(
     [['dir-as-file/tools.json', expect.stringContaining('cannot be read')]],
   );
+});
+
+spec('TJS-1 TJS-3 RES-13', 'a listing from the index on disk is the listing that was read', async () => {
+  const workspace = createFifty();
+  await sleep(2100);
+  const said: string[] = [];
+  const survey = async () => {
+    const toolbox = workspace.toolbox({ debug: (message) => said.push(message) });
+    const tools = (await toolbox.list()).map(({ name, description, input, action, origin, traits }) => ({
+      ...{ name, description, origin, traits },
+      ...{ input: input.json, action: action.kind === 'process' ? action : undefined },
+    }));
+    const shown = await toolbox.call('read_skill', { skill_name: 'skill-3' });
+    return { tools, problems: await toolbox.problems(), skill: textOf(shown) };
+  };
+  const first = await survey();
+  expect(said.join('\n')).not.toContain('listed from the index');
+  expect(await survey()).toEqual(first);
+  expect(said.join('\n')).toContain('listed from the index');
 });
