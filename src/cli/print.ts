@@ -5,7 +5,7 @@ import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
 /** The version of the shapes that `--json` prints. */
-export const JSON_SCHEMA = 1;
+const JSON_SCHEMA = 1;
 
 /** Exactly one JSON document on stdout (CLI-3). */
 export function printJson(

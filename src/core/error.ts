@@ -104,8 +104,3 @@ export function toToolError(thrown: unknown): ToolError {
 export function exitStatus(code: ErrorCode): number {
   return ERROR_CODES[code].exit;
 }
-
-/** Whether a string is one of the codes. */
-export function isErrorCode(value: string): value is ErrorCode {
-  return Object.hasOwn(ERROR_CODES, value);
-}

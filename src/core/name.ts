@@ -11,7 +11,7 @@ export function isToolName(text: string): boolean {
 }
 
 /** The longest name that every provider takes. */
-export const PROVIDER_NAME_LIMIT = 64;
+const PROVIDER_NAME_LIMIT = 64;
 
 /**
  * A name in the letters that every provider takes, `[A-Za-z0-9_-]` (TOOL-8). The colon becomes `--`; to keep

@@ -44,7 +44,6 @@ export interface HttpServer extends RunningServer {
 }
 
 export const OLDER = '2025-11-25';
-export const NEWER = '2026-07-28';
 
 function start(workspace: Workspace, args: readonly string[], env: Record<string, string>): RunningServer {
   const child = spawn(process.execPath, [BINARY, 'serve', ...args], {

@@ -62,7 +62,7 @@ export function toPositionals(parameters: readonly Parameter[]): Parameter[] {
 
 const SCALAR = new Set(['string', 'number', 'integer', 'boolean']);
 
-export function kebab(name: string): string {
+function kebab(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replace(/_/g, '-')
