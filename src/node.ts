@@ -56,7 +56,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '4';
+const INDEX_VERSION = '5';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
