@@ -8,7 +8,7 @@ import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
 import type { Skill } from './core/skill.js';
-import type { Tool } from './core/tool.js';
+import type { Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createFunctionExecutor } from './executors/function.js';
@@ -90,8 +90,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     return named.length > 0 ? named : [firstWorkdir];
   };
 
+  const isReadOnDemand = (owner: Owner): boolean =>
+    settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
   const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
-    (name === READ_SKILL && skills.length > 0 && settings().skills.contextMode === 'readOnDemand') ||
+    (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
   const catalog = createCatalog({
@@ -118,7 +120,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
     trusted,
-    instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode),
+    instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
     watch: watching.add,
     rules: (_tool, call) => ({
       trusted: call.trust === true || trusted(),

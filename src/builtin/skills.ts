@@ -33,13 +33,24 @@ export function createReadSkillTool(skills: () => readonly Skill[]): Tool {
   };
 }
 
-/** What a model is told of skills before anything else (SKL-2); empty where there is none. */
-export function describeSkills(skills: readonly Skill[], mode: ContextMode): string {
-  if (skills.length === 0) return '';
-  if (mode === 'full')
-    return skills.map((skill) => `# Skill: ${skill.name}\n\n${readText(skill).trim()}`).join('\n\n');
-  const lines = skills.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
-  return [`Skills. Call ${READ_SKILL} with a name before doing what that skill is for.`, ...lines].join('\n');
+/**
+ * What a model is told of skills before anything else (SKL-2); empty where there is none. The text of a checkout
+ * that nobody trusts is not put into a model's mouth: its skills are named, and read when asked for.
+ */
+export function describeSkills(skills: readonly Skill[], mode: ContextMode, trusted: boolean): string {
+  const isWhole = (skill: Skill): boolean => mode === 'full' && (trusted || skill.owner !== 'workspace');
+  const named = skills.filter((skill) => !isWhole(skill));
+  const lines = named.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
+  return [
+    ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill).trim()}`),
+    ...(named.length === 0
+      ? []
+      : [
+          [`Skills. Call ${READ_SKILL} with a name before doing what that skill is for.`, ...lines].join(
+            '\n',
+          ),
+        ]),
+  ].join('\n\n');
 }
 
 function findSkill(name: string, skills: readonly Skill[]): Skill {
