@@ -7,6 +7,7 @@ import { quoteOutside } from './text.js';
 export type Test = (character: number) => boolean;
 
 export type GlobItem =
+  | { readonly kind: 'exact'; readonly character: number }
   | { readonly kind: 'one'; readonly test: Test }
   | { readonly kind: 'run' }
   | { readonly kind: 'choice'; readonly choices: readonly (readonly GlobItem[])[] };
@@ -86,8 +87,8 @@ function readSequence(reader: Reader, inBraces: boolean): GlobItem[] {
   return items;
 }
 
-function exactly(wanted: number): GlobItem {
-  return { kind: 'one', test: (character) => character === wanted };
+function exactly(character: number): GlobItem {
+  return { kind: 'exact', character };
 }
 
 // One character, escaped or not.

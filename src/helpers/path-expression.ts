@@ -8,6 +8,7 @@ import { quoteOutside } from '../core/text.js';
 export type Step = string | number;
 export type Path = readonly Step[];
 
+const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 const FIRST = /^[^.[\]]+/;
 const STEP = /^(?:\.([^.[\]]+)|\[(0|-?[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|\[('(?:[^'\\]|\\.)*')\])/;
 
@@ -71,7 +72,7 @@ export function queryPaths(root: unknown, expression: string): Path[] {
   const found: Path[] = [];
   try {
     library.exec(root as Parameters<typeof library.exec>[0], expression, (_value, path) => {
-      found.push([...path]);
+      found.push(path.map(unescapeStep));
     });
   } catch (error) {
     throw new ToolError(
@@ -81,6 +82,14 @@ export function queryPaths(root: unknown, expression: string): Path[] {
     );
   }
   return found;
+}
+
+// The library gives keys as a normalized path writes them between its quotes.
+function unescapeStep(step: Step): Step {
+  if (typeof step === 'number' || !step.includes('\\')) return step;
+  return step.replace(/\\(?:u([0-9a-f]{4})|(.))/g, (_match, code: string | undefined, letter: string) =>
+    code === undefined ? (CONTROLS[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
 
 // A query that descends would go round for ever.

@@ -50,6 +50,21 @@ describe('reading', () => {
     expect(pathQuery(['element'], "$['0']")).toEqual([]);
   });
 
+  spec('HLP-1', 'queries find keys of any characters', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('\\', "'", '"', '\n', '\b', '\u0001', '\\n'),
+        (a, b) => {
+          const value = { [`${a}${b}`]: [1], [b]: [2] };
+          expect(pathQuery(value, '$.*[0]').sort()).toEqual(a === '' ? [2] : [1, 2]);
+          pathRemove(value, '$.*');
+          expect(value).toEqual({});
+        },
+      ),
+    );
+  });
+
   spec('HLP-1', 'names at the top, and names of the system', () => {
     const value = { a: { b: 1 }, c: [1], d: 2 };
     expect(pathKeys(value, ['a.b', '$.c[*]', 'none', 'a.none'])).toEqual(new Set(['a', 'c']));
