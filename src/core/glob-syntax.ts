@@ -1,0 +1,197 @@
+// The grammar of globs: `*`, `?`, `[…]`, `{a,b}`, `{1..9}` and backslashes, read into items.
+
+import { ToolError } from './error.js';
+import { quoteOutside } from './text.js';
+
+/** Whether a character, given as its code point, is meant. */
+export type Test = (character: number) => boolean;
+
+export type GlobItem =
+  | { readonly kind: 'exact'; readonly character: number }
+  | { readonly kind: 'one'; readonly test: Test }
+  | { readonly kind: 'run' }
+  | { readonly kind: 'choice'; readonly choices: readonly (readonly GlobItem[])[] };
+
+/** Where a pattern stands in the text that a person wrote. */
+export interface PatternContext {
+  readonly text: string;
+  readonly offset: number;
+  /** Which of several texts, counted from 1. */
+  readonly entry?: number;
+}
+
+/** The longest pattern, and the most numbers of a range such as `{1..100}`. */
+export const PATTERN_LIMIT = 1000;
+
+const POSIX: Readonly<Record<string, RegExp>> = {
+  alnum: /[A-Za-z0-9]/,
+  alpha: /[A-Za-z]/,
+  blank: /[ \t]/,
+  cntrl: /[\x00-\x1f\x7f]/,
+  digit: /[0-9]/,
+  graph: /[\x21-\x7e]/,
+  lower: /[a-z]/,
+  print: /[\x20-\x7e]/,
+  punct: /[!-/:-@[-`{-~]/,
+  space: /\s/,
+  upper: /[A-Z]/,
+  word: /\w/,
+  xdigit: /[A-Fa-f0-9]/,
+};
+
+/** The one error of selectors and patterns: `invalid_definition`, with the column of the text (SEL-3). */
+export function selectorError(context: PatternContext, at: number, problem: string, hint: string): ToolError {
+  const column = context.offset + at + 1;
+  const entry = context.entry === undefined ? {} : { entry: context.entry };
+  return new ToolError(
+    'invalid_definition',
+    `${problem} at column ${column} of the selector "${quoteOutside(context.text)}"`,
+    { hint, data: { column, ...entry, selector: quoteOutside(context.text, 1000) } },
+  );
+}
+
+export function parseGlob(pattern: string, context: PatternContext): GlobItem[] {
+  if (pattern === '') throw selectorError(context, 0, 'an empty pattern', 'write * to match everything');
+  if (pattern.length > PATTERN_LIMIT) {
+    const problem = `a pattern longer than ${PATTERN_LIMIT} characters`;
+    throw selectorError(context, 0, problem, 'split it into several selectors');
+  }
+  if (pattern.startsWith('!')) {
+    const hint = 'patterns cannot be turned round: deny with name($deny), or write \\! for the character';
+    throw selectorError(context, 0, 'a leading "!"', hint);
+  }
+  return readSequence({ pattern, context, at: 0 }, false);
+}
+
+interface Reader {
+  readonly pattern: string;
+  readonly context: PatternContext;
+  at: number;
+}
+
+function readSequence(reader: Reader, inBraces: boolean): GlobItem[] {
+  const items: GlobItem[] = [];
+  while (reader.at < reader.pattern.length) {
+    const character = reader.pattern[reader.at]!;
+    if (inBraces && (character === ',' || character === '}')) break;
+    if (character === '*') {
+      if (items.at(-1)?.kind !== 'run') items.push({ kind: 'run' });
+      reader.at++;
+    } else if (character === '?') {
+      items.push({ kind: 'one', test: () => true });
+      reader.at++;
+    } else if (character === '[') items.push({ kind: 'one', test: readClass(reader) });
+    else if (character === '{') items.push(...readBraces(reader));
+    else items.push(exactly(readCharacter(reader)));
+  }
+  return items;
+}
+
+function exactly(character: number): GlobItem {
+  return { kind: 'exact', character };
+}
+
+// One character, escaped or not.
+function readCharacter(reader: Reader): number {
+  if (reader.pattern[reader.at] === '\\') {
+    reader.at++;
+    if (reader.at === reader.pattern.length) {
+      const hint = 'write \\\\ for a backslash';
+      throw selectorError(reader.context, reader.at - 1, 'a backslash with nothing after it', hint);
+    }
+  }
+  const character = reader.pattern.codePointAt(reader.at)!;
+  reader.at += character > 0xffff ? 2 : 1;
+  return character;
+}
+
+// Braces without a comma or a range stand for themselves.
+function readBraces(reader: Reader): readonly GlobItem[] {
+  const start = reader.at;
+  const range = /^\{(-?\d+|[^\\{}[\]*?,.])\.\.(-?\d+|[^\\{}[\]*?,.])\}/u.exec(reader.pattern.slice(start));
+  if (range !== null) {
+    const item = readRange(range[1]!, range[2]!, reader);
+    if (item !== undefined) {
+      reader.at += range[0].length;
+      return [item];
+    }
+  }
+  const choices: GlobItem[][] = [];
+  do {
+    reader.at++;
+    choices.push(readSequence(reader, true));
+  } while (reader.pattern[reader.at] === ',');
+  if (reader.at === reader.pattern.length) {
+    const hint = 'close it with }, without a space inside, or write \\{ for the character';
+    throw selectorError(reader.context, start, 'a brace that is not closed', hint);
+  }
+  reader.at++;
+  if (choices.length > 1) return [{ kind: 'choice', choices }];
+  return [exactly(0x7b), ...choices[0]!, exactly(0x7d)];
+}
+
+function readRange(from: string, to: string, reader: Reader): GlobItem | undefined {
+  const numbers = /^-?\d+$/;
+  if (numbers.test(from) && numbers.test(to)) {
+    const low = Math.min(Number(from), Number(to));
+    const high = Math.max(Number(from), Number(to));
+    if (high - low >= PATTERN_LIMIT) {
+      const problem = `a range of more than ${PATTERN_LIMIT} numbers`;
+      throw selectorError(reader.context, reader.at, problem, 'use a shorter range, or [0-9] and *');
+    }
+    const padded = [from, to].some((bound) => /^-?0\d/.test(bound));
+    const width = padded ? Math.max(from.replace('-', '').length, to.replace('-', '').length) : 0;
+    const choices = Array.from({ length: high - low + 1 }, (_, index) => {
+      const digits = String(Math.abs(low + index)).padStart(width, '0');
+      return [...(low + index < 0 ? `-${digits}` : digits)].map((digit) => exactly(digit.charCodeAt(0)));
+    });
+    return { kind: 'choice', choices };
+  }
+  if ([...from].length > 1 || [...to].length > 1) return undefined;
+  const [low = 0, high = 0] = [from.codePointAt(0)!, to.codePointAt(0)!].sort((a, b) => a - b);
+  return { kind: 'one', test: (character) => character >= low && character <= high };
+}
+
+function readClass(reader: Reader): Test {
+  const start = reader.at;
+  const tests: Test[] = [];
+  reader.at++;
+  const negated = /[!^]/.test(reader.pattern.charAt(reader.at));
+  if (negated) reader.at++;
+  const first = reader.at;
+  while (reader.at < reader.pattern.length) {
+    if (reader.pattern[reader.at] === ']' && reader.at > first) {
+      reader.at++;
+      return (character) => tests.some((test) => test(character)) !== negated;
+    }
+    tests.push(readClassPart(reader));
+  }
+  const hint = 'close it with ], or write \\[ for the character';
+  throw selectorError(reader.context, start, 'a bracket that is not closed', hint);
+}
+
+function readClassPart(reader: Reader): Test {
+  const named = /^\[:(\w*):\]/.exec(reader.pattern.slice(reader.at));
+  if (named !== null) {
+    const expression = Object.hasOwn(POSIX, named[1]!) ? POSIX[named[1]!]! : undefined;
+    if (expression === undefined) {
+      const hint = `there are ${Object.keys(POSIX).join(', ')}`;
+      throw selectorError(reader.context, reader.at, `an unknown class "${named[1]}"`, hint);
+    }
+    reader.at += named[0].length;
+    return (character) => expression.test(String.fromCodePoint(character));
+  }
+  const start = reader.at;
+  const low = readCharacter(reader);
+  const next = reader.pattern[reader.at + 1];
+  if (reader.pattern[reader.at] !== '-' || next === undefined || next === ']') {
+    return (character) => character === low;
+  }
+  reader.at++;
+  const high = readCharacter(reader);
+  if (high < low) {
+    const hint = 'write the smaller character first';
+    throw selectorError(reader.context, start, 'a range whose end comes before its beginning', hint);
+  }
+  return (character) => character >= low && character <= high;
+}

@@ -1,0 +1,107 @@
+// The glob matcher: a pattern becomes a small automaton that reads a value once, whatever the pattern (SEL-5).
+
+import { type GlobItem, type PatternContext, parseGlob, type Test } from './glob-syntax.js';
+
+export interface Glob {
+  readonly pattern: string;
+  /** Whether the whole value matches. `*` matches any run of characters, `/` and newlines included. */
+  matches(value: string): boolean;
+}
+
+// What a state does, as numbers in a flat array: the loop over a value looks at little else.
+const ACCEPT = 0;
+const EXACT = 1;
+const TEST = 2;
+const RUN = 3;
+// A run outside braces: every way to the end leads through it.
+const GATE = 4;
+const CHOOSE = 5;
+
+interface Automaton {
+  readonly does: number[];
+  /** The state after this one. */
+  readonly next: number[];
+  /** The character that an exact state reads. */
+  readonly character: number[];
+  readonly tests: (Test | undefined)[];
+  readonly choices: (readonly number[] | undefined)[];
+}
+
+/** Compiles a pattern; throws `invalid_definition` with the column where it is no pattern. */
+export function compileGlob(pattern: string, context: PatternContext = { text: pattern, offset: 0 }): Glob {
+  const automaton: Automaton = { does: [], next: [], character: [], tests: [], choices: [] };
+  addState(automaton, ACCEPT, 0);
+  const start = addSequence(parseGlob(pattern, context), 0, automaton, GATE);
+  return { pattern, matches: (value) => run(automaton, start, value) };
+}
+
+function addState(automaton: Automaton, does: number, next: number, item?: GlobItem): number {
+  automaton.character.push(item?.kind === 'exact' ? item.character : -1);
+  automaton.tests.push(item?.kind === 'one' ? item.test : undefined);
+  automaton.choices.push(undefined);
+  automaton.next.push(next);
+  return automaton.does.push(does) - 1;
+}
+
+// Built from the end, so that every state knows its successor: what stands later in the pattern has a lower number.
+function addSequence(items: readonly GlobItem[], after: number, automaton: Automaton, star: number): number {
+  let next = after;
+  for (const item of items.toReversed()) {
+    if (item.kind === 'choice') {
+      const ways = item.choices.map((choice) => addSequence(choice, next, automaton, RUN));
+      next = addState(automaton, CHOOSE, next);
+      automaton.choices[next] = ways;
+    } else {
+      const does = item.kind === 'run' ? star : item.kind === 'exact' ? EXACT : TEST;
+      next = addState(automaton, does, next, item);
+    }
+  }
+  return next;
+}
+
+function run(automaton: Automaton, start: number, value: string): boolean {
+  const { does, next, character, tests, choices } = automaton;
+  const seen = new Int32Array(does.length).fill(-1);
+  let active = new Int32Array(does.length);
+  let following = new Int32Array(does.length);
+  const waiting: number[] = [];
+  let count = 0;
+  let step = 0;
+  // A gate once reached stays reached: what stands before it can add nothing. So `*a*a*a*b` keeps a few states.
+  let gate = does.length;
+  const enter = (from: number): void => {
+    let state = from;
+    for (;;) {
+      if (seen[state] !== step) {
+        seen[state] = step;
+        const kind = does[state]!;
+        if (kind === CHOOSE) waiting.push(...choices[state]!);
+        else following[count++] = state;
+        if (kind === GATE && state < gate) gate = state;
+        if (kind === RUN || kind === GATE) waiting.push(next[state]!);
+      }
+      if (waiting.length === 0) return;
+      state = waiting.pop()!;
+    }
+  };
+  enter(start);
+  for (let at = 0; at < value.length && count > 0; ) {
+    const read = value.codePointAt(at)!;
+    at += read > 0xffff ? 2 : 1;
+    [active, following] = [following, active];
+    const last = count;
+    count = 0;
+    step++;
+    for (let index = 0; index < last; index++) {
+      const state = active[index]!;
+      if (state > gate) continue;
+      const kind = does[state]!;
+      if (kind === EXACT) {
+        if (character[state] === read) enter(next[state]!);
+      } else if (kind === TEST) {
+        if (tests[state]!(read)) enter(next[state]!);
+      } else if (kind !== ACCEPT) enter(state);
+    }
+  }
+  return count > 0 && seen[0] === step;
+}

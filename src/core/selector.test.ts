@@ -1,0 +1,168 @@
+// Selectors: the grammar with its errors, and what matches.
+
+import { describe, expect } from 'vitest';
+import { spec } from '../../test/support/spec.js';
+import { isToolError } from './error.js';
+import { matchPattern, matchSelector, parseSelectors, type SelectedTool } from './selector.js';
+
+const tool = (name: string, tags: readonly string[] = [], builtin = false): SelectedTool => ({
+  name,
+  tags,
+  builtin,
+});
+
+function matches(text: string, selected: SelectedTool, input?: unknown): boolean {
+  return parseSelectors(text).some((selector) => matchSelector(selector, selected, input));
+}
+
+function failure(source: string | readonly string[]) {
+  try {
+    parseSelectors(source);
+  } catch (error) {
+    if (isToolError(error)) return error;
+  }
+  throw new Error(`"${source}" is taken for a selector`);
+}
+
+describe('lists', () => {
+  spec('SEL-1', 'a selector is a glob over the name, or over tags after a #', () => {
+    expect(matches('file-*', tool('file-read'))).toBe(true);
+    expect(matches('file-*', tool('web', ['file-read']))).toBe(false);
+    expect(matches('#net*', tool('web', ['slow', 'network']))).toBe(true);
+    expect(matches('#net*', tool('network'))).toBe(false);
+    expect(matchSelector(parseSelectors('#a')[0]!, { name: 'a' })).toBe(false);
+  });
+
+  spec('SEL-1', 'lists are separated by white space, arrays are joined', () => {
+    const texts = (source: string | readonly string[]) => parseSelectors(source).map(({ text }) => text);
+    const expected = ['a', '#b(x=1, $deny)', '$c'];
+    expect(texts(' a  #b(x=1, $deny)\n$c ')).toEqual(expected);
+    expect(texts(['a #b(x=1, $deny)', '$c'])).toEqual(expected);
+    expect(texts(['', ' '])).toEqual([]);
+    expect(texts('')).toEqual([]);
+  });
+
+  spec('SEL-1 SEL-3', 'an error has one code, the column, and the number of the text in an array', () => {
+    const error = failure(['a', 'b c($no)']);
+    expect(error.code).toBe('invalid_definition');
+    expect(error.data).toMatchObject({ column: 5, entry: 2 });
+    expect(error.hint).toMatch(/\$deny/);
+  });
+});
+
+describe('specifiers', () => {
+  spec('SEL-2', 'the specifier is cut off before globbing', () => {
+    const [selector] = parseSelectors('run[12](op={a,b})');
+    expect(selector!.glob.pattern).toBe('run[12]');
+    expect(selector!.arguments.map(({ key, glob }) => [key, glob.pattern])).toEqual([['op', '{a,b}']]);
+    expect(matches('run[(](op=a)', tool('run('), { op: 'a' })).toBe(true);
+  });
+
+  spec('SEL-2', 'commas inside braces, brackets and after a backslash do not split', () => {
+    const one = (text: string) => parseSelectors(text)[0]!.arguments.map(({ key }) => key);
+    expect(one('t(a={x,y},b=[,.],c=p\\,q, d = z )')).toEqual(['a', 'b', 'c', 'd']);
+    const input = { a: 'y', b: ',', c: 'p,q', d: 'z' };
+    expect(matches('t(a={x,y},b=[,.],c=p\\,q, d = z )', tool('t'), input)).toBe(true);
+    expect(matches('t(a={x,y},b=[,.],c=p\\,q, d = z )', tool('t'), { ...input, d: 'y' })).toBe(false);
+  });
+
+  spec('SEL-2', 'a value is a glob over the string form, in which * matches everything', () => {
+    const one = (pattern: string, value: unknown) => matches(`t(v=${pattern})`, tool('t'), { v: value });
+    expect(one('/etc/*', '/etc/a/b\nc')).toBe(true);
+    expect(one('*', '')).toBe(true);
+    expect(one('git status*', 'git status -s')).toBe(true);
+    expect(one('12', 12)).toBe(true);
+    expect(one('true', true)).toBe(true);
+    expect(one('null', null)).toBe(true);
+    expect(one('*"file-read"*', ['file-read'])).toBe(true);
+    expect(one('\\{"a":1,"b":2\\}'.replace(',', '\\,'), { b: 2, a: 1 })).toBe(true);
+    expect(one('f\\(x\\)', 'f(x)')).toBe(true);
+  });
+
+  spec('SEL-2', 'a missing argument does not match, an inherited one is missing', () => {
+    for (const input of [undefined, null, {}, { v: undefined }, 'v', ['v']]) {
+      expect(matches('t(v=*)', tool('t'), input)).toBe(false);
+    }
+    expect(matches('t(constructor=*)', tool('t'), {})).toBe(false);
+    expect(matches('t', tool('t'), undefined)).toBe(true);
+  });
+
+  spec('SEL-2', 'what is no specifier is an error with its column', () => {
+    const columns: Record<string, number> = {
+      'a(x=1': 2,
+      'a()': 3,
+      'a(x=1,)': 7,
+      'a(x)': 3,
+      'a(=x)': 3,
+      'a(x=)': 5,
+      'a(x=f(y))': 6,
+      'a(x=1)b': 7,
+      'a)': 2,
+      'a(x={b)': 5,
+      'a(x=!b)': 5,
+    };
+    const found = Object.keys(columns).map((text) => [text, failure(text).data?.column]);
+    expect(Object.fromEntries(found)).toEqual(columns);
+  });
+});
+
+describe('directives', () => {
+  spec('SEL-3', '$deny and $policy are read, alone and beside arguments', () => {
+    const policies = parseSelectors('a b($deny) c(x=1,$policy=ask) d( $policy = allow ) e($policy=deny)');
+    expect(policies.map(({ policy }) => policy)).toEqual([undefined, 'deny', 'ask', 'allow', 'deny']);
+  });
+
+  spec('SEL-3', 'an unknown, misplaced or second directive is an error naming the column', () => {
+    const unknown = failure('a b(x=1, $denny)');
+    expect(unknown.message).toContain('"$denny" at column 10');
+    expect(unknown.hint).toContain('did you mean $deny?');
+    const columns: Record<string, number> = {
+      'a($policy)': 3,
+      'a($policy=maybe)': 3,
+      'a($deny=1)': 3,
+      'a($deny,$policy=allow)': 9,
+      'a $deny': 3,
+      'a $policy=ask': 3,
+    };
+    const found = Object.keys(columns).map((text) => [text, failure(text).data?.column]);
+    expect(Object.fromEntries(found)).toEqual(columns);
+  });
+});
+
+describe('names', () => {
+  spec('SEL-4', '* matches every name: namespaces, slashes, a leading dot', () => {
+    for (const name of ['a', 'files:read', 'a/b', '.hidden', '..', 'a\nb', '']) {
+      expect(matches('*', tool(name)), name).toBe(true);
+    }
+    expect(matches('files*read', tool('files:x/read'))).toBe(true);
+  });
+
+  spec('SEL-4', 'a selector that begins with $ selects built-in tools only', () => {
+    expect(matches('$context_*', tool('context_pipe', [], true))).toBe(true);
+    expect(matches('$context_*', tool('context_pipe', [], false))).toBe(false);
+    expect(matches('$context_*', tool('other', [], true))).toBe(false);
+    expect(matches('context_*', tool('context_pipe', [], true))).toBe(true);
+  });
+
+  spec('SEL-4', 'a leading ! points to $deny, an empty pattern is an error', () => {
+    for (const text of ['!a', '#!a', '$!a']) {
+      expect(failure(text).hint, text).toContain('$deny');
+    }
+    expect(failure('a !b').data?.column).toBe(3);
+    expect(matches('\\!a', tool('!a'))).toBe(true);
+    for (const text of ['#', '$', '(x=1)', 'a #', '#(x=1)']) {
+      expect(failure(text).message, text).toContain('an empty pattern');
+    }
+    expect(() => matchPattern('', 'a')).toThrow('an empty pattern');
+  });
+});
+
+spec('SEL-5', 'matchPattern takes one pattern and refuses what it would have to ignore', () => {
+  expect(matchPattern('a*', 'abc')).toBe(true);
+  expect(matchPattern('a*', 'bc')).toBe(false);
+  expect(matchPattern('#a*', 'x', ['b', 'ac'])).toBe(true);
+  expect(matchPattern('#a*', 'abc')).toBe(false);
+  for (const pattern of ['a b', 'a(x=1)', 'a($deny)', '$a']) {
+    expect(() => matchPattern(pattern, 'a'), pattern).toThrow('more than one plain pattern');
+  }
+});

@@ -1,0 +1,231 @@
+// Selectors: which tools, called with which arguments, a rule is about; read from text and matched (SEL-1).
+
+import { compileGlob, type Glob } from './glob.js';
+import { type PatternContext, selectorError } from './glob-syntax.js';
+import { canonicalJson, isRecord } from './json.js';
+import { nearest } from './text.js';
+
+export interface Selector {
+  /** As it was written. */
+  readonly text: string;
+  /** What the glob is over. */
+  readonly over: 'name' | 'tag';
+  /** Only built-in tools are meant (SEL-4). */
+  readonly builtin: boolean;
+  readonly glob: Glob;
+  /** Each of these must match (SEL-2). */
+  readonly arguments: readonly ArgumentPattern[];
+  /** What `$policy=…` says; `$deny` says `deny` (SEL-3). */
+  readonly policy: SelectorPolicy | undefined;
+}
+
+export interface ArgumentPattern {
+  readonly key: string;
+  readonly glob: Glob;
+}
+
+export type SelectorPolicy = 'allow' | 'ask' | 'deny';
+
+/** What a selector looks at of a tool. */
+export interface SelectedTool {
+  readonly name: string;
+  readonly tags?: readonly string[];
+  readonly builtin?: boolean;
+}
+
+const POLICIES: readonly string[] = ['allow', 'ask', 'deny'];
+const DIRECTIVES = ['$deny', '$policy=allow', '$policy=ask', '$policy=deny'];
+
+/**
+ * The selectors of a list: text separated by white space, or several such texts. Throws `invalid_definition`
+ * with the column; of several texts, `data.entry` says which, counted from 1.
+ */
+export function parseSelectors(source: string | readonly string[]): readonly Selector[] {
+  const texts = typeof source === 'string' ? [source] : source;
+  const numbered = typeof source !== 'string' && source.length > 1;
+  return texts.flatMap((text, index) =>
+    parseList({ text, offset: 0, ...(numbered ? { entry: index + 1 } : {}) }),
+  );
+}
+
+/** Whether a selector is about this tool and, where it names arguments, about a call with this input. */
+export function matchSelector(selector: Selector, tool: SelectedTool, input?: unknown): boolean {
+  if (selector.builtin && tool.builtin !== true) return false;
+  const subjects = selector.over === 'name' ? [tool.name] : (tool.tags ?? []);
+  if (!subjects.some((subject) => selector.glob.matches(subject))) return false;
+  return selector.arguments.every(({ key, glob }) => {
+    const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
+    return value !== undefined && glob.matches(typeof value === 'string' ? value : canonicalJson(value));
+  });
+}
+
+/** Whether one pattern, a glob over the name or `#` and a glob over tags, matches (SEL-5). */
+export function matchPattern(pattern: string, name: string, tags: readonly string[] = []): boolean {
+  const context = { text: pattern, offset: 0 };
+  const [selector, second] = parseSelectors(pattern);
+  if (selector === undefined) throw emptyPattern(context, 0);
+  const specified = selector.arguments.length > 0 || selector.policy !== undefined;
+  if (second !== undefined || selector.builtin || specified) {
+    const hint = 'use parseSelectors and matchSelector for lists, specifiers and built-in tools';
+    throw selectorError(context, 0, 'more than one plain pattern', hint);
+  }
+  return matchSelector(selector, { name, tags });
+}
+
+function parseList(context: PatternContext): Selector[] {
+  const { text } = context;
+  const selectors: Selector[] = [];
+  for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
+    const [selector, end] = parseSelector(context, at);
+    selectors.push(selector);
+    at = end;
+  }
+  return selectors;
+}
+
+function parseSelector(context: PatternContext, start: number): [Selector, number] {
+  const { text } = context;
+  const mark = text[start] === '#' || text[start] === '$' ? text[start] : '';
+  const begin = start + mark.length;
+  const end = findStop(text, begin, /[\s()]/);
+  const pattern = text.slice(begin, end);
+  if (text[end] === ')') {
+    throw selectorError(context, end, 'a ")" without its "("', 'remove it, or write \\) for the character');
+  }
+  if (pattern === '') throw emptyPattern(context, start);
+  refuseMisplaced(context, start, mark, pattern);
+  const glob = compileGlob(pattern, { ...context, offset: begin });
+  const specifier = text[end] === '(' ? parseSpecifier(context, end) : undefined;
+  const stop = specifier?.end ?? end;
+  if (stop < text.length && !/\s/.test(text[stop]!)) {
+    throw selectorError(context, stop, 'text after a specifier', 'put a space between two selectors');
+  }
+  const selector = Object.freeze({
+    text: text.slice(start, stop),
+    over: mark === '#' ? ('tag' as const) : ('name' as const),
+    builtin: mark === '$',
+    glob,
+    arguments: Object.freeze(specifier?.arguments ?? []),
+    policy: specifier?.policy,
+  });
+  return [selector, stop];
+}
+
+// What would be a pattern that never matches, and was surely meant as something else.
+function refuseMisplaced(context: PatternContext, start: number, mark: string, pattern: string): void {
+  if (mark === '$' && /^(?:deny$|policy=)/.test(pattern)) {
+    const hint = `a directive stands in the parentheses of a selector: name($${pattern})`;
+    throw selectorError(context, start, `the directive "$${pattern}" without a selector`, hint);
+  }
+  if (mark !== '' && /^[#$]/.test(pattern)) {
+    const hint = 'write #tag for a tag, or $name for a built-in tool';
+    throw selectorError(context, start, `"${mark}${pattern[0]}"`, hint);
+  }
+}
+
+interface Specifier {
+  readonly arguments: readonly ArgumentPattern[];
+  readonly policy: SelectorPolicy | undefined;
+  readonly end: number;
+}
+
+function parseSpecifier(context: PatternContext, open: number): Specifier {
+  const { text } = context;
+  const patterns: ArgumentPattern[] = [];
+  let policy: SelectorPolicy | undefined;
+  let end = open;
+  do {
+    const start = skipSpace(text, end + 1);
+    end = findStop(text, start, /[,()]/, true);
+    if (end >= text.length) {
+      const hint = 'close it with ), and close every [ and { inside it';
+      throw selectorError(context, open, 'a specifier that is not closed', hint);
+    }
+    if (text[end] === '(') {
+      throw selectorError(context, end, 'a "(" inside a specifier', 'write \\( and \\) for the characters');
+    }
+    const part = trimEnd(text.slice(start, end));
+    if (part === '') {
+      throw selectorError(context, start, 'an empty specifier', 'write key=value or $deny, or leave it out');
+    }
+    if (!part.startsWith('$')) patterns.push(parseArgument(context, start, part));
+    else if (policy === undefined) policy = parseDirective(context, start, part);
+    else throw selectorError(context, start, 'a second directive', 'keep one of them');
+  } while (text[end] === ',');
+  return { arguments: patterns, policy, end: end + 1 };
+}
+
+function parseArgument(context: PatternContext, start: number, part: string): ArgumentPattern {
+  const equals = part.indexOf('=');
+  const key = part.slice(0, Math.max(equals, 0)).trim();
+  if (key === '') {
+    throw selectorError(
+      context,
+      start,
+      'no "key=value"',
+      'name the argument, as in command=git*, or write $deny',
+    );
+  }
+  const value = skipSpace(part, equals + 1);
+  const glob = compileGlob(part.slice(value), { ...context, offset: start + value });
+  return Object.freeze({ key, glob });
+}
+
+function parseDirective(context: PatternContext, start: number, part: string): SelectorPolicy {
+  const [name, value = '', ...rest] = part.split('=').map((piece) => piece.trim());
+  if (name === '$deny' && !part.includes('=')) return 'deny';
+  if (name === '$policy' && rest.length === 0 && POLICIES.includes(value)) return value as SelectorPolicy;
+  const near = nearest(part, DIRECTIVES)[0];
+  const known = 'there are $deny, $policy=allow, $policy=ask and $policy=deny';
+  throw selectorError(
+    context,
+    start,
+    `an unknown directive "${part}"`,
+    near === undefined ? known : `did you mean ${near}? ${known}`,
+  );
+}
+
+function emptyPattern(context: PatternContext, at: number): Error {
+  return selectorError(context, at, 'an empty pattern', 'write * to match everything');
+}
+
+// The place of the first stop outside brackets, backslashes and, within a specifier, braces.
+function findStop(text: string, from: number, stop: RegExp, braces = false): number {
+  let depth = 0;
+  let at = from;
+  for (; at < text.length; at++) {
+    const character = text[at]!;
+    if (character === '\\') at++;
+    else if (character === '[') at = endOfClass(text, at);
+    else if (braces && character === '{') depth++;
+    else if (braces && character === '}') depth = Math.max(0, depth - 1);
+    else if (stop.test(character) && !(depth > 0 && character === ',')) return at;
+  }
+  return text.length;
+}
+
+// The place of the bracket that closes a class, or of its beginning where nothing closes it: the glob's reader
+// says so.
+function endOfClass(text: string, open: number): number {
+  const first = /[!^]/.test(text.charAt(open + 1)) ? open + 2 : open + 1;
+  for (let at = first; at < text.length; at++) {
+    const named = text.startsWith('[:', at) ? text.indexOf(':]', at) : -1;
+    if (named > at) at = named + 1;
+    else if (text[at] === '\\') at++;
+    else if (text[at] === ']' && at > first) return at;
+  }
+  return open;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && /\s/.test(text[at]!)) at++;
+  return at;
+}
+
+// Without the white space at the end, but for a space that is escaped.
+function trimEnd(text: string): string {
+  const trimmed = text.trimEnd();
+  const backslashes = /\\*$/.exec(trimmed)![0].length;
+  return backslashes % 2 === 1 && trimmed.length < text.length ? text.slice(0, trimmed.length + 1) : trimmed;
+}

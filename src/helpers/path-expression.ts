@@ -1,0 +1,115 @@
+// Path expressions: `a.b[0]["c d"]` read into steps, and JSONPath queries answered by a library.
+
+import { createRequire } from 'node:module';
+import { ToolError } from '../core/error.js';
+import { quoteOutside } from '../core/text.js';
+
+/** A key, or the place in an array; a negative one counts from the end. */
+export type Step = string | number;
+export type Path = readonly Step[];
+
+const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+const FIRST = /^[^.[\]]+/;
+const STEP = /^(?:\.([^.[\]]+)|\[(0|-?[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|\[('(?:[^'\\]|\\.)*')\])/;
+
+/** The steps of an expression that leads to one place, undefined for a query that may lead to several. */
+export function parsePath(expression: string): Path | undefined {
+  const query = isQuery(expression);
+  const first = query ? undefined : FIRST.exec(expression)?.[0];
+  const steps: Step[] = first === undefined ? [] : [first];
+  let rest = expression.slice(query ? 1 : (first?.length ?? 0));
+  while (rest !== '') {
+    const match = STEP.exec(rest);
+    // In JSONPath a name after a dot is of letters and digits only; whatever else is there, the library judges.
+    if (match === null || (query && match[1] !== undefined && !/^[\p{L}_][\p{L}\p{N}_]*$/u.test(match[1]))) {
+      if (query) return undefined;
+      throw badPath(expression, expression.length - rest.length);
+    }
+    const step = stepOf(match, expression);
+    // In JSONPath a quoted number is a key and never a place in an array.
+    if (query && typeof step === 'string' && /^\d+$/.test(step)) return undefined;
+    steps.push(step);
+    rest = rest.slice(match[0].length);
+  }
+  if (steps.length === 0 && !query) throw badPath(expression, 0);
+  return steps;
+}
+
+function stepOf(match: RegExpExecArray, expression: string): Step {
+  const [, name, place, double, single] = match;
+  if (name !== undefined) return name;
+  if (place !== undefined) return Number(place);
+  const quoted =
+    double ??
+    `"${single!
+      .slice(1, -1)
+      .replace(/\\'/g, "'")
+      .replace(/(?<!\\)"/g, '\\"')}"`;
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    throw badPath(expression, expression.indexOf(match[0]));
+  }
+}
+
+/** JSONPath is `$` alone, or followed by a dot or a bracket; `$name` is a key. */
+function isQuery(expression: string): boolean {
+  return /^\$(?:$|[.[\s])/.test(expression);
+}
+
+function badPath(expression: string, at: number): ToolError {
+  return new ToolError('invalid_input', `"${quoteOutside(expression)}" is no path: see column ${at + 1}`, {
+    hint: 'write a.b[0]["c d"], or a JSONPath query such as $.items[*].name',
+    data: { column: at + 1 },
+  });
+}
+
+/** Where the matches of a JSONPath query are, in the order of the query. */
+export function queryPaths(root: unknown, expression: string): Path[] {
+  refuseCycles(root);
+  // Loading the library takes longer than most programs need to start.
+  const library = createRequire(import.meta.url)('jsonpath-rfc9535') as typeof import('jsonpath-rfc9535');
+  const found: Path[] = [];
+  try {
+    library.exec(root as Parameters<typeof library.exec>[0], expression, (_value, path) => {
+      found.push(path.map(unescapeStep));
+    });
+  } catch (error) {
+    throw new ToolError(
+      'invalid_input',
+      `"${quoteOutside(expression)}" is no JSONPath query: ${quoteOutside((error as Error).message)}`,
+      { hint: 'write it as RFC 9535 has it, as in $.items[?@.price < 10].name', cause: error },
+    );
+  }
+  return found;
+}
+
+// The library gives keys as a normalized path writes them between its quotes.
+function unescapeStep(step: Step): Step {
+  if (typeof step === 'number' || !step.includes('\\')) return step;
+  return step.replace(/\\(?:u([0-9a-f]{4})|(.))/g, (_match, code: string | undefined, letter: string) =>
+    code === undefined ? (CONTROLS[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}
+
+// A query that descends would go round for ever.
+function refuseCycles(root: unknown): void {
+  const above = new Set<unknown>();
+  const done = new Set<unknown>();
+  const waiting: { node: unknown; leave: boolean }[] = [{ node: root, leave: false }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { node, leave } = next;
+    if (leave) {
+      above.delete(node);
+      done.add(node);
+    } else if (typeof node === 'object' && node !== null && !done.has(node)) {
+      if (above.has(node)) {
+        const hint = 'query a copy: safeClone(value) has no cycles';
+        throw new ToolError('invalid_input', 'a value that contains itself cannot be queried', { hint });
+      }
+      above.add(node);
+      waiting.push({ node, leave: true });
+      for (const child of Object.values(node)) waiting.push({ node: child, leave: false });
+    }
+  }
+}
