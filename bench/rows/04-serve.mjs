@@ -56,7 +56,7 @@ async function timeToList(argv, options, count) {
   const took = performance.now() - began;
   await server.stop();
   if (count !== undefined && parseAnswer(line).result?.tools?.length !== count)
-    throw new Error(`${argv.join(' ')} did not list ${count} tools`);
+    throw new Error(`${argv.join(' ')} did not list ${count} tools: ${Buffer.concat(line).subarray(0, 200)}`);
   return took;
 }
 

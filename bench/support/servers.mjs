@@ -29,14 +29,11 @@ function installFastmcp() {
   if (installed === undefined) {
     const directory = createDirectory();
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    const { status, stderr, error } = spawnSync(
-      'npm',
-      ['install', '--prefix', directory, ...flags, FASTMCP],
-      {
-        encoding: 'utf8',
-        timeout: 180_000,
-      },
-    );
+    const { status, stderr, error } = spawnSync('npm', ['install', ...flags, FASTMCP], {
+      cwd: directory,
+      encoding: 'utf8',
+      timeout: 120_000,
+    });
     if (status === 0) {
       for (const file of ['fastmcp-stdio.mjs', 'tool.mjs']) copyFileSync(fileOf(file), join(directory, file));
     } else console.error(`without FastMCP, which cannot be installed: ${error?.message ?? stderr.trim()}`);

@@ -26,7 +26,7 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
       at = end + 1;
       const line = pieces;
       pieces = [];
-      onLine(line);
+      if (!isNotification(line)) onLine(line);
     }
     if (at < chunk.length) pieces.push(chunk.subarray(at));
   });
@@ -79,6 +79,11 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
         child.kill('SIGKILL');
       }),
   };
+}
+
+// What a server says unasked has its method first and no id; it is told at the head, since an answer may be long.
+function isNotification([head]) {
+  return head.subarray(0, 40).includes('"method"');
 }
 
 export function parseAnswer(line) {

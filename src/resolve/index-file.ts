@@ -109,7 +109,7 @@ interface IndexReading {
   readonly place: Place;
   readonly format: string;
   readonly firstLine: string;
-  /** The directory with its separator: joining path and name takes longer than all else in a line. */
+  /** The directory with its separator, made once: `join` would take the path apart again for each line. */
   readonly prefix: string;
   readonly toSchema: IndexFileOptions['toSchema'];
 }

@@ -10,6 +10,7 @@ import {
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
 import type { Progress } from '../../core/context.js';
 import { isRecord } from '../../core/json.js';
+import { decodeName } from '../../core/name.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import { createOffer, type Offer } from './offer.js';
 import { toCallToolResult } from './result.js';
@@ -40,8 +41,11 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
   const listeners = new Set<() => void>();
   // What clients know at the least. One that lists first does not keep the others from being told.
   let told: Offer | undefined;
+  // The newest that was made. A call goes by it, and so looks at no catalog.
+  let current: Offer | undefined;
   const unwatch = toolbox.watch(() => {
     void readOffer().then((offer) => {
+      current = offer;
       if (offer === told) return;
       told = offer;
       for (const listener of listeners) listener();
@@ -64,6 +68,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     server.setRequestHandler('tools/list', async ({ params }) => {
       const offer = await readOffer();
       told ??= offer;
+      current = offer;
       const { from, to } = pageOf(params?.cursor, offer.tools.length);
       return {
         tools: offer.tools.slice(from, to) as never,
@@ -71,9 +76,10 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       };
     });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      const offer = await readOffer();
-      const outputSchema = offer.outputs.get(params.name);
-      const result = await toolbox.call(offer.names.get(params.name) ?? params.name, params.arguments ?? {}, {
+      current ??= await readOffer();
+      const outputSchema = current.outputs.get(params.name);
+      const name = current.names.get(params.name) ?? decodeName(params.name);
+      const result = await toolbox.call(name, params.arguments ?? {}, {
         caller: { kind: 'model', door: 'mcp', ...clientName(server, context) },
         signal: context.mcpReq.signal,
         ...(options.ready ? { ready: options.ready } : {}),
