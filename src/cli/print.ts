@@ -34,7 +34,7 @@ function indentRest(text: string, columns: number): string {
 }
 
 /** Rows with their columns aligned; the last is cut to the width of a terminal. */
-export function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): string {
+function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): string {
   const widths: number[] = [];
   for (const row of rows) {
     for (let column = 0; column < row.length - 1; column++)
@@ -50,6 +50,17 @@ export function formatTable(rows: readonly (readonly string[])[], terminal: Term
       : line;
   });
   return `${lines.join('\n')}\n`;
+}
+
+/** A table with its head, dimmed where colour is seen. */
+export function printTable(
+  terminal: Terminal,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  const table = formatTable([head, ...rows], terminal);
+  const end = table.indexOf('\n');
+  terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
 }
 
 /** The first line of a description, cut to what a table can bear. */

@@ -114,6 +114,9 @@ describe('on demand', () => {
     workspace.skill('notes', { 'tools.json': declare([], { tool: 'note' }) });
     const { tools } = json(await wield(workspace, ['list', '--json']));
     expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['read_skill', 'note']);
+    expect((await wield(workspace, ['list'])).stdout).toMatch(
+      / SKILL +DESCRIPTION\n +notes +About notes\.\n$/,
+    );
     const { stdout } = await wield(workspace, ['call', 'read_skill', '--skill_name', 'notes']);
     expect(stdout).toBe('---\nname: notes\ndescription: About notes.\n---\n\nText of notes.\n');
   });

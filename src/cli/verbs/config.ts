@@ -1,6 +1,6 @@
 // `wield config`: the configuration that holds, and which file and line each value comes from.
 
-import { formatTable, printJson } from '../print.js';
+import { printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
 export const config: Verb = {
@@ -21,8 +21,7 @@ export const config: Verb = {
       shown,
       file === null ? 'default' : `${file}:${line}`,
     ]);
-    const [head = '', ...lines] = formatTable([['KEY', 'VALUE', 'FROM'], ...rows], terminal).split('\n');
-    terminal.out([terminal.paint('dim', head), ...lines].join('\n'));
+    printTable(terminal, ['KEY', 'VALUE', 'FROM'], rows);
     if (fault !== undefined) terminal.err(`\n${terminal.paint('red', 'nothing runs', 'err')}: ${fault}\n`);
     for (const { path, message, hint } of problems) {
       terminal.err(`\n${terminal.paint('yellow', 'problem', 'err')}  ${path}: ${message}\n  hint  ${hint}\n`);

@@ -2,7 +2,7 @@
 
 import { count, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import { formatTable, oneLine, printJson } from '../print.js';
+import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
 export const list: Verb = {
@@ -31,22 +31,25 @@ export const list: Verb = {
       printJson(terminal, {
         ok: true,
         tools: entries.map(({ tool, shadowedBy }) => toJson(tool, shadowedBy, trusted)),
+        skills: survey.skills.map(({ name, description, file }) => ({ name, description, path: file })),
         problems,
       });
       return 0;
     }
     if (entries.length === 0) terminal.out('No tools here yet. wield init makes a first one.\n');
     else {
-      const head = ['NAME', 'FORMAT', 'DESCRIPTION', ''];
       const rows = entries.map(({ tool, shadowedBy }) => [
         tool.name,
         tool.origin.format,
         oneLine(tool.description),
         marks(tool, shadowedBy, trusted).join(' '),
       ]);
-      const table = formatTable([head, ...rows], terminal);
-      const end = table.indexOf('\n');
-      terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
+      printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
+    }
+    if (survey.skills.length > 0) {
+      const rows = survey.skills.map(({ name, description }) => [name, oneLine(description)]);
+      terminal.out('\n');
+      printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
     }
     if (problems.length > 0) {
       const them = problems.length === 1 ? 'it' : 'them';

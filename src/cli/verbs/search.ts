@@ -1,7 +1,7 @@
 // `wield search`: the tools that fit some words, best first.
 
 import { ToolError } from '../../core/error.js';
-import { formatTable, oneLine, printJson } from '../print.js';
+import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
 const DEFAULT_LIMIT = 10;
@@ -36,9 +36,7 @@ export const search: Verb = {
     } else if (hits.length === 0) terminal.out('No tool fits these words. wield list shows all.\n');
     else {
       const rows = hits.map(({ name, origin, description }) => [name, origin.format, oneLine(description)]);
-      const table = formatTable([['NAME', 'FORMAT', 'DESCRIPTION'], ...rows], terminal);
-      const end = table.indexOf('\n');
-      terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
+      printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION'], rows);
     }
     return 0;
   },

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { lineDiff } from '../../core/diff.js';
 import { count, sanitize } from '../../core/text.js';
-import { formatTable, printJson } from '../print.js';
+import { printJson, printTable } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
 
 export const trust: Verb = {
@@ -39,7 +39,7 @@ async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<numbe
       since.slice(0, 10),
       changed.length === 0 ? '' : `not now: ${changed.join(', ')} changed`,
     ]);
-    terminal.out(formatTable([['WORKSPACE', 'SINCE', ''], ...rows], terminal));
+    printTable(terminal, ['WORKSPACE', 'SINCE', ''], rows);
   }
   return 0;
 }
