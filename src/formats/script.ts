@@ -158,7 +158,7 @@ function toTool(
   };
 }
 
-// SCR-8: the schema of the third seed, parameters in header order.
+// SCR-8: one property a parameter, in header order.
 function toInputSchema(header: ScriptHeader): JsonSchema {
   if (header.parameters.length === 0) return NO_PARAMETERS;
   const required = header.parameters
