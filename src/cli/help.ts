@@ -2,7 +2,7 @@
 
 import { VERBS } from './verbs.js';
 
-const FIRST = ['init', 'list', 'show', 'call', 'doctor'];
+const FIRST = ['init', 'list', 'call', 'serve', 'doctor'];
 
 export function formatHelp(): string {
   const line = ({ name, summary }: { name: string; summary: string }): string =>
