@@ -41,15 +41,18 @@ export function isGroupAlive(leader: number): boolean {
 
 /**
  * Kills every process whose environment has the mark, whatever group it is in (EXE-6). Repeats while it finds
- * new ones, since a process can fork between the look and the kill. Only Linux shows other environments.
+ * new ones, since a process can fork between the look and the kill, and once more a moment later, since one in
+ * the midst of an exec shows no environment. Only Linux shows other environments.
  */
 export function killMarked(mark: string, platform: string): void {
   if (platform !== 'linux') return;
   const marked = new RegExp(`(?:^|\0)${MARK}=(?:[^\0]*,)?${mark}[,\0]`);
   const done = new Set<number>();
-  for (let round = 0; round < 20; round++) {
+  let quiet = 0;
+  for (let round = 0; round < 20 && quiet < 2; round++) {
     const found = findMarked(marked).filter((pid) => !done.has(pid));
-    if (found.length === 0) return;
+    quiet = found.length === 0 ? quiet + 1 : 0;
+    if (quiet === 1) pause(EXEC_MS);
     for (const pid of found) {
       done.add(pid);
       try {
@@ -59,6 +62,12 @@ export function killMarked(mark: string, platform: string): void {
       }
     }
   }
+}
+
+const EXEC_MS = 5;
+
+function pause(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
 function findMarked(marked: RegExp): number[] {

@@ -29,8 +29,8 @@ describe('help', () => {
     expect(commands.map((line) => line.trim().split(' ')[0])).toEqual([
       'init',
       'list',
-      'show',
       'call',
+      'serve',
       'doctor',
     ]);
     expect(alone.stdout.split('\n').length).toBeLessThan(25);
