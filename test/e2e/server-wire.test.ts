@@ -74,7 +74,7 @@ exit 0
     await server.initialize();
     await expectServing(server);
     for (const line of server.lines) expect(JSON.parse(line).jsonrpc).toBe('2.0');
-    expect(server.stderr()).toContain('debug');
+    await expect.poll(() => server.stderr(), { timeout: 10_000 }).toContain('debug');
   });
 });
 

@@ -213,7 +213,7 @@ describe('--trust', () => {
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
     expect(await callAsModel(workspace)).toMatchObject(isRefused);
     const server = await serveHttp(workspace, { args: [] });
-    expect(server.stderr()).toContain('not trusted');
+    await expect.poll(() => server.stderr(), { timeout: 10_000 }).toContain('not trusted');
   });
 
   spec('POL-22', 'on a call holds for that call alone', async () => {
