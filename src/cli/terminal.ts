@@ -1,6 +1,6 @@
 // The terminal: writes that never lose a byte, colour only where a person reads.
 
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync, write, writeSync } from 'node:fs';
 import { styleText } from 'node:util';
 
 export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
@@ -72,4 +72,19 @@ function writeAll(descriptor: 1 | 2, text: string): void {
 // The reader of a non-blocking pipe is slow: wait without spinning.
 function pauseBriefly(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+}
+
+/** Writes all bytes without blocking: a slow reader must not keep signals and time limits from being heard. */
+export function writeAsync(descriptor: number, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (offset: number): void => {
+      write(descriptor, bytes, offset, (error, written) => {
+        if (error?.code === 'EAGAIN') setTimeout(next, 5, offset);
+        else if (error) reject(error);
+        else if (offset + written < bytes.length) next(offset + written);
+        else resolve();
+      });
+    };
+    next(0);
+  });
 }

@@ -1,6 +1,5 @@
 // `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
 
-import { write } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import {
   type FlagKind,
@@ -18,7 +17,7 @@ import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { readHead } from '../../files/read.js';
 import { printError, printHelp, printJson } from '../print.js';
-import type { Terminal } from '../terminal.js';
+import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
@@ -197,7 +196,7 @@ async function callForPerson(
       status.clear();
       // To ask for the stream makes a pipe non-blocking: a write that blocks would hold the exit of this process.
       const { fd } = from === 'stdout' ? process.stdout : process.stderr;
-      if (!(await writeChunk(fd, chunk)) && from === 'stdout') closed.abort();
+      await writeAsync(fd, chunk).catch(() => from === 'stdout' && closed.abort());
     },
     ...(terminal.errIsTerminal ? { onProgress: (progress) => status.show(progress) } : {}),
   });
@@ -206,18 +205,6 @@ async function callForPerson(
   if (!streamed) terminal.out(result.content.map(partText).join(''));
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
-}
-
-// Not a synchronous write: a slow reader must not keep signals and time limits from being heard.
-function writeChunk(descriptor: 1 | 2, chunk: Uint8Array, offset = 0): Promise<boolean> {
-  return new Promise((resolve) => {
-    write(descriptor, chunk, offset, (error, written) => {
-      if (error?.code === 'EAGAIN') setTimeout(() => resolve(writeChunk(descriptor, chunk, offset)), 5);
-      else if (error) resolve(false);
-      else if (offset + written < chunk.length) resolve(writeChunk(descriptor, chunk, offset + written));
-      else resolve(true);
-    });
-  });
 }
 
 function createStatusLine(terminal: Terminal) {

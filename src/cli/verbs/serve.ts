@@ -1,6 +1,5 @@
 // `wield serve`: the tools of a workdir for an agent, over stdio or HTTP.
 
-import { write } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -9,7 +8,7 @@ import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { readTextFile } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
-import type { Terminal } from '../terminal.js';
+import { type Terminal, writeAsync } from '../terminal.js';
 import type { Verb, VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -62,26 +61,12 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
   const serving = serveMcpStdio(toolbox, {
     version: WIELD_VERSION,
     input: process.stdin,
-    write: writeOut,
+    write: (bytes) => writeAsync(1, bytes),
     onError: (error) => toolbox.world.debug(`protocol: ${error.message}`),
   });
   signal.addEventListener('abort', () => void serving.close(), { once: true });
   await serving.ended;
   return 0;
-}
-
-function writeOut(bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const next = (offset: number): void => {
-      write(1, bytes, offset, (error, written) => {
-        if (error?.code === 'EAGAIN') setTimeout(next, 5, offset);
-        else if (error) reject(error);
-        else if (offset + written < bytes.length) next(offset + written);
-        else resolve();
-      });
-    };
-    next(0);
-  });
 }
 
 interface Address {
