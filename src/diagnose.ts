@@ -1,6 +1,6 @@
 // Looks at the machine and the tools, and says what is missing, slow or not in force.
 
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { isToolError } from './core/error.js';
 import { count } from './core/text.js';
 import type { Problem } from './core/tool.js';
@@ -27,7 +27,11 @@ export interface Diagnosis {
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
 export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
-  const all = [...(await toolbox.problems()), ...(await interpreterProblems(toolbox))];
+  const all = [
+    ...(await toolbox.problems()),
+    ...(await interpreterProblems(toolbox)),
+    ...(await approvalProblems(toolbox)),
+  ];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
@@ -131,6 +135,43 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
     }
   }
   return problems;
+}
+
+// What a file that is torn or altered says counts for nothing, and its owner should know.
+async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
+  const store = await toolbox.approvals();
+  try {
+    const waiting = store.list().filter(({ state }) => state === 'pending').length;
+    const unreadable = store.stale().filter(({ reason }) => reason === 'unreadable');
+    return [
+      ...(waiting === 0
+        ? []
+        : [
+            warn(
+              join(toolbox.wieldHome, 'approvals'),
+              `${count(waiting, 'call')} waiting for your approval`,
+              'wield approvals shows them',
+            ),
+          ]),
+      ...unreadable.map(({ path }) =>
+        warn(path, 'torn or altered, so it approves nothing', 'wield clean removes it'),
+      ),
+    ];
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return [
+      {
+        severity: 'error',
+        path: join(toolbox.wieldHome, 'approvals'),
+        message: error.message,
+        hint: error.hint ?? '',
+      },
+    ];
+  }
+}
+
+function warn(path: string, message: string, hint: string): Problem {
+  return { severity: 'warning', path, message, hint };
 }
 
 function shorten(path: string, { workdir, world }: NodeToolbox): string {

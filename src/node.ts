@@ -18,8 +18,10 @@ import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
+import type { ApprovalStore } from './policy/approvals.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
+import { MARK } from './process/group.js';
 import { createGuard } from './process/guard.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
@@ -28,6 +30,8 @@ import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { findWorkdir } from './workspace.js';
+
+export type { Approval, ApprovalStore } from './policy/approvals.js';
 
 export interface NodeToolboxOptions {
   /** The workdir itself; without it the nearest one from `cwd` upward is found. */
@@ -52,7 +56,10 @@ export interface NodeToolbox extends Toolbox {
   readonly wieldHome: string;
   readonly trustStore: TrustStore;
   readonly world: World;
+  /** Whether this process was started by a tool: then it can neither approve nor trust anything (A44). */
+  readonly insideCall: boolean;
   configuration(): Configuration;
+  approvals(): Promise<ApprovalStore>;
 }
 
 // Raised whenever a line of the index means something else.
@@ -113,8 +120,15 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     }),
     world,
   });
+  let store: ApprovalStore | undefined;
+  const approvals = async (): Promise<ApprovalStore> => {
+    const { createApprovalStore } = await import('./policy/approvals.js');
+    store ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
+    return store;
+  };
   const toolbox = assembleToolbox({
     catalog,
+    approvals,
     executors: [
       createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
@@ -132,7 +146,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
-  return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+  const insideCall = world.env[MARK] !== undefined;
+  return Object.assign(toolbox, { wieldHome, trustStore, world, insideCall, configuration, approvals });
 }
 
 function expandHome(path: string, home: string | undefined): string {

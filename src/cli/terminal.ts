@@ -15,6 +15,8 @@ export interface Terminal {
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
   readonly inIsTerminal: boolean;
+  /** Whether a person can be shown a question and answer it: never in CI, terminal or not. */
+  readonly canAsk: boolean;
   readonly columns: number;
 }
 
@@ -39,6 +41,9 @@ export function createTerminal({ plain, env }: TerminalOptions): Terminal {
     errIsTerminal: errIsTerminal && !muted,
     get inIsTerminal() {
       return isTerminal(0);
+    },
+    get canAsk() {
+      return !env.CI && errIsTerminal && isTerminal(0);
     },
     columns: Number(env.COLUMNS) || (outIsTerminal && process.stdout.columns) || 100,
   };

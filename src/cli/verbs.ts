@@ -51,6 +51,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/trust.js')).trust,
   },
   {
+    name: 'approvals',
+    summary: 'Show and answer the calls that wait for consent',
+    load: async () => (await import('./verbs/approvals.js')).approvals,
+  },
+  {
     name: 'config',
     summary: 'Show the configuration that holds',
     load: async () => (await import('./verbs/config.js')).config,

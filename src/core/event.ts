@@ -1,5 +1,6 @@
 // Events of calls: observers watch, they cannot change anything (OBS-4).
 
+import type { Consent } from './approval.js';
 import type { Progress } from './context.js';
 import type { Plan } from './plan.js';
 import type { ToolResult } from './result.js';
@@ -21,6 +22,8 @@ export type CallEvent =
       readonly result: ToolResult;
       readonly plan: Plan | undefined;
       readonly verdict: Verdict | undefined;
+      /** How consent was given, where it had to be asked for. */
+      readonly approval?: Consent;
     });
 
 export type Observer = (event: CallEvent) => void;

@@ -20,6 +20,20 @@ export function quoteOutside(text: string, limit = 120): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
+// Whatever is not seen as itself: controls, formats, separators but the space, and letters that draw nothing.
+const INVISIBLE = /[\p{C}\p{DI}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
+
+/** Outside text on one line with nothing hidden in it: what draws nothing, or moves other text, is spelled out. */
+export function spellOut(text: string): string {
+  if (/^[\u0020-\u007e]*$/.test(text)) return text;
+  return text.replace(INVISIBLE, (character) => {
+    if (character === '\n') return '\\n';
+    if (character === '\t') return '\\t';
+    const code = character.codePointAt(0)!.toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+  });
+}
+
 /** Up to three candidates close to a name, nearest first. */
 export function nearest(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase();

@@ -1,5 +1,6 @@
 // The Toolbox: all that a consumer ever sees.
 
+import type { Approve } from './approval.js';
 import type { ProgressListener } from './context.js';
 import type { ErrorCode } from './error.js';
 import type { Observer } from './event.js';
@@ -40,6 +41,8 @@ export interface CallOptions {
   readonly ready?: (signal: AbortSignal) => Promise<void>;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
+  /** Asks for consent where the policy says so; without it nobody is asked, and the call is recorded (POL-6). */
+  readonly approve?: Approve;
 }
 
 export interface PlanOptions extends CallOptions {

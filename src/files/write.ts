@@ -38,6 +38,18 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
   if (durable) syncDirectory(directory);
 }
 
+/** Moves a file within a directory for good: false where it was gone already. Of several who try, one succeeds. */
+export function moveDurably(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  syncDirectory(dirname(to));
+  return true;
+}
+
 function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r');
   try {

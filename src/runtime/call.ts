@@ -1,5 +1,6 @@
 // The only path of a call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
+import type { Consent } from '../core/approval.js';
 import type { ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent } from '../core/event.js';
@@ -11,13 +12,14 @@ import type { Settings } from '../core/settings.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
+import type { ConsentParts } from './consent.js';
 import { describeFaults } from './faults.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
 
 /** What a call needs of the toolbox around it. */
-export interface CallParts {
+export interface CallParts extends ConsentParts {
   readonly find: (ref: string, caller: Caller) => Tool;
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
   readonly rules: (tool: Tool, options: CallOptions) => Rules;
@@ -28,7 +30,6 @@ export interface CallParts {
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly monotonic: () => number;
-  readonly debug: (message: string) => void;
 }
 
 /** Where a call stands among calls that tools make. */
@@ -39,6 +40,8 @@ export interface Nesting {
 export interface Prepared {
   readonly plan: Plan;
   readonly verdict: Verdict;
+  /** Where it was planned to run: an answer may take minutes, and the toolbox may have moved by then. */
+  readonly workdir: string;
   readonly repairs: readonly Repair[];
 }
 
@@ -65,15 +68,10 @@ export async function prepare(
   const executor = parts.executors.get(tool.action.kind)!;
   const rules = parts.rules(tool, options);
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
-  const plan = deepFreeze(
-    await executor.plan(tool, checked, {
-      workdir: parts.workdir(),
-      trusted: rules.trusted,
-      timeoutMs,
-    }),
-  );
+  const workdir = parts.workdir();
+  const plan = deepFreeze(await executor.plan(tool, checked, { workdir, trusted: rules.trusted, timeoutMs }));
   const verdict = decide(plan, caller, rules);
-  return { plan, verdict, repairs };
+  return { plan, verdict, workdir, repairs };
 }
 
 /** Runs a tool. Never throws: whatever happens is the result (RUN-1). */
@@ -88,6 +86,7 @@ export async function call(
   const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
   const began = parts.monotonic();
   let prepared: Prepared | undefined;
+  let approval: Consent | undefined;
   let result: ToolResult;
   parts.emit?.({ type: 'start', ...base });
   const shaping = () => ({
@@ -98,8 +97,11 @@ export async function call(
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
     prepared = await prepare(parts, ref, raw, options);
-    const { plan, verdict } = prepared;
-    if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
+    const { plan, verdict, workdir } = prepared;
+    if (verdict.verdict === 'ask') {
+      const { consent } = await import('./consent.js');
+      approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
+    } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
     const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
     try {
@@ -114,7 +116,7 @@ export async function call(
         progress,
         wantsProgress: options.onProgress !== undefined,
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
-        workdir: parts.workdir(),
+        workdir,
         call: (innerRef, innerInput) =>
           call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
       });
@@ -127,13 +129,23 @@ export async function call(
     // ERR-6: a fault of ours shows where it is to someone who asked.
     if (result.error?.code === 'internal') parts.debug((thrown as Error)?.stack ?? String(thrown));
   }
-  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict });
+  const given = approval === undefined ? {} : { approval };
+  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict, ...given });
   return result;
 }
 
-// A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
-function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
-  return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
+// A nested call carries the caller, the signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
+// Consent is not inherited: what must be asked for is asked for again, through the same door.
+function nestedOptions(
+  { signal, trust, approve }: CallOptions & { readonly signal: AbortSignal },
+  caller: Caller,
+) {
+  return {
+    caller,
+    signal,
+    ...(trust === undefined ? {} : { trust }),
+    ...(approve === undefined ? {} : { approve }),
+  };
 }
 
 // The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.

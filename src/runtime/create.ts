@@ -1,6 +1,7 @@
 // Assembles a toolbox from a catalog, executors and settings; knows no format and no protocol.
 
 import { setMaxListeners } from 'node:events';
+import type { Approvals } from '../core/approval.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -31,6 +32,8 @@ export interface AssembleOptions {
   readonly instructions: () => string;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
+  /** Where approvals are kept; without it consent is given in the call or not at all. */
+  readonly approvals?: () => Promise<Approvals>;
   readonly world: World;
 }
 
@@ -90,6 +93,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
+    approvals: options.approvals,
+    now: world.now,
     get emit() {
       return observers.size > 0 ? emit : undefined;
     },

@@ -16,6 +16,8 @@ import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { readHead } from '../../files/read.js';
+import type { NodeToolbox } from '../../node.js';
+import { assertPerson, createApprove } from '../approve.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
@@ -57,7 +59,7 @@ export const call: Verb = {
       // The call itself says why, in its own shape and to whoever watches calls.
       const asJson = before.has('json') || rest.includes('--json');
       const answer = asJson ? callForJson : callForPerson;
-      return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, before));
+      return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, toolbox, before));
     }
     // Own flags are read first: `--help` helps also where the rest is wrong.
     const ownKind = (name: string): FlagKind | undefined =>
@@ -75,14 +77,18 @@ export const call: Verb = {
       });
     }
     const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);
-    const options = toCallOptions(verbCall, flags);
+    const options = toCallOptions(verbCall, toolbox, flags);
     if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
     if (json) return callForJson(verbCall, toolbox, ref, input, options);
     return callForPerson(verbCall, toolbox, ref, input, options);
   },
 };
 
-function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string | true>): CallOptions {
+function toCallOptions(
+  { signal, terminal }: VerbCall,
+  { insideCall }: NodeToolbox,
+  flags: ReadonlyMap<string, string | true>,
+): CallOptions {
   const timeout = flags.get('timeout');
   const timeoutMs = timeout === undefined ? undefined : parseDuration(String(timeout));
   if (timeout !== undefined && timeoutMs === undefined) {
@@ -90,9 +96,13 @@ function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string |
       hint: 'write 500ms, 30s, 5m or 1h',
     });
   }
+  if (flags.has('trust')) assertPerson(insideCall, 'trusting');
+  const approve = createApprove({ terminal, yes: flags.has('yes'), insideCall });
   return {
-    caller: PERSON,
+    // Consent that a person gave to their own calls is not that of a tool which starts wield.
+    caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
     signal,
+    ...(approve === undefined ? {} : { approve }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
   };

@@ -61,8 +61,8 @@ export const init: Verb = {
       lines.push([made ? 'created' : 'kept', name, made ? about : 'was there already']);
     }
     // Only what this command made itself is known to be harmless (CLI-5).
-    const { trustStore: trust } = createNodeToolbox({ workdir: cwd, env });
-    if (isNew) {
+    const { trustStore: trust, insideCall } = createNodeToolbox({ workdir: cwd, env });
+    if (isNew && !insideCall) {
       trust.trust(cwd, new Date());
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
@@ -74,7 +74,9 @@ export const init: Verb = {
       terminal.out(`  ${what.padEnd(8)} ${thing.padEnd(22)} ${about}\n`);
     if (!trust.isTrusted(cwd)) {
       terminal.out(
-        '\n  .agents was here already: look at its tools, then run wield trust to let a model call them.\n',
+        isNew
+          ? '\n  A tool made this: a person must run wield trust to let a model call it.\n'
+          : '\n  .agents was here already: look at its tools, then run wield trust to let a model call them.\n',
       );
     }
     terminal.out(

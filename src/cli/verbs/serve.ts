@@ -8,6 +8,7 @@ import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { readTextFile } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
+import { assertPerson } from '../approve.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import type { Verb, VerbCall } from '../verb.js';
 
@@ -44,6 +45,7 @@ export const serve: Verb = {
         .split(',')
         .filter(Boolean),
     });
+    if (call.flags.has('trust')) assertPerson(toolbox.insideCall, 'trusting');
     const http = call.flags.get('http');
     if (http === undefined) return serveOverStdio(call, toolbox);
     return serveOverHttp(call, toolbox, parseAddress(String(http)), readToken(call));

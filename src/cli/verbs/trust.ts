@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { lineDiff } from '../../core/diff.js';
 import { count, sanitize } from '../../core/text.js';
+import { assertPerson } from '../approve.js';
 import { printJson, printTable } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
 
@@ -20,7 +21,9 @@ export const trust: Verb = {
     if (call.flags.has('list')) return listTrusted(call);
     const [named] = call.positionals;
     const toolbox = call.toolbox(named === undefined ? {} : { workdir: resolve(call.cwd, named) });
-    return call.flags.has('revoke') ? revoke(call, toolbox.workdir) : grant(call, toolbox.workdir);
+    if (call.flags.has('revoke')) return revoke(call, toolbox.workdir);
+    assertPerson(toolbox.insideCall, 'trusting');
+    return grant(call, toolbox.workdir);
   },
 };
 

@@ -1,0 +1,151 @@
+// `wield approvals`: the calls that wait for a person's consent, and the tools that always have it.
+
+import { approvalRows } from '../../core/approval-text.js';
+import { ToolError } from '../../core/error.js';
+import { nearest, quoteOutside, spellOut } from '../../core/text.js';
+import type { Approval, ApprovalStore } from '../../node.js';
+import { assertPerson } from '../approve.js';
+import { printJson, printTable } from '../print.js';
+import type { Terminal } from '../terminal.js';
+import type { Verb, VerbCall } from '../verb.js';
+
+const ACTIONS = ['list', 'show', 'approve', 'deny'];
+
+export const approvals: Verb = {
+  name: 'approvals',
+  usage: 'approvals [list | show ID | approve ID | deny ID]',
+  summary: 'Show the calls that wait for your consent, and let them run or not.',
+  examples: [
+    'wield approvals',
+    'wield approvals show 3f9a1c0be2d47788',
+    'wield approvals approve 3f9a1c0be2d47788',
+    'wield approvals deny 3f9a1c0be2d47788',
+  ],
+  flags: {
+    always: {
+      kind: 'switch',
+      description: 'With approve: also later calls of this tool as it is now, with any input',
+    },
+  },
+  positionals: 2,
+  async run(call) {
+    const [action = 'list', id] = call.positionals;
+    const { approvals: open, insideCall } = call.toolbox();
+    if (!ACTIONS.includes(action)) throw unknownAction(action);
+    const store = await open();
+    if (action === 'list') return list(call, store);
+    if (id === undefined) {
+      throw new ToolError('usage', `wield approvals ${action} needs an id`, {
+        hint: 'wield approvals list shows them',
+      });
+    }
+    if (action === 'show') return show(call, store, store.find(id));
+    assertPerson(insideCall, action === 'approve' ? 'approving' : 'refusing');
+    if (action === 'approve') return tell(call, store, store.approve(id, call.flags.has('always')));
+    const { state } = store.find(id);
+    const denied = store.deny(id);
+    return tell(call, store, denied, state === 'standing' ? 'revoked' : undefined);
+  },
+};
+
+function list({ terminal, json }: VerbCall, store: ApprovalStore): number {
+  const found = store.list();
+  if (json) {
+    printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
+    return 0;
+  }
+  if (found.length === 0) terminal.out('No call waits for approval.\n');
+  else {
+    const rows = found.map((approval) => [
+      approval.id,
+      approval.state,
+      spellOut(approval.record.tool),
+      spellOut(approval.record.principal.replace(/^\w+ /, '')),
+      untilText(store, approval),
+      approval.state === 'standing' ? 'any input' : quoteOutside(JSON.stringify(approval.record.input), 60),
+    ]);
+    printTable(terminal, ['ID', 'STATE', 'TOOL', 'CALLER', 'UNTIL', 'INPUT'], rows);
+  }
+  return 0;
+}
+
+function show({ terminal, json }: VerbCall, store: ApprovalStore, approval: Approval): number {
+  if (json) printJson(terminal, { ok: true, approval: toJson(store, approval) });
+  else printApproval(terminal, store, approval);
+  return 0;
+}
+
+function tell(
+  { terminal, json }: VerbCall,
+  store: ApprovalStore,
+  approval: Approval,
+  state: string = approval.state,
+): number {
+  if (json) {
+    printJson(terminal, { ok: true, approval: { ...toJson(store, approval), state } });
+    return 0;
+  }
+  printApproval(terminal, store, { ...approval }, state);
+  if (state === 'approved') terminal.out('  The next call of exactly this kind runs, once.\n');
+  if (state === 'standing') terminal.out(`  wield approvals deny ${approval.id} revokes it.\n`);
+  return 0;
+}
+
+function printApproval(
+  terminal: Terminal,
+  store: ApprovalStore,
+  approval: Approval,
+  state: string = approval.state,
+): void {
+  const { id, record } = approval;
+  const rows: (readonly [string, string])[] = [
+    [state, `${spellOut(record.tool)}   ${id}`],
+    ...approvalRows(record, Number.POSITIVE_INFINITY).filter(
+      ([label]) => approval.state !== 'standing' || label !== 'input',
+    ),
+    ...(approval.state === 'standing' ? [['input', 'any'] as const] : []),
+    ['digest', record.toolDigest],
+    ...(record.variables.length === 0 ? [] : [['with', record.variables.join(' ')] as const]),
+    ['until', untilText(store, approval)],
+  ];
+  for (const [label, value] of rows) terminal.out(`  ${label.padEnd(9)} ${value}\n`);
+}
+
+function untilText(store: ApprovalStore, approval: Approval): string {
+  const until = store.expiry(approval);
+  return until === null ? 'revoked' : `${new Date(until).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+}
+
+function toJson(store: ApprovalStore, approval: Approval): Record<string, unknown> {
+  const { id, state, since, record } = approval;
+  const { principal, tool, uri, toolDigest, planDigest, workdir, input, command, variables, rule, reason } =
+    record;
+  const [kind, caller] = [
+    principal.slice(0, principal.indexOf(' ')),
+    principal.slice(principal.indexOf(' ') + 1),
+  ];
+  const until = store.expiry(approval);
+  return {
+    id,
+    state,
+    tool,
+    uri,
+    caller: { kind, name: caller },
+    workdir,
+    ...(state === 'standing' ? {} : { input, command }),
+    variables,
+    toolDigest,
+    planDigest,
+    rule,
+    reason,
+    since: new Date(since).toISOString(),
+    until: until === null ? null : new Date(until).toISOString(),
+  };
+}
+
+function unknownAction(action: string): ToolError {
+  const [close] = nearest(action, ACTIONS);
+  return new ToolError('usage', `there is no wield approvals ${quoteOutside(action, 40)}`, {
+    hint: close === undefined ? `use ${ACTIONS.join(', ')}` : `did you mean wield approvals ${close}?`,
+  });
+}

@@ -1,0 +1,74 @@
+// What a person reads before they consent: every value on its own line, nothing in it hidden, nothing forged (A41).
+
+import type { ApprovalChanges, ApprovalRecord } from './approval.js';
+import { count, spellOut } from './text.js';
+
+/** A label and its value, which is one line however long it is. */
+export type ApprovalRow = readonly [label: string, value: string];
+
+const MAX_VALUE = 4096;
+const MAX_CHANGES = 60;
+
+/** The call itself: what runs, where, with what, for whom and why it is asked for. */
+export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): ApprovalRow[] {
+  const { description, uri, owner, command, interpreter, workdir, input, principal, rule, reason } = record;
+  const because = rule === null ? reason : `${reason} (rule ${rule})`;
+  return [
+    ['says', spellOut(description.split('\n', 1)[0]!)],
+    [
+      'from',
+      `${spellOut(uri ?? 'code of this program')}${owner === 'workspace' ? ' (of the workspace)' : ''}`,
+    ],
+    ...(command === null ? [] : [['runs', command.map(showArgument).join(' ')] as const]),
+    ...(interpreter === null ? [] : [['through', showArgument(interpreter)] as const]),
+    ['in', showArgument(workdir)],
+    ['input', spellOut(JSON.stringify(input))],
+    ['for', spellOut(principal.replace(/^(\w+) (.*)$/, '$2 (a $1)').replace('(a code)', '(code)'))],
+    ['because', spellOut(because)],
+  ].map(([label, value]) => [label!, cut(value!, limit)]);
+}
+
+/** What is other than last time, a line each, marked `-`, `+` or two spaces. */
+export function changeLines({ lines }: ApprovalChanges, limit = MAX_CHANGES): string[] {
+  const shown = lines.slice(0, limit).map((line) => cut(spellOut(line), 400));
+  const hidden = lines.length - shown.length;
+  return hidden === 0 ? shown : [...shown, `… and ${count(hidden, 'more changed line')}`];
+}
+
+/** A record as lines to compare: what it ran, what it was given, what it is. */
+export function describeForDiff(record: ApprovalRecord): string {
+  const { command, workdir, input, toolDigest, definition } = record;
+  return [
+    `digest ${toolDigest.slice(0, 16)}`,
+    ...(command === null ? [] : [`runs ${command.map(showArgument).join(' ')}`]),
+    `in ${workdir}`,
+    `input ${JSON.stringify(input, null, 2)}`,
+    definition,
+  ].join('\n');
+}
+
+/** Lines no wider than a terminal: what would wrap could begin a line of its own making. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [''];
+  let used = 0;
+  for (const character of text) {
+    // Some characters are two columns wide; which ones, terminals disagree.
+    const columns = character.codePointAt(0)! > 0x7e ? 2 : 1;
+    if (used + columns > width) {
+      lines.push('');
+      used = 0;
+    }
+    lines[lines.length - 1] += character;
+    used += columns;
+  }
+  return lines;
+}
+
+// As it would be typed where that is plain, else as a JSON string: spaces, quotes and escapes are seen.
+function showArgument(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : spellOut(JSON.stringify(argument));
+}
+
+function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)} … and ${text.length - limit} more characters`;
+}

@@ -1,0 +1,120 @@
+// One approval on disk: the name of its file says the state, the record in it what it is about.
+
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApprovalRecord } from '../core/approval.js';
+import { ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import { readTextFile } from '../files/read.js';
+import { writeFileAtomic } from '../files/write.js';
+import { idOf, isIntact, standingIdOf } from './binding.js';
+
+/** `pending` waits, `approved` may run once, `denied` may not, `standing` always may; `last` is remembered. */
+export type ApprovalState = 'pending' | 'approved' | 'denied' | 'standing' | 'last';
+
+export interface Approval {
+  readonly id: string;
+  readonly state: ApprovalState;
+  readonly record: ApprovalRecord;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly path: string;
+}
+
+export interface ApprovalEntry {
+  readonly id: string;
+  readonly state: ApprovalState;
+  readonly path: string;
+  /** In the name, so that one rename both approves and says when; undefined where the record says it. */
+  readonly time: number | undefined;
+}
+
+// What a person cannot read in one sitting is not approved from a list; and a model must not fill the disk.
+const MAX_RECORD_BYTES = 256 * 1024;
+const NAME = /^([0-9a-f]{16})\.(pending|approved|denied|standing|last)(?:-(\d{1,15}))?\.json$/;
+
+export function approvalName(id: string, state: ApprovalState, now: number): string {
+  const time = state === 'pending' || state === 'last' ? '' : `-${now}`;
+  return `${id}.${state}${time}.json`;
+}
+
+/** The approvals of a directory, by their names alone; none where there is no directory. */
+export function listEntries(directory: string): ApprovalEntry[] {
+  if (!isPrivate(directory)) return [];
+  return readdirSync(directory).flatMap((name) => {
+    const match = NAME.exec(name);
+    if (match === null) return [];
+    const [, id, state, time] = match;
+    return [
+      {
+        id: id!,
+        state: state as ApprovalState,
+        path: join(directory, name),
+        time: time === undefined ? undefined : Number(time),
+      },
+    ];
+  });
+}
+
+/** Undefined where the file is gone, torn, or not what its name says: such a one approves nothing. */
+export function readApproval({ id, state, path, time }: ApprovalEntry): Approval | undefined {
+  const record = parseRecord(path);
+  if (record === undefined) return undefined;
+  if (state === 'standing') {
+    if (standingIdOf(record) !== id) return undefined;
+  } else if (state !== 'last' && (idOf(record) !== id || !isIntact(record))) return undefined;
+  return { id, state, record, since: time ?? record.created, path };
+}
+
+/** Writes a record; false where it is too long to be kept. */
+export function writeApproval(path: string, record: ApprovalRecord): boolean {
+  const text = `${JSON.stringify({ version: 1, call: record }, null, 2)}\n`;
+  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) return false;
+  writeFileAtomic(path, text);
+  return true;
+}
+
+// Records that others could write would be consent that nobody gave.
+function isPrivate(directory: string): boolean {
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats === undefined) return false;
+  const own = process.getuid?.();
+  if ((stats.mode & 0o022) === 0 && (own === undefined || stats.uid === own)) return true;
+  throw new ToolError('io', `others can write to ${directory}, so no approval in it counts`, {
+    hint: `chmod 700 ${directory}`,
+  });
+}
+
+function parseRecord(path: string): ApprovalRecord | undefined {
+  try {
+    const file: unknown = JSON.parse(readTextFile(path, MAX_RECORD_BYTES) ?? 'null');
+    return isRecord(file) && file.version === 1 && isApprovalRecord(file.call) ? file.call : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const TEXTS = [
+  'binding',
+  'principal',
+  'tool',
+  'toolDigest',
+  'planDigest',
+  'workdir',
+  'description',
+  'owner',
+  'definition',
+  'reason',
+];
+
+function isApprovalRecord(value: unknown): value is ApprovalRecord {
+  if (!isRecord(value)) return false;
+  const lists = [value.variables, value.command ?? []];
+  return (
+    TEXTS.every((key) => typeof value[key] === 'string') &&
+    ['uri', 'interpreter', 'rule'].every((key) => value[key] === null || typeof value[key] === 'string') &&
+    lists.every((list) => Array.isArray(list) && list.every((entry) => typeof entry === 'string')) &&
+    value.input !== undefined &&
+    Number.isSafeInteger(value.created)
+  );
+}
