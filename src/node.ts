@@ -88,7 +88,12 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const places = () => findPlaces(workdir, world.home);
   // Trust and the user's configuration change what is offered, so their directory is watched too.
   const watching = createWatch(() => [...places().flatMap(watchedDirectories), wieldHome], world);
-  const configuration = createConfiguration({ managed: MANAGED_CONFIG, wieldHome, workdir: () => workdir });
+  const configuration = createConfiguration({
+    managed: MANAGED_CONFIG,
+    wieldHome,
+    workdir: () => workdir,
+    now: world.now,
+  });
   const settings = () => configuration().settings;
   const trustStore = createTrustStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
@@ -136,10 +141,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     trusted,
     instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
     watch: watching.add,
-    rules: (_tool, call) => ({
-      trusted: call.trust === true || trusted(),
-      fault: configuration().fault,
-    }),
+    rules: (_tool, call) => ({ trusted: call.trust === true || trusted() }),
+    policy: () => configuration().policy,
     settings,
     problems: () => configuration().problems,
     secrets: () => findSecrets(configuration(), world),

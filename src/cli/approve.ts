@@ -62,9 +62,8 @@ function formatQuestion(terminal: Terminal, { record, changes }: ApprovalRequest
     ),
   ];
   if (changes !== undefined) {
-    lines.push(
-      `  ${terminal.paint('yellow', 'changed', 'err')} since ${changes.since.slice(0, 16).replace('T', ' ')}`,
-    );
+    const since = changes.since?.slice(0, 16).replace('T', ' ') ?? 'it was approved';
+    lines.push(`  ${terminal.paint('yellow', 'changed', 'err')}   since ${since}`);
     lines.push(
       ...changeLines(changes).flatMap((line) => wrap(line, width).map((part) => `            ${part}`)),
     );

@@ -1,12 +1,13 @@
 // The configuration: three files in layers, read again when one of them changes.
 
 import { join } from 'node:path';
+import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
 import { statIdentity } from '../files/read.js';
-import { formatValue } from './keys.js';
+import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
-import { type ConfigValue, type Layer, readConfigFile } from './read.js';
+import { type ConfigValue, type Layer, readConfigFile, readConfigText } from './read.js';
 
 export type { ConfigValue, Layer } from './read.js';
 
@@ -17,6 +18,8 @@ export interface Configuration {
   /** Every key with the value that holds, for people: defaults have no file. */
   readonly entries: readonly ConfigEntry[];
   readonly problems: readonly Problem[];
+  /** What it says about calls. */
+  readonly policy: Policy;
   /** Why nothing may run, where a file cannot be used. */
   readonly fault: string | undefined;
 }
@@ -35,17 +38,33 @@ export interface ConfigurationOptions {
   readonly managed: string;
   readonly wieldHome: string;
   readonly workdir: () => string;
+  readonly now: () => number;
 }
+
+type Text = ReturnType<typeof readConfigText>;
+
+// Two changes within a tick of the file system's clock look alike, so a young file is read again; the coarsest
+// clock in use counts 2 s.
+const SETTLE_MS = 2000;
 
 /** The configuration as it is now, at each call. */
 export function createConfiguration({
   managed,
   wieldHome,
   workdir,
+  now,
 }: ConfigurationOptions): () => Configuration {
   let known:
-    | { files: readonly string[]; states: (FileIdentity | undefined)[]; configuration: Configuration }
+    | {
+        readonly files: readonly string[];
+        readonly states: readonly (FileIdentity | undefined)[];
+        readonly settled: boolean;
+        readonly texts: readonly Text[];
+        readonly configuration: Configuration;
+      }
     | undefined;
+  const isSettled = (state: FileIdentity | undefined): boolean =>
+    state === undefined || now() - state.changedMs > SETTLE_MS;
   return () => {
     const layers: [Layer, string][] = [
       ['managed', managed],
@@ -55,43 +74,84 @@ export function createConfiguration({
     const files = layers.map(([, file]) => file);
     const states = files.map((file) => statIdentity(file));
     if (
-      known !== undefined &&
+      known?.settled &&
       files.every((file, at) => file === known!.files[at] && sameIdentity(states[at], known!.states[at]))
     ) {
       return known.configuration;
     }
-    const read = layers.map(([layer, file]) => readConfigFile(file, layer));
-    const values = effectiveValues(
-      read.flatMap((one) => one.values),
-      DEFAULT_VALUES,
-    );
+    const settled = states.every(isSettled);
+    const texts = files.map(readConfigText);
+    if (known !== undefined && files.every((file, at) => isSame(known!, at, file, texts[at]))) {
+      known = { ...known, states, settled };
+      return known.configuration;
+    }
+    const read = layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]));
+    const all = read.flatMap((one) => one.values);
+    const values = effectiveValues(all, DEFAULT_VALUES);
+    const fault = read.find((one) => one.fault !== undefined)?.fault;
     const configuration: Configuration = {
       settings: toSettings(values),
       values,
       // Only a person who looks at the configuration needs them.
       get entries() {
-        return toEntries(values);
+        return toEntries(values, all);
       },
       problems: read.flatMap((one) => one.problems),
-      fault: read.find((one) => one.fault !== undefined)?.fault,
+      policy: toPolicy(all, fault),
+      fault,
     };
-    known = { files, states, configuration };
+    known = { files, states, settled, texts, configuration };
     return configuration;
   };
 }
 
-function toEntries(values: ReadonlyMap<string, ConfigValue>): ConfigEntry[] {
+function isSame(
+  known: { readonly files: readonly string[]; readonly texts: readonly Text[] },
+  at: number,
+  file: string,
+  text: Text,
+): boolean {
+  const before = known.texts[at];
+  const same =
+    before instanceof Error && text instanceof Error ? before.message === text.message : before === text;
+  return same && known.files[at] === file;
+}
+
+// Files come highest first, and so do their rules.
+function toPolicy(values: readonly ConfigValue[], fault: string | undefined): Policy {
+  const rulesOf = (isProject: boolean): Rule[] =>
+    values
+      .filter(({ path, layer }) => path.join('.') === 'trust.rules' && (layer === 'project') === isProject)
+      .flatMap(({ rules = [] }) => rules);
+  return {
+    fault,
+    lists: values
+      .filter(({ path }) => path.join('.') === 'allowed-tools')
+      .map(({ rules = [], file, line }) => ({ of: 'allowed-tools', rules, file, line })),
+    rules: rulesOf(false),
+    projectRules: rulesOf(true),
+  };
+}
+
+// What every layer adds to is shown with each of them.
+function toEntries(values: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): ConfigEntry[] {
   const keys = [...new Set([...DEFAULT_VALUES.keys(), ...values.keys()])].sort();
-  return keys.map((key) => {
+  const beside = (key: string): readonly (ConfigValue | undefined)[] => {
     const set = values.get(key);
-    const value = set === undefined ? DEFAULT_VALUES.get(key) : set.value;
-    return {
-      key,
-      value,
-      shown: set?.written ?? formatValue(key, value),
-      layer: set?.layer ?? 'default',
-      file: set?.file ?? null,
-      line: set?.line ?? null,
-    };
-  });
+    if (set === undefined || KEYS[keyName(set.path)]!.project !== 'narrows') return [set];
+    return all.filter(({ path }) => path.join('.') === key);
+  };
+  return keys.flatMap((key) => beside(key).map((set) => toEntry(key, set)));
+}
+
+function toEntry(key: string, set: ConfigValue | undefined): ConfigEntry {
+  const value = set === undefined ? DEFAULT_VALUES.get(key) : set.value;
+  return {
+    key,
+    value,
+    shown: set?.written ?? formatValue(key, value),
+    layer: set?.layer ?? 'default',
+    file: set?.file ?? null,
+    line: set?.line ?? null,
+  };
 }

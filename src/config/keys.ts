@@ -5,9 +5,9 @@ import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/
 
 /**
  * What a lower layer can do to a higher one's value: lower a ceiling, say it anew, say it where no higher one
- * does and the workspace is trusted, or nothing at all.
+ * does and the workspace is trusted, hold beside it and only narrow, or nothing at all.
  */
-export type Lowering = 'lowers' | 'replaces' | 'adds' | 'ignored';
+export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'ignored';
 
 export interface Key {
   readonly expected: string;
@@ -15,6 +15,8 @@ export interface Key {
   readonly parse: (value: unknown) => unknown;
   /** What the project's file can do to it. The user's file can also raise what no managed file bounds. */
   readonly project: Lowering;
+  /** It decides what may run: one that cannot be read denies everything (POL-9). */
+  readonly rules?: true;
 }
 
 const integer = (value: unknown): number | undefined =>
@@ -36,15 +38,25 @@ const contextMode = (value: unknown): string | undefined =>
   value === 'full' || value === 'readOnDemand' ? value : undefined;
 const strings = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
+const texts = (value: unknown): readonly string[] | undefined =>
+  typeof value === 'string' ? [value] : strings(value);
 
 const A_COUNT = { expected: 'a whole number above 0', parse: integer, project: 'lowers' } as const;
 const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers' } as const;
 const A_DURATION = { expected: 'a duration such as "30s"', parse: duration, project: 'lowers' } as const;
+const SELECTORS = {
+  expected: 'selectors, as text or an array of text',
+  parse: texts,
+  project: 'narrows',
+  rules: true,
+} as const;
 const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
 
 /** Every key there is; `*` stands for a tool's name. */
 export const KEYS: Readonly<Record<string, Key>> = {
   repair: { expected: 'true or false', parse: boolean, project: 'replaces' },
+  'allowed-tools': SELECTORS,
+  'trust.rules': SELECTORS,
   'limits.timeout': A_DURATION,
   'limits.output': A_SIZE,
   'limits.memory': A_SIZE,

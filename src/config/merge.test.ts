@@ -19,6 +19,7 @@ function configure(texts: Partial<Record<Layer, string>>): Configuration & { rea
     managed: join(root, 'managed.toml'),
     wieldHome: join(root, 'home'),
     workdir: () => join(root, 'project'),
+    now: Date.now,
   });
   return { ...read(), root };
 }

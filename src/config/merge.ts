@@ -24,6 +24,7 @@ export function effectiveValues(
 function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
   const { project } = KEYS[keyName(value.path)]!;
   if (project === 'replaces') return true;
+  if (project === 'narrows') return above === undefined;
   if (project === 'adds') return above === undefined || value.value === false;
   if (project === 'ignored') return above === undefined || above.layer !== 'managed';
   return ceiling === undefined || (value.value as number) < ceiling;

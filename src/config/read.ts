@@ -1,9 +1,12 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
+import { lstatSync } from 'node:fs';
+import type { Rule } from '../core/rule.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
+import { readRules } from './rules.js';
 
 export type Layer = 'managed' | 'user' | 'project';
 
@@ -16,6 +19,8 @@ export interface ConfigValue {
   readonly layer: Layer;
   readonly file: string;
   readonly line: number;
+  /** Of a key that holds rules: each of them. */
+  readonly rules?: readonly Rule[];
 }
 
 export interface ConfigFile {
@@ -25,12 +30,24 @@ export interface ConfigFile {
   readonly fault?: string;
 }
 
-export function readConfigFile(file: string, layer: Layer): ConfigFile {
-  let text: string | undefined;
+/** The text of a file, undefined where there is none, or what keeps it from being read. */
+export function readConfigText(file: string): string | undefined | Error {
+  try {
+    const text = readTextFile(file);
+    // A link that leads nowhere stands for rules that were meant to be there (POL-9).
+    if (text === undefined && lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+      return new Error('a link that leads nowhere');
+    return text;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+export function readConfigFile(file: string, layer: Layer, text: string | undefined | Error): ConfigFile {
+  if (text === undefined) return { values: [], problems: [] };
   let document: unknown;
   try {
-    text = readTextFile(file);
-    if (text === undefined) return { values: [], problems: [] };
+    if (typeof text !== 'string') throw text;
     document = parseToml(text);
   } catch (error) {
     const { line } = error as { line?: number };
@@ -46,6 +63,11 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
   }
   const values: ConfigValue[] = [];
   const problems: Problem[] = [];
+  let fault: string | undefined;
+  const refuse = (line: number, reason: string): void => {
+    problems.push(problem(file, reason.replace(`${file}:`, 'line '), `mend ${file}:${line}`));
+    fault ??= reason;
+  };
   for (const { path, value } of leaves(document)) {
     const name = keyName(path);
     const line = lineOf(text, path);
@@ -59,6 +81,14 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
           close.length > 0 ? `did you mean ${close[0]}?` : 'remove it',
         ),
       );
+    } else if (key.rules) {
+      const texts = key.parse(value) as readonly string[] | undefined;
+      const rules =
+        texts === undefined
+          ? `${file}:${line}: ${name} must be ${key.expected}`
+          : readRules(texts, { key: name, file, line, text });
+      if (typeof rules === 'string') refuse(line, rules);
+      else values.push({ path, value: texts, written: JSON.stringify(value), layer, file, line, rules });
     } else if (key.parse(value) === undefined) {
       problems.push(
         problem(file, `line ${line}: ${path.join('.')} must be ${key.expected}`, `mend ${file}:${line}`),
@@ -82,7 +112,7 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
       });
     }
   }
-  return { values, problems };
+  return { values, problems, ...(fault === undefined ? {} : { fault }) };
 }
 
 // Most workspaces have no configuration, and then no parser is loaded.

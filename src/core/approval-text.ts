@@ -11,8 +11,7 @@ const MAX_CHANGES = 60;
 
 /** The call itself: what runs, where, with what, for whom and why it is asked for. */
 export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): ApprovalRow[] {
-  const { description, uri, owner, command, interpreter, workdir, input, principal, rule, reason } = record;
-  const because = rule === null ? reason : `${reason} (rule ${rule})`;
+  const { description, uri, owner, command, interpreter, workdir, input, principal, reason } = record;
   return [
     ['says', spellOut(description.split('\n', 1)[0]!)],
     [
@@ -24,7 +23,7 @@ export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): Approva
     ['in', showArgument(workdir)],
     ['input', spellOut(JSON.stringify(input))],
     ['for', spellOut(principal.replace(/^(\w+) (.*)$/, '$2 (a $1)').replace('(a code)', '(code)'))],
-    ['because', spellOut(because)],
+    ['because', spellOut(reason)],
   ].map(([label, value]) => [label!, cut(value!, limit)]);
 }
 

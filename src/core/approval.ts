@@ -25,8 +25,8 @@ export interface ApprovalRequest {
 }
 
 export interface ApprovalChanges {
-  /** When consent was asked for then. */
-  readonly since: string;
+  /** When consent was asked for then; null where the policy itself knows of a change. */
+  readonly since: string | null;
   /** A line diff. */
   readonly lines: readonly string[];
 }

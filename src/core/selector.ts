@@ -17,6 +17,8 @@ export interface Selector {
   readonly arguments: readonly ArgumentPattern[];
   /** What `$policy=…` says; `$deny` says `deny` (SEL-3). */
   readonly policy: SelectorPolicy | undefined;
+  /** Written as `$deny`: it counts whatever the order of rules (POL-3). */
+  readonly denies: boolean;
 }
 
 export interface ArgumentPattern {
@@ -50,13 +52,18 @@ export function parseSelectors(source: string | readonly string[]): readonly Sel
 
 /** Whether a selector is about this tool and, where it names arguments, about a call with this input. */
 export function matchSelector(selector: Selector, tool: SelectedTool, input?: unknown): boolean {
-  if (selector.builtin && tool.builtin !== true) return false;
-  const subjects = selector.over === 'name' ? [tool.name] : (tool.tags ?? []);
-  if (!subjects.some((subject) => selector.glob.matches(subject))) return false;
+  if (!matchSelectorTool(selector, tool)) return false;
   return selector.arguments.every(({ key, glob }) => {
     const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
     return value !== undefined && glob.matches(typeof value === 'string' ? value : canonicalJson(value));
   });
+}
+
+/** Whether a selector is about this tool, called with whatever input. */
+export function matchSelectorTool({ builtin, over, glob }: Selector, tool: SelectedTool): boolean {
+  if (builtin && tool.builtin !== true) return false;
+  if (over === 'name') return glob.matches(tool.name);
+  return (tool.tags ?? []).some((tag) => glob.matches(tag));
 }
 
 /** Whether one pattern, a glob over the name or `#` and a glob over tags, matches (SEL-5). */
@@ -107,6 +114,7 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
     glob,
     arguments: Object.freeze(specifier?.arguments ?? []),
     policy: specifier?.policy,
+    denies: specifier?.denies ?? false,
   });
   return [selector, stop];
 }
@@ -126,6 +134,7 @@ function refuseMisplaced(context: PatternContext, start: number, mark: string, p
 interface Specifier {
   readonly arguments: readonly ArgumentPattern[];
   readonly policy: SelectorPolicy | undefined;
+  readonly denies: boolean;
   readonly end: number;
 }
 
@@ -133,6 +142,7 @@ function parseSpecifier(context: PatternContext, open: number): Specifier {
   const { text } = context;
   const patterns: ArgumentPattern[] = [];
   let policy: SelectorPolicy | undefined;
+  let denies = false;
   let end = open;
   do {
     const start = skipSpace(text, end + 1);
@@ -149,10 +159,12 @@ function parseSpecifier(context: PatternContext, open: number): Specifier {
       throw selectorError(context, start, 'an empty specifier', 'write key=value or $deny, or leave it out');
     }
     if (!part.startsWith('$')) patterns.push(parseArgument(context, start, part));
-    else if (policy === undefined) policy = parseDirective(context, start, part);
-    else throw selectorError(context, start, 'a second directive', 'keep one of them');
+    else if (policy === undefined) {
+      policy = parseDirective(context, start, part);
+      denies = part === '$deny';
+    } else throw selectorError(context, start, 'a second directive', 'keep one of them');
   } while (text[end] === ',');
-  return { arguments: patterns, policy, end: end + 1 };
+  return { arguments: patterns, policy, denies, end: end + 1 };
 }
 
 function parseArgument(context: PatternContext, start: number, part: string): ArgumentPattern {

@@ -70,9 +70,11 @@ export interface Origin {
   readonly server: string | null;
   /** Whose files these are. Those of a workspace run for a model only where it is trusted (POL-20). */
   readonly owner: Owner;
+  /** Part of wield itself; only such a tool is meant by a selector that begins with `$` (SEL-4). */
+  readonly builtin?: true;
 }
 
-export type Owner = 'program' | 'user' | 'workspace';
+export type Owner = 'program' | 'user' | 'workspace' | 'package' | 'upstream';
 
 /** What tells one state of a file from another without reading it; `changedMs` moves with every change, of mode too. */
 export interface FileIdentity {
@@ -107,6 +109,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** Selectors of the tools it may call in turn; absent: no limit of its own (SKL-4). */
+  readonly allowedTools?: readonly string[];
   readonly examples: readonly Json[];
 }
 

@@ -24,6 +24,10 @@ export interface Verdict {
   /** The rule that decided, as written, or null where none names the call. */
   readonly rule: string | null;
   readonly reason: string;
+  /** Where the rule stands, or the list that does not select the call. */
+  readonly source?: { readonly file: string; readonly line: number };
+  /** What changed in a definition since it was approved, as lines of a diff (POL-21). */
+  readonly changes?: readonly string[];
   /** The code of a refusal, where it is another than `denied` or `needs_approval`. */
   readonly code?: ErrorCode;
   /** What the caller can do about a refusal. */
@@ -50,15 +54,42 @@ export interface PlanOptions extends CallOptions {
   readonly checkInput?: boolean;
 }
 
-export interface ListOptions {
+export interface ListOptions extends SearchOptions {
   /** Hidden tools too. */
   readonly hidden?: boolean;
 }
 
+export interface SearchOptions {
+  /** For whom: a tool that is denied to him whatever the input is left out (POL-8). Code by default. */
+  readonly caller?: Caller;
+}
+
+/** A tool that is denied whatever the input, and why. */
+export interface DeniedTool {
+  readonly tool: Tool;
+  readonly verdict: Verdict;
+}
+
+/** How the policy judges a call, for whoever asks why (POL-10). */
+export interface Explanation {
+  readonly tool: Tool;
+  readonly verdict: Verdict;
+  /** The rules of the configuration that are not about the call. */
+  readonly unmatched: readonly RuleText[];
+}
+
+export interface RuleText {
+  readonly text: string;
+  readonly file: string | null;
+  readonly line: number | null;
+}
+
 /** Everything that one look at the files gives. */
 export interface Survey {
-  /** All tools, hidden ones too. */
+  /** All tools that are not denied, hidden ones too. */
   readonly tools: readonly Tool[];
+  /** Tools that are left out because of a rule. */
+  readonly denied: readonly DeniedTool[];
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
   readonly skills: readonly Skill[];
@@ -70,13 +101,15 @@ export interface Toolbox {
   /** Visible tools, deduplicated by name, in a fixed order (RES-8). */
   list(options?: ListOptions): Promise<readonly Tool[]>;
   /** Visible tools that fit some words, best first; an exact name before all. */
-  search(query: string, limit: number): Promise<readonly Tool[]>;
+  search(query: string, limit: number, options?: SearchOptions): Promise<readonly Tool[]>;
   /** The tool of a name. Throws `not_found` or `invalid_ref`. */
   find(ref: string): Promise<Tool>;
   /** Runs a tool. Never throws: every outcome is a result. */
   call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
   /** What a call would run and how the policy judges it; runs nothing. Throws what the call would answer. */
   plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
+  /** How the policy judges a call. Needs no plan, so that it answers also where the call could not run. */
+  explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
   instructions(): Promise<string>;
   /** What could not be loaded, and what is odd. */
@@ -88,7 +121,7 @@ export interface Toolbox {
   /** Tells when the catalog may have changed; the returned function stops it. */
   watch(listener: () => void): () => void;
   /** Tools, shadowed tools and problems of one and the same moment, for the price of one of them. */
-  survey(): Promise<Survey>;
+  survey(options?: SearchOptions): Promise<Survey>;
   /** Watches calls; the returned function stops it. */
   on(observer: Observer): () => void;
   /** Moves to another directory; the next listing and call see it (SCR-16). */

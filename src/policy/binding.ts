@@ -45,7 +45,8 @@ export function toRecord({ plan, caller, verdict, workdir, now }: BindOptions): 
     variables: isProcess ? Object.keys(plan.environment).sort() : [],
     definition: describeDefinition(tool),
     rule: verdict.rule,
-    reason: verdict.reason,
+    reason:
+      verdict.source === undefined ? verdict.reason : `${verdict.reason} (${formatSource(verdict.source)})`,
     created: now,
   };
 }
@@ -92,6 +93,10 @@ function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, in
 // Everything that decides what runs, values of variables included; the tool by its digest, which has its bytes.
 function digestPlan({ tool, ...plan }: Plan): string {
   return digestParts(['plan', tool.name, tool.origin.digest ?? '', canonicalJson(plan)]);
+}
+
+function formatSource({ file, line }: NonNullable<Verdict['source']>): string {
+  return `${file}:${line}`;
 }
 
 function describeDefinition(tool: Tool): string {

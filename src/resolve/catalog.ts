@@ -30,7 +30,13 @@ export interface CatalogOptions {
 export interface Catalog {
   list(): Listing;
   /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` only what is listed is found. */
-  find(name: string, options?: { readonly visibleOnly?: boolean }): Tool;
+  find(name: string, options?: FindOptions): Tool;
+}
+
+export interface FindOptions {
+  readonly visibleOnly?: boolean;
+  /** Whether a tool may be named in a hint (POL-8). */
+  readonly mayName?: (tool: Tool) => boolean;
 }
 
 export interface Listing {
@@ -42,7 +48,10 @@ export interface Listing {
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { registered, builtin, offered, places, formats, index, world } = options;
+  const { registered, offered, places, formats, index, world } = options;
+  const builtin = options.builtin.map(
+    (tool): Tool => ({ ...tool, origin: { ...tool.origin, builtin: true } }),
+  );
   const directories = new Map<string, readonly Directory[]>();
 
   // Every format that reads this kind of place, in their order.
@@ -110,7 +119,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const isVisible = (tool: Tool): boolean =>
     !tool.traits.hidden && (!builtin.includes(tool) || offered(tool, list().skills));
 
-  const find: Catalog['find'] = (name, { visibleOnly = false } = {}) => {
+  const find: Catalog['find'] = (name, { visibleOnly = false, mayName = () => true } = {}) => {
     // Untyped code can send anything, and a pattern would take `undefined` for a word.
     if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
       const what =
@@ -120,7 +129,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       });
     }
     const tool = look(name);
-    if (tool === undefined || (visibleOnly && !isVisible(tool))) throw notFound(name, list().tools, places());
+    if (tool === undefined || (visibleOnly && !isVisible(tool)))
+      throw notFound(name, list().tools.filter(mayName), places());
     return tool;
   };
 

@@ -8,10 +8,12 @@ import type { Executor } from '../core/executor.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair, ToolResult } from '../core/result.js';
+import type { AllowList } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
-import { decide, type Rules } from '../policy/decide.js';
+import { decide, findDenial, type Rules } from '../policy/decide.js';
+import { listsWithin } from '../policy/nested.js';
 import type { ConsentParts } from './consent.js';
 import { describeFaults } from './faults.js';
 import type { Limiter } from './limiter.js';
@@ -20,9 +22,9 @@ import { shapeFailure, shapeOutput } from './shape.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
-  readonly find: (ref: string, caller: Caller) => Tool;
+  readonly find: (ref: string, caller: Caller, within: readonly AllowList[]) => Tool;
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
-  readonly rules: (tool: Tool, options: CallOptions) => Rules;
+  readonly rules: (tool: Tool, options: CallOptions, within: readonly AllowList[]) => Rules;
   readonly settings: () => Settings;
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
@@ -35,6 +37,15 @@ export interface CallParts extends ConsentParts {
 /** Where a call stands among calls that tools make. */
 export interface Nesting {
   readonly depth: number;
+  /** What the tools on the way here may call: each list holds for this call too (RUN-11). */
+  readonly within: readonly AllowList[];
+}
+
+/** A tool that was found, with the rules for a call of it. */
+export interface Found {
+  readonly tool: Tool;
+  readonly caller: Caller;
+  readonly rules: Rules;
 }
 
 export interface Prepared {
@@ -49,27 +60,47 @@ const MAX_DEPTH = 16;
 // Node fires a longer timer at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const CODE: Caller = { kind: 'code', door: 'library' };
+const OUTERMOST: Nesting = { depth: 0, within: [] };
+
+/** The tool of a reference and the rules for this call. Throws `not_found` or `invalid_ref`. */
+export function locate(
+  parts: CallParts,
+  ref: string,
+  options: CallOptions,
+  within: readonly AllowList[] = [],
+): Found {
+  const { caller = CODE } = options;
+  const tool = parts.find(ref, caller, within);
+  return { tool, caller, rules: parts.rules(tool, options, within) };
+}
+
+/** The input as it is judged and run: repaired, and checked unless that is not wanted. Throws `invalid_input`. */
+export async function settleInput(
+  parts: CallParts,
+  tool: Tool,
+  raw: unknown,
+  { checkInput = true }: PlanOptions,
+): Promise<{ readonly input: Json; readonly repairs: readonly Repair[] }> {
+  const json = toJson(raw);
+  const { input, repairs } = parts.settings().repair
+    ? repairInput(json, tool.input.json)
+    : { input: json, repairs: [] };
+  return { input: checkInput ? await check(tool, input) : input, repairs };
+}
 
 /** Everything before the run: what exactly would run, and whether it may. Throws what is wrong. */
 export async function prepare(
   parts: CallParts,
-  ref: string,
+  { tool, caller, rules }: Found,
   raw: unknown,
   options: PlanOptions,
 ): Promise<Prepared> {
-  const { caller = CODE, checkInput = true } = options;
   const settings = parts.settings();
-  const tool = parts.find(ref, caller);
-  const json = toJson(raw);
-  const { input, repairs } = settings.repair
-    ? repairInput(json, tool.input.json)
-    : { input: json, repairs: [] };
-  const checked = checkInput ? await check(tool, input) : input;
+  const { input, repairs } = await settleInput(parts, tool, raw, options);
   const executor = parts.executors.get(tool.action.kind)!;
-  const rules = parts.rules(tool, options);
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
   const workdir = parts.workdir();
-  const plan = deepFreeze(await executor.plan(tool, checked, { workdir, trusted: rules.trusted, timeoutMs }));
+  const plan = deepFreeze(await executor.plan(tool, input, { workdir, trusted: rules.trusted, timeoutMs }));
   const verdict = decide(plan, caller, rules);
   return { plan, verdict, workdir, repairs };
 }
@@ -80,12 +111,13 @@ export async function call(
   ref: string,
   raw: unknown,
   options: CallOptions & { readonly signal: AbortSignal },
-  nesting: Nesting = { depth: 0 },
+  nesting: Nesting = OUTERMOST,
 ): Promise<ToolResult> {
   const { caller = CODE, signal } = options;
   const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
   const began = parts.monotonic();
   let prepared: Prepared | undefined;
+  let verdict: Verdict | undefined;
   let approval: Consent | undefined;
   let result: ToolResult;
   parts.emit?.({ type: 'start', ...base });
@@ -96,8 +128,13 @@ export async function call(
   });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    prepared = await prepare(parts, ref, raw, options);
-    const { plan, verdict, workdir } = prepared;
+    const found = locate(parts, ref, options, nesting.within);
+    // POL-8: what is denied whatever the input says nothing about itself, not even what it would take.
+    verdict = findDenial(found.tool, caller, found.rules);
+    if (verdict !== undefined) throw refusal(found.tool, verdict);
+    prepared = await prepare(parts, found, raw, options);
+    const { plan, workdir } = prepared;
+    verdict = prepared.verdict;
     if (verdict.verdict === 'ask') {
       const { consent } = await import('./consent.js');
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
@@ -118,7 +155,10 @@ export async function call(
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
         workdir,
         call: (innerRef, innerInput) =>
-          call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
+          call(parts, innerRef, innerInput, nestedOptions(options, caller), {
+            depth: nesting.depth + 1,
+            within: listsWithin(plan.tool, nesting.within),
+          }),
       });
       result = await shapeOutput(plan.tool, output, shaping());
     } finally {
@@ -130,7 +170,7 @@ export async function call(
     if (result.error?.code === 'internal') parts.debug((thrown as Error)?.stack ?? String(thrown));
   }
   const given = approval === undefined ? {} : { approval };
-  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict, ...given });
+  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict, ...given });
   return result;
 }
 
@@ -173,8 +213,9 @@ function assertWanted(tool: Tool, signal: AbortSignal): void {
 function refusal(tool: Tool, verdict: Verdict): ToolError {
   const code = verdict.code ?? (verdict.verdict === 'ask' ? 'needs_approval' : 'denied');
   return new ToolError(code, `${tool.name} was not run: ${verdict.reason}`, {
-    hint: verdict.hint ?? 'ask whoever keeps the configuration to allow it',
-    data: { rule: verdict.rule },
+    hint:
+      verdict.hint ?? `whoever keeps the configuration can allow it; wield explain ${tool.name} says more`,
+    data: { rule: verdict.rule, ...(verdict.changes === undefined ? {} : { changes: verdict.changes }) },
   });
 }
 

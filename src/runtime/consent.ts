@@ -48,7 +48,7 @@ export async function consent(parts: ConsentParts, options: ConsentOptions): Pro
   if (approve !== undefined) {
     const { planDigest } = record;
     const { tool } = plan;
-    const changes = approvals?.changes(record);
+    const changes = verdict.changes ? { since: null, lines: verdict.changes } : approvals?.changes(record);
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
     const answer = await ask(approve, changes === undefined ? request : { ...request, changes }, parts);
     if (answer === 'deny') throw refusal(tool.name);

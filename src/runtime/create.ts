@@ -6,20 +6,26 @@ import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
+import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
+import type { Caller, CallOptions, DeniedTool, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
-import type { Rules } from '../policy/decide.js';
+import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../policy/decide.js';
 import type { Catalog } from '../resolve/catalog.js';
 import { createToolSearch } from '../resolve/search.js';
-import { type CallParts, call, prepare } from './call.js';
+import { type CallParts, call, locate, prepare, settleInput } from './call.js';
 import { createLimiter } from './limiter.js';
+
+const CODE: Caller = { kind: 'code', door: 'library' };
 
 export interface AssembleOptions {
   readonly catalog: Catalog;
   readonly executors: readonly Executor[];
-  readonly rules: (tool: Tool, options: CallOptions) => Rules;
+  /** What holds for one tool besides the policy. */
+  readonly rules: (tool: Tool, options: CallOptions) => Pick<Rules, 'trusted' | 'changes'>;
+  /** What the configuration says about calls, to this caller; nothing where it is left out. */
+  readonly policy?: (caller: Caller) => Policy;
   readonly settings: () => Settings;
   /** Problems of the surroundings, shown before those of the catalog. */
   readonly problems?: () => readonly Problem[];
@@ -38,7 +44,7 @@ export interface AssembleOptions {
 }
 
 export function assembleToolbox(options: AssembleOptions): Toolbox {
-  const { catalog, rules, settings, secrets, workdir, world } = options;
+  const { catalog, rules, settings, secrets, workdir, world, policy = () => NO_POLICY } = options;
   const executors = new Map<Action['kind'], Executor>(
     options.executors.map((executor) => [executor.kind, executor]),
   );
@@ -77,18 +83,69 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     for (const observer of observers) guard(observer)(event);
   };
 
-  const search = createToolSearch(() => catalog.list().tools);
+  // What a policy says of a tool is worked out once for each kind of caller.
+  const denials = new WeakMap<Policy, Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>>();
+  const sift = (tools: readonly Tool[], caller: Caller): { tools: readonly Tool[]; denied: DeniedTool[] } => {
+    const holding = policy(caller);
+    if (!hasRules({ policy: holding, within: [] })) return { tools, denied: [] };
+    const byKind = denials.get(holding) ?? new Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>();
+    const known = byKind.get(caller.kind) ?? new WeakMap<Tool, DeniedTool | null>();
+    denials.set(holding, byKind.set(caller.kind, known));
+    const denied: DeniedTool[] = [];
+    for (const tool of tools) {
+      let denial = known.get(tool);
+      if (denial === undefined) {
+        const verdict = findDenial(tool, caller, { policy: holding, within: [] });
+        denial = verdict === undefined ? null : { tool, verdict };
+        known.set(tool, denial);
+      }
+      if (denial !== null) denied.push(denial);
+    }
+    if (denied.length === 0) return { tools, denied };
+    const left = new Set(denied.map(({ tool }) => tool));
+    return { tools: tools.filter((tool) => !left.has(tool)), denied };
+  };
 
-  const survey = (): Survey => {
+  // Callers of one kind see the same tools, so that each has an index that stays.
+  const searches = new Map<Caller['kind'], ReturnType<typeof createToolSearch>>();
+  const searchFor = (caller: Caller): ReturnType<typeof createToolSearch> => {
+    let search = searches.get(caller.kind);
+    if (search === undefined) {
+      search = createToolSearch(() => sift(catalog.list().tools, caller).tools);
+      searches.set(caller.kind, search);
+    }
+    return search;
+  };
+
+  const survey = (caller: Caller): Survey => {
     const { tools, shadowed, problems, skills } = catalog.list();
-    return { tools, shadowed, skills, problems: [...(options.problems?.() ?? []), ...problems] };
+    return {
+      ...sift(tools, caller),
+      shadowed,
+      skills,
+      problems: [...(options.problems?.() ?? []), ...problems],
+    };
   };
 
   const parts: CallParts = {
-    find: (ref, caller) =>
-      findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest),
+    find: (ref, caller, within) => {
+      // Asked only where a hint is made.
+      let holding: Policy | undefined;
+      const mayName = (tool: Tool): boolean => {
+        holding ??= policy(caller);
+        return findDenial(tool, caller, { policy: holding, within }) === undefined;
+      };
+      return findStable(
+        () => catalog.find(ref, { visibleOnly: caller.kind === 'model', mayName }),
+        withDigest,
+      );
+    },
     executors,
-    rules,
+    rules: (tool, callOptions, within) => ({
+      ...rules(tool, callOptions),
+      policy: policy(callOptions.caller ?? CODE),
+      within,
+    }),
     settings,
     secrets,
     workdir: workdir.get,
@@ -106,15 +163,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get workdir() {
       return workdir.get();
     },
-    async list({ hidden = false } = {}) {
-      const { tools } = catalog.list();
+    async list({ hidden = false, caller = CODE } = {}) {
+      const { tools } = sift(catalog.list().tools, caller);
       return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
     },
-    async search(query, limit) {
-      return search(query, limit);
+    async search(query, limit, { caller = CODE } = {}) {
+      return searchFor(caller)(query, limit);
     },
     async find(ref) {
-      return parts.find(ref, { kind: 'code', door: 'library' });
+      return parts.find(ref, CODE, []);
     },
     async call(ref, input, callOptions = {}) {
       const { signal, release } = joinSignals(closing.signal, callOptions.signal);
@@ -133,14 +190,25 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       }
     },
     async plan(ref, input, callOptions = {}) {
-      const { plan, verdict } = await prepare(parts, ref, input, callOptions);
+      const found = locate(parts, ref, callOptions);
+      const { plan, verdict } = await prepare(parts, found, input, callOptions);
       return { plan, verdict };
+    },
+    async explain(ref, raw, callOptions = {}) {
+      const { tool, caller, rules: own } = locate(parts, ref, callOptions);
+      const { input } = await settleInput(parts, tool, raw, callOptions);
+      const unmatched = findUnmatched({ tool, input }, own);
+      return {
+        tool,
+        verdict: decide({ tool, input }, caller, own),
+        unmatched: unmatched.map(({ selector, file, line }) => ({ text: selector.text, file, line })),
+      };
     },
     async instructions() {
       return options.instructions();
     },
     async problems() {
-      return survey().problems;
+      return survey(CODE).problems;
     },
     async shadowed() {
       return catalog.list().shadowed;
@@ -149,8 +217,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return options.trusted();
     },
     watch: options.watch,
-    async survey() {
-      return survey();
+    async survey({ caller = CODE } = {}) {
+      return survey(caller);
     },
     on(observer) {
       observers.add(observer);

@@ -98,13 +98,13 @@ describe('what is wrong', () => {
     });
   }
 
-  test('a file that cannot be read denies; one that is a circle of links is none', async () => {
+  test('a file that cannot be read denies, and so does a link that leads nowhere', async () => {
     const workspace = createTools();
     workspace.write('.agents/config.toml/inside', '');
     expect(json(await wield(workspace, ['call', 'greet', '--json'])).error.code).toBe('denied');
     const other = createTools();
     symlinkSync('config.toml', join(other.dir, '.agents/config.toml'));
-    expect((await wield(other, ['call', 'greet'])).status).toBe(0);
+    expect(json(await wield(other, ['call', 'greet', '--json'])).error.code).toBe('denied');
     const large = createTools();
     writeFileSync(join(large.dir, '.agents/config.toml'), Buffer.alloc(5 * 1024 * 1024, 0x20));
     expect(json(await wield(large, ['call', 'greet', '--json'])).error.code).toBe('denied');
