@@ -85,6 +85,8 @@ export function createApprovalStore({ directory, now }: ApprovalStoreOptions): A
   };
 
   const remember = (record: ApprovalRecord): void => {
+    // What was consented to elsewhere waits no longer.
+    rmSync(pathOf(idOf(record), 'pending'), { force: true });
     writeApproval(pathOf(toolIdOf(record), 'last'), record);
   };
 

@@ -12,6 +12,7 @@ import type { Progress } from '../../core/context.js';
 import { isRecord } from '../../core/json.js';
 import { decodeName } from '../../core/name.js';
 import type { Toolbox } from '../../core/toolbox.js';
+import { createMcpApprovals } from './approval.js';
 import { createOffer, type Offer } from './offer.js';
 import { toCallToolResult } from './result.js';
 
@@ -38,6 +39,7 @@ const LIST_TTL_MS = 5000;
 
 export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): McpServers {
   const readOffer = createOffer(toolbox);
+  const approvals = createMcpApprovals();
   const listeners = new Set<() => void>();
   // What clients know at the least. One that lists first does not keep the others from being told.
   let told: Offer | undefined;
@@ -60,6 +62,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
         capabilities: { tools: { listChanged: true } },
         ...(instructions === '' ? {} : { instructions }),
         cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
+        requestState: { verify: approvals.verify },
         // Without this the constructor builds a validator that costs 60 ms.
         jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
       },
@@ -79,12 +82,16 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       current ??= await readOffer();
       const outputSchema = current.outputs.get(params.name);
       const name = current.names.get(params.name) ?? decodeName(params.name);
+      const { approve, question } = approvals.ask(server, context);
       const result = await toolbox.call(name, params.arguments ?? {}, {
         caller: { kind: 'model', door: 'mcp', ...clientName(server, context) },
         signal: context.mcpReq.signal,
+        ...(approve === undefined ? {} : { approve }),
         ...(options.ready ? { ready: options.ready } : {}),
         ...progressOption(context),
       });
+      const asked = question();
+      if (asked !== undefined) return asked;
       return server.projectCallToolResult(toCallToolResult(result, outputSchema !== undefined), outputSchema);
     });
     return server;

@@ -1,0 +1,47 @@
+// The built binary at a real terminal, through `script` of util-linux: what a person sees, and what they type.
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { BINARY } from './cli.js';
+import type { Workspace } from './workspace.js';
+
+/** Whether this machine can give a program a terminal. */
+export const hasPty = process.platform === 'linux' && existsSync('/usr/bin/script');
+
+export interface PtyRun {
+  readonly status: number | null;
+  /** Everything that appeared, what was typed included. */
+  readonly screen: string;
+}
+
+export interface PtyOptions {
+  /** Typed when this text has appeared. */
+  readonly answers?: readonly (readonly [when: string, typed: string])[];
+  readonly env?: Record<string, string>;
+}
+
+/** `wield ...args` at a terminal, to its end. */
+export function wieldAtTerminal(
+  workspace: Workspace,
+  args: readonly string[],
+  { answers = [], env = {} }: PtyOptions = {},
+): Promise<PtyRun> {
+  const command = [process.execPath, BINARY, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  return new Promise((resolve, reject) => {
+    const child = spawn('/usr/bin/script', ['-qefc', command.join(' '), '/dev/null'], {
+      cwd: workspace.dir,
+      env: { ...workspace.env, TERM: 'xterm', SHELL: '/bin/sh', ...env },
+    });
+    const left = [...answers];
+    let screen = '';
+    const onData = (chunk: Buffer): void => {
+      screen += chunk.toString('utf8');
+      while (left.length > 0 && screen.includes(left[0]![0])) child.stdin.write(left.shift()![1]);
+    };
+    child.stdout.on('data', onData);
+    child.stderr.on('data', onData);
+    child.stdin.on('error', () => {});
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, screen: screen.replaceAll('\r\n', '\n') }));
+  });
+}
