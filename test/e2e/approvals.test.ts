@@ -105,7 +105,7 @@ describe('without a terminal', () => {
   });
 });
 
-spec('CLI-8', '--yes is consent, for this call and those that it makes', async () => {
+spec('CLI-8', '--yes is consent to this call, and leaves no question behind', async () => {
   const workspace = createAskingWorkspace();
   expect(await workspace.deploy('main', ['--yes'])).toMatchObject({ status: 0, stdout: 'deployed\n' });
   expect((await workspace.deploy('main')).status).toBe(5);

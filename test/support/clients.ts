@@ -1,6 +1,6 @@
 // Real clients of the protocol, each connected to a `wield serve` of its own.
 
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -13,11 +13,37 @@ export type Era = 'older' | 'newer';
 
 const INFO = { name: 'test', version: '1' };
 
+/** What a person behind a client answers to a form. */
+export type Answer = (message: string) => ElicitResult | Promise<ElicitResult>;
+
+export const ACCEPT: ElicitResult = { action: 'accept', content: { decision: 'run it once' } };
+
 function createClient(era: Era, onListChanged: () => void): Client {
   return new Client(INFO, {
     ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
   });
+}
+
+/** A client whose person is asked, over stdio or HTTP. */
+export async function connectAsking(
+  workspace: Workspace,
+  era: Era,
+  transport: 'stdio' | 'http',
+  answer: Answer,
+): Promise<Client> {
+  const client = new Client(INFO, {
+    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    capabilities: { elicitation: { form: {} } },
+  });
+  client.setRequestHandler('elicitation/create', async ({ params }) => answer(params.message));
+  await client.connect(
+    transport === 'stdio'
+      ? new StdioClientTransport(stdioParameters(workspace, ['--trust']))
+      : new StreamableHTTPClientTransport(new URL((await serveHttp(workspace)).url)),
+  );
+  onTestFinished(() => client.close());
+  return client;
 }
 
 function stdioParameters(workspace: Workspace, args: readonly string[]) {

@@ -1,0 +1,316 @@
+// Approvals under fire: killed at every step, raced for, with a moved clock, a full disk and torn files.
+
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { type AskingWorkspace, askFor, createAskingWorkspace } from '../support/approvals.js';
+import { BINARY, json, wield } from '../support/cli.js';
+import { sleep } from '../support/processes.js';
+import { spec, specIf } from '../support/spec.js';
+
+const hasStrace = existsSync('/usr/bin/strace');
+const DAY = 24 * 3_600_000;
+const CALL = ['call', 'deploy', '--branch', 'main'];
+
+/** `wield ...args` under strace with an injection; the status is null where it was killed. */
+function underStrace(
+  workspace: AskingWorkspace,
+  injection: string,
+  args: readonly string[],
+): Promise<number | null> {
+  const strace = [
+    '-f',
+    '-o',
+    '/dev/null',
+    '-e',
+    `trace=${injection.split(':')[0]}`,
+    '-e',
+    `inject=${injection}`,
+  ];
+  const child = spawn('/usr/bin/strace', [...strace, process.execPath, BINARY, ...args], {
+    cwd: workspace.dir,
+    env: workspace.env,
+    stdio: 'ignore',
+  });
+  return new Promise((resolve) => child.once('close', (status) => resolve(status)));
+}
+
+// Everything that changes what is on disk, or starts something.
+const STEPS = 'mkdir,rename,fsync,unlink,clone,clone3,vfork';
+
+/** Kills at the first step, the second and so on, until a run lives to its end. */
+async function killAtEachStep(
+  prepare: () => Promise<{ workspace: AskingWorkspace; args: readonly string[] }>,
+  judge: (workspace: AskingWorkspace) => Promise<void>,
+): Promise<number> {
+  for (let step = 1; step < 100; step++) {
+    const { workspace, args } = await prepare();
+    const status = await underStrace(workspace, `${STEPS}:signal=KILL:when=${step}`, args);
+    await judge(workspace);
+    rmSync(workspace.approvals, { recursive: true, force: true });
+    if (status !== null && status !== 137) return step;
+  }
+  throw new Error('it never lived');
+}
+
+/** A process that believes in another time. */
+function atClock(workspace: AskingWorkspace, shift: number): Record<string, string> {
+  const file = join(workspace.home, 'clock.cjs');
+  writeFileSync(file, `const now = Date.now; Date.now = () => now() + (${shift});\n`);
+  return { NODE_OPTIONS: `--require ${file}` };
+}
+
+describe('killed without warning', () => {
+  specIf(
+    hasStrace,
+    'no strace',
+    'POL-7',
+    'a call that is killed at any step has used its approval or not, and never runs twice',
+    async () => {
+      const workspace = createAskingWorkspace();
+      let ran = 0;
+      const steps = await killAtEachStep(
+        async () => {
+          await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+          ran = workspace.runs().length;
+          return { workspace, args: CALL };
+        },
+        async () => {
+          await workspace.deploy();
+          await workspace.deploy();
+          expect(workspace.runs().length - ran).toBeLessThanOrEqual(1);
+        },
+      );
+      expect(steps).toBeGreaterThan(3);
+      expect(workspace.runs().length).toBeGreaterThan(0);
+    },
+  );
+
+  specIf(
+    hasStrace,
+    'no strace',
+    'POL-7',
+    'an approval that is killed at any step is given or not',
+    async () => {
+      const workspace = createAskingWorkspace();
+      let ran = 0;
+      await killAtEachStep(
+        async () => {
+          const id = await askFor(workspace);
+          ran = workspace.runs().length;
+          return { workspace, args: ['approvals', 'approve', id] };
+        },
+        async () => {
+          const states = workspace.records().map((name) => name.split('.')[1]!.replace(/-.*/, ''));
+          expect([['pending'], ['approved']]).toContainEqual(states);
+          await workspace.deploy();
+          await workspace.deploy();
+          expect(workspace.runs().length - ran).toBe(states[0] === 'approved' ? 1 : 0);
+        },
+      );
+    },
+  );
+
+  specIf(
+    hasStrace,
+    'no strace',
+    'POL-7',
+    'a question that is killed at any step can be asked again',
+    async () => {
+      const workspace = createAskingWorkspace();
+      await killAtEachStep(
+        async () => ({ workspace, args: CALL }),
+        async () => {
+          const id = await askFor(workspace);
+          expect(workspace.records().filter((name) => !name.endsWith('.tmp'))).toEqual([
+            `${id}.pending.json`,
+          ]);
+        },
+      );
+      expect(workspace.runs()).toEqual([]);
+    },
+  );
+
+  spec('POL-7', 'a call that is killed at any time runs at most once for an approval', async () => {
+    const workspace = createAskingWorkspace();
+    for (let round = 0; round < 8; round++) {
+      await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+      const ran = workspace.runs().length;
+      const child = spawn(process.execPath, [BINARY, ...CALL], {
+        cwd: workspace.dir,
+        env: workspace.env,
+        stdio: 'ignore',
+      });
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      await sleep(40 + round * 15);
+      child.kill('SIGKILL');
+      await ended;
+      await workspace.deploy();
+      // What was started before the kill may still be at it.
+      await sleep(50);
+      expect(workspace.runs().length - ran).toBeLessThanOrEqual(1);
+      rmSync(workspace.approvals, { recursive: true, force: true });
+    }
+  });
+});
+
+spec('POL-7', 'of many processes that race for one approval, exactly one runs', async () => {
+  const workspace = createAskingWorkspace();
+  for (let round = 1; round <= 2; round++) {
+    await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+    const runs = await Promise.all(Array.from({ length: 6 }, () => workspace.deploy()));
+    expect(runs.map(({ status }) => status).sort()).toEqual([0, 5, 5, 5, 5, 5]);
+    expect(workspace.runs()).toHaveLength(round);
+  }
+});
+
+spec('POL-7', 'many who approve one question at once give one approval', async () => {
+  const workspace = createAskingWorkspace();
+  const id = await askFor(workspace);
+  const given = await Promise.all(
+    Array.from({ length: 4 }, () => wield(workspace, ['approvals', 'approve', id])),
+  );
+  expect(given.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
+  expect((await workspace.deploy()).status).toBe(0);
+  expect((await workspace.deploy()).status).toBe(5);
+});
+
+describe('F21 the clock', () => {
+  for (const shift of [DAY, -DAY]) {
+    spec('POL-7', `moved by ${shift / DAY} day: an approval counts no more, and nothing runs`, async () => {
+      const workspace = createAskingWorkspace();
+      await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+      const env = atClock(workspace, shift);
+      expect((await workspace.deploy('main', [], { env })).status).toBe(5);
+      expect(workspace.runs()).toEqual([]);
+      // What was asked under the moved clock can be approved under it.
+      const { error } = json(await workspace.deploy('main', ['--json'], { env }));
+      expect((await wield(workspace, ['approvals', 'approve', error.data.id], { env })).status).toBe(0);
+      expect((await workspace.deploy('main', [], { env })).status).toBe(0);
+      expect(workspace.runs()).toEqual(['main']);
+    });
+  }
+
+  spec('POL-7', 'a question can be answered for a day, an approval used for an hour', async () => {
+    for (const [used, status] of [
+      [3_700_000, 5],
+      [3_400_000, 0],
+    ] as const) {
+      const workspace = createAskingWorkspace();
+      const id = await askFor(workspace);
+      const approve = (shift: number) =>
+        wield(workspace, ['approvals', 'approve', id], { env: atClock(workspace, shift) });
+      expect((await approve(DAY + 60_000)).status).toBe(3);
+      expect((await approve(DAY - 60_000)).status).toBe(0);
+      const env = atClock(workspace, DAY + used);
+      expect((await workspace.deploy('main', [], { env })).status).toBe(status);
+      expect(workspace.runs()).toHaveLength(status === 0 ? 1 : 0);
+    }
+  });
+});
+
+describe('a state directory that cannot be written', () => {
+  spec('POL-7', 'refuses: what cannot be recorded is not asked for, and nothing runs', async () => {
+    const workspace = createAskingWorkspace();
+    writeFileSync(workspace.approvals, 'a file where the directory should be');
+    const run = await workspace.deploy();
+    expect(run.status).toBe(8);
+    expect(run.stderr).toMatch(/could not be|writable/);
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  specIf(
+    hasStrace,
+    'no strace',
+    'POL-7',
+    'F06 F11 full or read-only: refused, not run, and whole afterwards',
+    async () => {
+      const workspace = createAskingWorkspace();
+      for (const fault of ['rename:error=ENOSPC', 'fsync:error=ENOSPC', 'rename:error=EROFS']) {
+        expect([fault, await underStrace(workspace, fault, CALL)]).toEqual([fault, 8]);
+        await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+        expect([fault, await underStrace(workspace, fault, CALL)]).toEqual([fault, 8]);
+        expect(workspace.runs()).toEqual([]);
+        rmSync(workspace.approvals, { recursive: true });
+      }
+    },
+  );
+
+  spec('POL-7', 'that others can write to approves nothing', async () => {
+    const workspace = createAskingWorkspace();
+    await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+    chmodSync(workspace.approvals, 0o777);
+    const run = await workspace.deploy();
+    expect(run.status).toBe(8);
+    expect(run.stderr).toContain(`chmod 700 ${workspace.approvals}`);
+    expect(workspace.runs()).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  spec('POL-7', 'that are torn, altered or renamed approve nothing, and doctor tells of them', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    await wield(workspace, ['approvals', 'approve', id]);
+    const file = join(workspace.approvals, workspace.records()[0]!);
+    const whole = readFileSync(file, 'utf8');
+    for (const text of [
+      whole.slice(0, whole.length / 2),
+      '',
+      'null',
+      whole.replace('"branch": "main"', '"branch": "prod"'),
+      whole.replace('person cli', 'model mcp:x'),
+      whole.replace('"version": 1', '"version": 2'),
+    ]) {
+      expect(text).not.toBe(whole);
+      writeFileSync(file, text);
+      expect((await workspace.deploy('main')).status).toBe(5);
+      expect((await workspace.deploy('prod')).status).toBe(5);
+    }
+    expect((await wield(workspace, ['doctor'])).stdout).toContain('torn or altered, so it approves nothing');
+    writeFileSync(file, whole);
+    renameSync(file, file.replace(id, 'f'.repeat(16)));
+    expect((await workspace.deploy()).status).toBe(5);
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  spec('POL-7', 'of a write that was killed are removed by clean', async () => {
+    const workspace = createAskingWorkspace();
+    await askFor(workspace);
+    const leftover = join(workspace.approvals, '.0123456789abcdef01.tmp');
+    writeFileSync(leftover, '');
+    await wield(workspace, ['clean']);
+    expect(existsSync(leftover)).toBe(true);
+    utimesSync(leftover, statSync(leftover).atimeMs / 1000, Date.now() / 1000 - 2 * 3600);
+    await wield(workspace, ['clean']);
+    expect(existsSync(leftover)).toBe(false);
+    expect(workspace.records()).toHaveLength(1);
+  });
+
+  spec('POL-7', 'are bounded: a model cannot fill the disk with questions', async () => {
+    const workspace = createAskingWorkspace();
+    const toolbox = workspace.toolbox({ trust: true });
+    const caller = { kind: 'model', door: 'mcp' } as const;
+    const messages = new Set<string>();
+    for (let at = 0; at < 80; at++) {
+      const { error } = await toolbox.call('deploy', { branch: `b${at}` }, { caller });
+      expect(error?.code).toBe('needs_approval');
+      messages.add(`${error!.message} ${error!.hint?.replaceAll(/[0-9a-f]{16}/g, 'ID')}`);
+    }
+    expect(workspace.records()).toHaveLength(64);
+    expect([...messages].at(-1)).toContain('64 calls wait');
+    const long = await toolbox.call('deploy', { branch: 'x'.repeat(300_000) }, { caller });
+    expect(long.error).toMatchObject({ code: 'needs_approval' });
+    expect(workspace.runs()).toEqual([]);
+  });
+});
