@@ -18,6 +18,7 @@ import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
+import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
 import { createGuard } from './process/guard.js';
@@ -51,12 +52,13 @@ export interface NodeToolboxOptions {
 export interface NodeToolbox extends Toolbox {
   readonly wieldHome: string;
   readonly trustStore: TrustStore;
+  readonly pinStore: PinStore;
   readonly world: World;
   configuration(): Configuration;
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '5';
+const INDEX_VERSION = '6';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -89,6 +91,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   });
   const settings = () => configuration().settings;
   const trustStore = createTrustStore(wieldHome);
+  const pinStore = createPinStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => {
     const named = settings().roots.map((root) => resolve(firstWorkdir, expandHome(root, world.home)));
@@ -127,7 +130,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     trusted,
     instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
     watch: watching.add,
-    rules: (_tool, call) => ({ trusted: call.trust === true || trusted() }),
+    rules: (tool, call) => {
+      const pin = pinStore.check(tool);
+      return {
+        trusted: call.trust === true || trusted(),
+        ...(typeof pin === 'string' ? {} : { changes: pin.diff }),
+      };
+    },
     policy: () => configuration().policy,
     settings,
     problems: () => configuration().problems,
@@ -135,7 +144,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
-  return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+  return Object.assign(toolbox, { wieldHome, trustStore, pinStore, world, configuration });
 }
 
 function expandHome(path: string, home: string | undefined): string {

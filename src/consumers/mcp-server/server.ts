@@ -12,7 +12,7 @@ import type { Progress } from '../../core/context.js';
 import { isRecord } from '../../core/json.js';
 import { decodeName } from '../../core/name.js';
 import type { Toolbox } from '../../core/toolbox.js';
-import { createOffer, type Offer } from './offer.js';
+import { createOffer, MODEL, type Offer } from './offer.js';
 import { toCallToolResult } from './result.js';
 
 export interface McpServerOptions {
@@ -80,7 +80,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       const outputSchema = current.outputs.get(params.name);
       const name = current.names.get(params.name) ?? decodeName(params.name);
       const result = await toolbox.call(name, params.arguments ?? {}, {
-        caller: { kind: 'model', door: 'mcp', ...clientName(server, context) },
+        caller: { ...MODEL, ...clientName(server, context) },
         signal: context.mcpReq.signal,
         ...(options.ready ? { ready: options.ready } : {}),
         ...progressOption(context),
