@@ -15,6 +15,15 @@ export { describePlan, type Plan } from './core/plan.js';
 export { type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
-export type { Caller, CallOptions, ListOptions, Toolbox, Verdict } from './core/toolbox.js';
+export type {
+  Caller,
+  CallOptions,
+  DeniedTool,
+  Explanation,
+  ListOptions,
+  SearchOptions,
+  Toolbox,
+  Verdict,
+} from './core/toolbox.js';
 export { defineTool, type ToolDefinition } from './formats/module/define.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

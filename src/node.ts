@@ -19,6 +19,7 @@ import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
 import type { ApprovalStore } from './policy/approvals.js';
+import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
 import { MARK } from './process/group.js';
@@ -55,6 +56,7 @@ export interface NodeToolboxOptions {
 export interface NodeToolbox extends Toolbox {
   readonly wieldHome: string;
   readonly trustStore: TrustStore;
+  readonly pinStore: PinStore;
   readonly world: World;
   /** Whether this process was started by a tool: then it can neither approve nor trust anything (A44). */
   readonly insideCall: boolean;
@@ -63,7 +65,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '5';
+const INDEX_VERSION = '6';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -96,6 +98,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   });
   const settings = () => configuration().settings;
   const trustStore = createTrustStore(wieldHome);
+  const pinStore = createPinStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => {
     const named = settings().roots.map((root) => resolve(firstWorkdir, expandHome(root, world.home)));
@@ -141,7 +144,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     trusted,
     instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
     watch: watching.add,
-    rules: (_tool, call) => ({ trusted: call.trust === true || trusted() }),
+    rules: (tool, call) => {
+      const pin = pinStore.check(tool);
+      return {
+        trusted: call.trust === true || trusted(),
+        ...(typeof pin === 'string' ? {} : { changes: pin.diff }),
+      };
+    },
     policy: () => configuration().policy,
     settings,
     problems: () => configuration().problems,
@@ -150,7 +159,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   const insideCall = world.env[MARK] !== undefined;
-  return Object.assign(toolbox, { wieldHome, trustStore, world, insideCall, configuration, approvals });
+  const around = { wieldHome, trustStore, pinStore, world, insideCall, configuration, approvals };
+  return Object.assign(toolbox, around);
 }
 
 function expandHome(path: string, home: string | undefined): string {

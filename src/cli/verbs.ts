@@ -46,6 +46,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/check.js')).check,
   },
   {
+    name: 'explain',
+    summary: 'Say which rule decides a call',
+    load: async () => (await import('./verbs/explain.js')).explain,
+  },
+  {
     name: 'trust',
     summary: 'Let models call the tools of a workspace',
     load: async () => (await import('./verbs/trust.js')).trust,

@@ -1,8 +1,9 @@
 // Text for people: outside text made harmless, names that are near to another, sizes and durations.
 
-// Control characters except tab and newline, bidirectional controls, and zero-width characters (ERR-5).
+// Control characters except tab and newline, bidirectional controls, zero-width characters, and tag characters, which
+// spell words that only a model reads (ERR-5).
 const UNSAFE =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 // An escape sequence is dropped as a whole, so that no tail like "[31m" stays behind.
 const ESCAPE_SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
 
@@ -14,24 +15,30 @@ export function sanitize(text: string): string {
   return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
 }
 
+// Everything that is there and cannot be seen, emoji selectors and fillers included; newlines and tabs are seen.
+const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Outside text in which what cannot be seen is spelled out, as `<U+202E>`: for whoever must judge it. */
+export function revealHidden(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(HIDDEN, reveal);
+}
+
+/** The same on one line: newlines, tabs and spaces that are none are spelled out too. */
+export function spellOut(text: string): string {
+  if (/^[\u0020-\u007e]*$/.test(text)) return text;
+  const line = text.replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  return revealHidden(line).replace(/(?! )\p{Zs}|\u2800/gu, reveal);
+}
+
+function reveal(character: string): string {
+  return `<U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
+}
+
 /** Outside text for the middle of a sentence: sanitized, on one line, at most `limit` characters. */
 export function quoteOutside(text: string, limit = 120): string {
   const line = sanitize(text).replace(/\s+/g, ' ').trim();
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
-}
-
-// Whatever is not seen as itself: controls, formats, separators but the space, and letters that draw nothing.
-const INVISIBLE = /[\p{C}\p{DI}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
-
-/** Outside text on one line with nothing hidden in it: what draws nothing, or moves other text, is spelled out. */
-export function spellOut(text: string): string {
-  if (/^[\u0020-\u007e]*$/.test(text)) return text;
-  return text.replace(INVISIBLE, (character) => {
-    if (character === '\n') return '\\n';
-    if (character === '\t') return '\\t';
-    const code = character.codePointAt(0)!.toString(16);
-    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
-  });
 }
 
 /** Up to three candidates close to a name, nearest first. */

@@ -36,11 +36,11 @@ function readDirectory(directory: string, place: Place): Reading | undefined {
   const problems = complaints.map((complaint) => toProblem(directory, complaint));
   const { states, descriptor } = loaded;
   if (descriptor === undefined) return { tools: [], problems, states };
-  const binGroups = readBinGroups(join(directory, 'SKILL.md'));
+  const skill = readSkillFacts(join(directory, 'SKILL.md'));
   const tools: Tool[] = [];
   for (const [index, declared] of descriptor.tools.entries()) {
     try {
-      tools.push(toTool(declared, descriptor, directory, binGroups, place));
+      tools.push(toTool(declared, descriptor, directory, skill, place));
     } catch (error) {
       // TJS-3: one schema that cannot be used disables the skill's tools, and only those.
       const pointer = loaded.split ? `/${index}/parameters` : `/tools/${index}/parameters`;
@@ -107,11 +107,25 @@ function stateOf(path: string): FileState {
   return 'fault' in reading ? undefined : reading.identity;
 }
 
-// `metadata.requires.bins` of the skill: alternatives of programs, of which one must be whole.
-function readBinGroups(path: string): string[][] {
+/** What the SKILL.md beside it says that counts for its tools. */
+interface SkillFacts {
+  readonly binGroups: readonly (readonly string[])[];
+  readonly allowedTools: readonly string[] | null;
+}
+
+// One that is there and is no skill may have named what its tools can call, so they call nothing (SKL-4).
+function readSkillFacts(path: string): SkillFacts {
   const reading = readHead(path, MAX_BYTES);
-  if ('fault' in reading) return [];
-  const requires = readSkill(reading.bytes.toString('utf8')).skill?.metadata.requires;
+  if ('fault' in reading) return { binGroups: [], allowedTools: reading.fault === 'missing' ? null : [] };
+  const { skill } = readSkill(reading.bytes.toString('utf8'));
+  return {
+    binGroups: toBinGroups(skill?.metadata.requires),
+    allowedTools: skill === undefined ? [] : skill.allowedTools,
+  };
+}
+
+// `metadata.requires.bins` of the skill: alternatives of programs, of which one must be whole.
+function toBinGroups(requires: unknown): string[][] {
   const bins = isRecord(requires) ? requires.bins : undefined;
   if (!Array.isArray(bins)) return [];
   return bins.filter(
@@ -123,7 +137,7 @@ function toTool(
   { name, description, parameters, executions }: DeclaredTool,
   { allowlist }: ToolsDescriptor,
   directory: string,
-  binGroups: readonly (readonly string[])[],
+  { binGroups, allowedTools }: SkillFacts,
   place: Place,
 ): Tool {
   return {
@@ -140,7 +154,7 @@ function toTool(
       server: null,
       owner: place.owner,
     },
-    traits: NO_TRAITS,
+    traits: allowedTools === null ? NO_TRAITS : { ...NO_TRAITS, allowedTools },
   };
 }
 

@@ -1,6 +1,7 @@
 // The one decision: may this plan run for this caller, and may its tool be named at all. Pure.
 
-import type { Plan } from '../core/plan.js';
+import { isRecord } from '../core/json.js';
+import type { CommandPlan, Plan } from '../core/plan.js';
 import type { AllowList, Policy, Rule } from '../core/rule.js';
 import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
 import type { Tool } from '../core/tool.js';
@@ -18,7 +19,7 @@ export interface Rules {
 }
 
 /** What is judged: a plan, or the tool and input of one that cannot be made here. */
-export type Judged = Pick<Plan, 'tool' | 'input'>;
+export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: CommandPlan };
 
 type Level = Verdict['verdict'];
 type Matches = (selector: Selector) => boolean;
@@ -31,7 +32,7 @@ const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: '
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;
-  const ruling = judge(tool, rules, matchCall(plan));
+  const ruling = hasRules(rules) ? judge(tool, rules, matchCall(plan)) : byDefault(tool);
   if (ruling.verdict === 'deny') return ruling;
   // A person who types the call consents by typing it; code that assembled the toolbox did so too (SCR-20).
   if (caller.kind === 'model' && tool.origin.owner === 'workspace' && !rules.trusted) {
@@ -77,13 +78,33 @@ export function findUnmatched(plan: Judged, { policy }: Pick<Rules, 'policy'>): 
   return all.filter(({ selector }) => !matches(selector));
 }
 
-function matchCall({ tool, input }: Judged): Matches {
-  const selected = toSelected(tool);
-  return (selector) => matchSelector(selector, selected, input);
+function matchCall(plan: Judged): Matches {
+  const selected = toSelected(plan.tool);
+  let input: unknown;
+  return (selector) => {
+    if (selector.arguments.length > 0) input ??= effectiveInput(plan);
+    return matchSelector(selector, selected, input);
+  };
 }
 
+// POL-4: what is left out is what the tool says it is then, and what a command's declaration makes of a value counts.
+function effectiveInput({ tool, input, command }: Judged): unknown {
+  if (!isRecord(input)) return input;
+  const values = new Map(Object.entries(input));
+  for (const { mapping, value } of command?.slots ?? [])
+    if (value !== undefined) values.set(mapping.param, value);
+  const { properties } = tool.input.json;
+  for (const [name, schema] of isRecord(properties) ? Object.entries(properties) : [])
+    if (!values.has(name) && isRecord(schema) && schema.default !== undefined)
+      values.set(name, schema.default);
+  return Object.fromEntries(values);
+}
+
+// A reserved tag is no tool's own to claim (RES-31). `#destructive` is also about tools that say it as a hint.
 function toSelected({ name, traits, origin }: Tool): SelectedTool {
-  return { name, tags: traits.tags, builtin: origin.builtin === true };
+  const builtin = origin.builtin === true;
+  const tags = builtin ? traits.tags : traits.tags.filter((tag) => !tag.startsWith('meta-'));
+  return { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
 }
 
 /** Whether there is anything to look at; mostly there is not, and then a call costs nothing more. */
@@ -94,7 +115,6 @@ export function hasRules({ policy, within }: Listing): boolean {
 
 // Every list and every rule, by one way of matching; trust in the workspace is not looked at.
 function judge(tool: Tool, rules: Listing, matches: Matches): Verdict {
-  if (!hasRules(rules)) return byDefault(tool);
   const { policy } = rules;
   if (policy.fault !== undefined) {
     return {

@@ -195,12 +195,17 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return { plan, verdict };
     },
     async explain(ref, raw, callOptions = {}) {
-      const { tool, caller, rules: own } = locate(parts, ref, callOptions);
+      const found = locate(parts, ref, callOptions);
+      const { tool, caller } = found;
       const { input } = await settleInput(parts, tool, raw, callOptions);
-      const unmatched = findUnmatched({ tool, input }, own);
+      const judged = await prepare(parts, found, raw, callOptions).then(
+        ({ plan }) => plan,
+        () => ({ tool, input }),
+      );
+      const unmatched = findUnmatched(judged, found.rules);
       return {
         tool,
-        verdict: decide({ tool, input }, caller, own),
+        verdict: decide(judged, caller, found.rules),
         unmatched: unmatched.map(({ selector, file, line }) => ({ text: selector.text, file, line })),
       };
     },

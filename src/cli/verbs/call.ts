@@ -130,7 +130,8 @@ async function chooseInput(
   return text.trim() === '' ? {} : parseJson(text, 'standard input');
 }
 
-async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
+/** The text of an `--input`: JSON as it stands, `@` and a file, or `-` for standard input. */
+export async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
   if (source === '-') {
     const text = await readStdin(terminal, signal);
     return text.trim() === '' ? '{}' : text;
@@ -262,7 +263,9 @@ async function dryRun(
   }
   const rows =
     plan.kind === 'process' ? processRows(plan) : [['would run', `${plan.tool.name}, code of this process`]];
-  const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}`;
+  const { source } = verdict;
+  const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
+  const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
   for (const [name, value] of [...rows, ['policy', policy]])
     terminal.out(`  ${name!.padEnd(11)} ${sanitize(value!)}\n`);
   return 0;

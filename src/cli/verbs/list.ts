@@ -2,8 +2,11 @@
 
 import { count, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
+import type { Caller } from '../../core/toolbox.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
+
+const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const list: Verb = {
   name: 'list',
@@ -12,37 +15,44 @@ export const list: Verb = {
   examples: ['wield list', 'wield list --all --json'],
   flags: {
     hidden: { kind: 'switch', description: 'Hidden tools too' },
-    all: { kind: 'switch', description: 'Hidden and shadowed tools too' },
+    all: { kind: 'switch', description: 'Hidden, shadowed and denied tools too' },
   },
   positionals: 0,
   async run({ terminal, flags, json, toolbox: open }) {
     const toolbox = open();
     const all = flags.has('all');
-    const survey = await toolbox.survey();
+    const survey = await toolbox.survey({ caller: PERSON });
     const problems = survey.problems.filter((problem) => problem.severity === 'error');
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
     const entries: Entry[] = [];
     for (const tool of survey.tools)
       if (hidden || !tool.traits.hidden) entries.push({ tool, shadowedBy: null });
+    for (const { tool, verdict } of all ? survey.denied : [])
+      entries.push({ tool, shadowedBy: null, deniedBy: verdict.rule ?? verdict.reason });
     for (const { tool, by } of all ? survey.shadowed : [])
       entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
     if (json) {
       printJson(terminal, {
         ok: true,
-        tools: entries.map(({ tool, shadowedBy }) => toJson(tool, shadowedBy, trusted)),
+        tools: entries.map((entry) => toJson(entry, trusted)),
         skills: survey.skills.map(({ name, description, file }) => ({ name, description, path: file })),
         problems,
       });
       return 0;
     }
-    if (entries.length === 0) terminal.out('No tools here yet. wield init makes a first one.\n');
+    if (entries.length === 0)
+      terminal.out(
+        survey.denied.length > 0
+          ? 'Rules deny every tool here. wield list --all shows them.\n'
+          : 'No tools here yet. wield init makes a first one.\n',
+      );
     else {
-      const rows = entries.map(({ tool, shadowedBy }) => [
-        tool.name,
-        tool.origin.format,
-        oneLine(tool.description),
-        marks(tool, shadowedBy, trusted).join(' '),
+      const rows = entries.map((entry) => [
+        entry.tool.name,
+        entry.tool.origin.format,
+        oneLine(entry.tool.description),
+        marks(entry, trusted).join(' '),
       ]);
       printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
     }
@@ -64,9 +74,10 @@ export const list: Verb = {
 interface Entry {
   readonly tool: Tool;
   readonly shadowedBy: string | null;
+  readonly deniedBy?: string;
 }
 
-function marks(tool: Tool, shadowedBy: string | null, trusted: boolean): string[] {
+function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean): string[] {
   const { hidden, destructive, group, tags } = tool.traits;
   const found: string[] = [];
   if (group !== undefined) found.push(quoteOutside(group, 40));
@@ -74,6 +85,7 @@ function marks(tool: Tool, shadowedBy: string | null, trusted: boolean): string[
   if (destructive) found.push('destructive');
   if (hidden) found.push('hidden');
   if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
+  if (deniedBy !== undefined) found.push(`denied: ${quoteOutside(deniedBy, 80)}`);
   if (isUntrusted(tool, trusted)) found.push('untrusted');
   return found;
 }
@@ -82,7 +94,7 @@ function isUntrusted(tool: Tool, trusted: boolean): boolean {
   return tool.origin.owner === 'workspace' && !trusted;
 }
 
-function toJson(tool: Tool, shadowedBy: string | null, trusted: boolean) {
+function toJson({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean) {
   const { traits, origin } = tool;
   return {
     name: tool.name,
@@ -95,6 +107,7 @@ function toJson(tool: Tool, shadowedBy: string | null, trusted: boolean) {
     readOnly: traits.readOnly ?? null,
     destructive: traits.destructive ?? null,
     shadowedBy,
+    deniedBy: deniedBy ?? null,
     untrusted: isUntrusted(tool, trusted),
     uri: origin.uri,
   };

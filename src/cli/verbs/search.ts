@@ -20,7 +20,7 @@ export const search: Verb = {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new ToolError('usage', '--limit must be a whole number above 0', { hint: 'write --limit 10' });
     }
-    const hits = await toolbox().search(query, limit);
+    const hits = await toolbox().search(query, limit, { caller: { kind: 'person', door: 'cli' } });
     if (json) {
       printJson(terminal, {
         ok: true,

@@ -84,8 +84,8 @@ async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; v
   return { command, verdicts };
 }
 
-function describeVerdict({ verdict, reason }: Verdict): string {
-  return `${verdict}: ${reason}`;
+function describeVerdict({ verdict, reason, source }: Verdict): string {
+  return `${verdict}: ${reason}${source === undefined ? '' : ` (${source.file}:${source.line})`}`;
 }
 
 function describeTraits({ traits }: Tool): string {

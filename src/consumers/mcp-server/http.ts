@@ -11,6 +11,7 @@ import { parseJson } from '../../core/json.js';
 import { count } from '../../core/text.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import { type AccessOptions, refuseRequest } from './access.js';
+import { MODEL } from './offer.js';
 import { refusal } from './refusal.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 import { createSessions } from './sessions.js';
@@ -93,7 +94,7 @@ async function readBody(request: Request): Promise<{ readonly value: unknown } |
 // For a person with a browser, and nothing that a page elsewhere could use.
 async function introduce(request: Request, toolbox: Toolbox): Promise<Response> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'use GET');
-  const tools = await toolbox.list();
+  const tools = await toolbox.list({ caller: MODEL });
   const url = new URL(MCP_PATH, request.url).href;
   const lines = [
     'This is wield, a server of tools for AI agents.',

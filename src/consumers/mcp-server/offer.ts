@@ -2,7 +2,7 @@
 
 import { encodeNames } from '../../core/name.js';
 import type { Tool } from '../../core/tool.js';
-import type { Toolbox } from '../../core/toolbox.js';
+import type { Caller, Toolbox } from '../../core/toolbox.js';
 
 /** A tool as `tools/list` shows it. */
 export interface OfferedTool {
@@ -22,6 +22,8 @@ export interface Offer {
   readonly outputs: ReadonlyMap<string, OfferedTool['outputSchema']>;
 }
 
+// Rules know no names of clients, so every client is offered the same (POL-8).
+export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 // The protocol's own limit on names.
 const NAME_LIMIT = 128;
 const UNTRUSTED = '[Not callable yet: a person must look at this workspace and run `wield trust`.] ';
@@ -30,7 +32,7 @@ const UNTRUSTED = '[Not callable yet: a person must look at this workspace and r
 export function createOffer(toolbox: Toolbox): () => Promise<Offer> {
   let known: { tools: readonly Tool[]; trusted: boolean; offer: Offer } | undefined;
   return async () => {
-    const tools = await toolbox.list();
+    const tools = await toolbox.list({ caller: MODEL });
     const { trusted } = toolbox;
     if (known !== undefined && known.trusted === trusted && isSameList(known.tools, tools))
       return known.offer;

@@ -13,7 +13,7 @@ import { isRecord } from '../../core/json.js';
 import { decodeName } from '../../core/name.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import { createMcpApprovals } from './approval.js';
-import { createOffer, type Offer } from './offer.js';
+import { createOffer, MODEL, type Offer } from './offer.js';
 import { toCallToolResult } from './result.js';
 
 export interface McpServerOptions {
@@ -84,7 +84,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       const name = current.names.get(params.name) ?? decodeName(params.name);
       const { approve, question } = approvals.ask(server, context);
       const result = await toolbox.call(name, params.arguments ?? {}, {
-        caller: { kind: 'model', door: 'mcp', ...clientName(server, context) },
+        caller: { ...MODEL, ...clientName(server, context) },
         signal: context.mcpReq.signal,
         ...(approve === undefined ? {} : { approve }),
         ...(options.ready ? { ready: options.ready } : {}),

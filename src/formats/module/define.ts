@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { deepFreeze, isRecord, type Json } from '../../core/json.js';
 import { isToolName, normalizeTags } from '../../core/name.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import { parseSelectors } from '../../core/selector.js';
 import type { Tool, Traits } from '../../core/tool.js';
 import { createJsonSchema } from '../../schema/json.js';
 
@@ -21,6 +22,8 @@ export interface ToolDefinition {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** Selectors of the tools that it may call in turn; left out: no limit of its own. */
+  readonly allowedTools?: readonly string[];
   readonly examples?: readonly Json[];
   /** JSON Schema (2020-12) of the input object; left out: no parameters. */
   readonly inputSchema?: JsonSchema;
@@ -42,6 +45,7 @@ const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
   idempotent: 'boolean',
   openWorld: 'boolean',
   timeoutMs: 'duration',
+  allowedTools: 'strings',
   examples: 'array',
   inputSchema: 'object',
   outputSchema: 'object',
@@ -82,7 +86,7 @@ export function toTool(definition: ToolDefinition): Tool {
 }
 
 function toTraits(definition: ToolDefinition): Traits {
-  const { group, timeoutMs, readOnly, destructive, idempotent, openWorld } = definition;
+  const { group, timeoutMs, readOnly, destructive, idempotent, openWorld, allowedTools } = definition;
   return {
     ...(group === undefined ? {} : { group }),
     tags: normalizeTags(definition.tags ?? []),
@@ -93,6 +97,7 @@ function toTraits(definition: ToolDefinition): Traits {
     ...(idempotent === undefined ? {} : { idempotent }),
     ...(openWorld === undefined ? {} : { openWorld }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
     examples: definition.examples ?? [],
   };
 }
@@ -122,6 +127,13 @@ function assertDefinition(definition: unknown): asserts definition is ToolDefini
       'name',
       'must be letters, digits, _ and -, at most 64, after an optional namespace and colon',
     );
+  }
+  if (definition.allowedTools !== undefined) {
+    try {
+      parseSelectors(definition.allowedTools as readonly string[]);
+    } catch (error) {
+      throw bad(name, 'allowedTools', `cannot be read: ${(error as Error).message}`);
+    }
   }
   if ((definition.description as string).trim() === '') throw bad(name, 'description', 'is empty');
 }

@@ -1,0 +1,104 @@
+// `wield explain`: how the policy judges a call, by which rule of which file, and which rules are not about it.
+
+import { isToolError, ToolError } from '../../core/error.js';
+import { parseJson } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
+import { printJson } from '../print.js';
+import type { Terminal } from '../terminal.js';
+import type { Verb } from '../verb.js';
+import { readInput } from './call.js';
+
+const CALLERS: Readonly<Record<string, Caller>> = {
+  user: { kind: 'person', door: 'cli' },
+  mcp: { kind: 'model', door: 'mcp' },
+  code: { kind: 'code', door: 'library' },
+};
+
+export const explain: Verb = {
+  name: 'explain',
+  usage: 'explain <tool> [--input JSON] [--as user]',
+  summary: 'Say whether a call may run, and which rule of which file decides it.',
+  examples: ['wield explain hello', `wield explain hello --input '{"name":"Ada"}' --as mcp`],
+  flags: {
+    input: {
+      kind: 'value',
+      value: 'JSON|@FILE|-',
+      description: 'The whole input; left out: rules about arguments do not match',
+    },
+    as: { kind: 'value', value: 'CALLER', description: 'Who calls: user (you), mcp (a model) or code' },
+  },
+  positionals: 1,
+  async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
+    const [ref] = positionals;
+    if (ref === undefined)
+      throw new ToolError('usage', 'no tool named', { hint: 'wield explain <tool>; wield list shows them' });
+    const caller = findCaller(String(flags.get('as') ?? 'user'));
+    const source = flags.get('input');
+    const input =
+      source === undefined
+        ? undefined
+        : parseJson(await readInput(String(source), terminal, signal), '--input');
+    const toolbox = open();
+    const explanation = await explainCall(toolbox, ref, input, caller);
+    if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });
+    else print(terminal, explanation, toolbox.world.home);
+    return 0;
+  },
+};
+
+function findCaller(name: string): Caller {
+  if (Object.hasOwn(CALLERS, name)) return CALLERS[name]!;
+  throw new ToolError('usage', `--as "${quoteOutside(name, 40)}" is no caller`, {
+    hint: `write one of ${Object.keys(CALLERS).join(', ')}`,
+  });
+}
+
+// Without an input the defaults still count, but what is required may be missing.
+async function explainCall(
+  toolbox: Toolbox,
+  ref: string,
+  input: unknown,
+  caller: Caller,
+): Promise<Explanation> {
+  if (input !== undefined) return toolbox.explain(ref, input, { caller });
+  try {
+    return await toolbox.explain(ref, {}, { caller });
+  } catch (error) {
+    if (!isToolError(error) || error.code !== 'invalid_input') throw error;
+    return toolbox.explain(ref, {}, { caller, checkInput: false });
+  }
+}
+
+function toDocument({ verdict, unmatched }: Explanation) {
+  const { rule, reason, source } = verdict;
+  return {
+    verdict: verdict.verdict,
+    rule: rule === null ? null : { text: rule, file: source?.file ?? null, line: source?.line ?? null },
+    reason: rule === null && source ? `${reason} (${source.file}:${source.line})` : reason,
+    unmatched,
+  };
+}
+
+function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: string | undefined): void {
+  const { rule, reason, source, hint } = verdict;
+  const decided = placed(
+    { text: rule ?? reason, file: source?.file ?? null, line: source?.line ?? null },
+    home,
+  );
+  const others = unmatched.map((one) => placed(one, home));
+  const width = Math.max(...[decided, ...others].map(([place]) => place.length));
+  const row = ([place, text]: readonly [string, string]): string =>
+    place === '' ? text : `${place.padEnd(width)}   ${text}`;
+  const colour = { allow: 'green', ask: 'yellow', deny: 'red' } as const;
+  terminal.out(`  ${terminal.paint(colour[verdict.verdict], verdict.verdict.padEnd(5))}  ${row(decided)}\n`);
+  if (hint !== undefined) terminal.out(`         ${hint}\n`);
+  if (others.length > 0) terminal.out('\n  Rules that do not match this call\n');
+  for (const other of others) terminal.out(`         ${terminal.paint('dim', row(other))}\n`);
+}
+
+function placed({ text, file, line }: RuleText, home: string | undefined): readonly [string, string] {
+  const shown =
+    file !== null && home !== undefined && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
+  return [shown === null ? '' : `${quoteOutside(shown, 500)}:${line}`, quoteOutside(text, 1000)];
+}

@@ -1,0 +1,168 @@
+// Every door through which a tool is called or named; a new door is one entry, and then it is held to the one policy.
+
+import type { Client } from '@modelcontextprotocol/client';
+import { type Caller, defineTool, type JsonObject, type ToolResult } from '../../src/index.js';
+import type { NodeToolbox } from '../../src/node.js';
+import { json, wield } from './cli.js';
+import { connectHttp, connectStdio, type Era } from './clients.js';
+import { type Decision, THROUGH } from './rule-sets.js';
+import type { Workspace } from './workspace.js';
+
+export interface Door {
+  readonly name: string;
+  /** It sees every so-manieth rule set; processes cost. */
+  readonly every: number;
+  /** Whether an allowed call runs the tool. */
+  readonly runs: boolean;
+  /** For a model: then nothing is shown while the rules cannot be read. */
+  readonly model: boolean;
+  /** The tool that its calls are made by, where they are. */
+  readonly through?: string;
+  open(workspace: Workspace): Promise<OpenDoor>;
+}
+
+export interface OpenDoor {
+  decide(ref: string, input: JsonObject): Promise<Decision>;
+  /** All that it says of tools: lists, what is found for these words, what it answers to names that nothing has. */
+  say(words: readonly string[], missing: readonly string[]): Promise<string>;
+}
+
+const CODE: Caller = { kind: 'code', door: 'library' };
+const MODEL: Caller = { kind: 'model', door: 'mcp' };
+
+function toDecision(code: string | undefined): Decision {
+  if (code === undefined) return 'allow';
+  if (code === 'needs_approval') return 'ask';
+  if (code === 'denied') return 'deny';
+  throw new Error(`neither a run nor a decision: ${code}`);
+}
+
+const openToolbox = (workspace: Workspace): NodeToolbox =>
+  workspace.toolbox({
+    trust: true,
+    tools: [
+      defineTool({
+        name: THROUGH,
+        description: 'Calls another.',
+        inputSchema: { type: 'object', properties: { ref: { type: 'string' }, input: { type: 'object' } } },
+        execute: async ({ ref, input }: { ref: string; input: JsonObject }, { toolbox }) => ({
+          answer: await toolbox.call(ref, input),
+        }),
+      }),
+    ],
+  });
+
+/** A door of the library: one way to ask for a decision, and what the toolbox says to that caller. */
+function libraryDoor(
+  name: string,
+  caller: Caller,
+  decide: (toolbox: NodeToolbox, ref: string, input: JsonObject) => Promise<Decision>,
+  more: Partial<Door> = {},
+): Door {
+  return {
+    name,
+    every: 1,
+    runs: true,
+    model: caller.kind === 'model',
+    async open(workspace) {
+      const toolbox = openToolbox(workspace);
+      return {
+        decide: (ref, input) => decide(toolbox, ref, input),
+        async say(words, missing) {
+          const found = await Promise.all(words.map((word) => toolbox.search(word, 20, { caller })));
+          const names = [...(await toolbox.list({ hidden: true, caller })), ...found.flat()].map(
+            (tool) => tool.name,
+          );
+          const answers = await Promise.all(missing.map((ref) => toolbox.call(ref, {}, { caller })));
+          return JSON.stringify([names, answers]);
+        },
+      };
+    },
+    ...more,
+  };
+}
+
+function protocolDoor(name: string, connect: (workspace: Workspace) => Promise<Client>, every = 1): Door {
+  return {
+    name,
+    every,
+    runs: true,
+    model: true,
+    async open(workspace) {
+      const client = await connect(workspace);
+      const call = (ref: string, input: JsonObject) => client.callTool({ name: ref, arguments: input });
+      return {
+        async decide(ref, input) {
+          const { _meta } = await call(ref, input);
+          return toDecision((_meta?.['wield/error'] as { code?: string } | undefined)?.code);
+        },
+        async say(_words, missing) {
+          const { tools } = await client.listTools();
+          const answers = [];
+          for (const ref of missing) answers.push(await call(ref, {}));
+          return JSON.stringify([tools, answers]);
+        },
+      };
+    },
+  };
+}
+
+const stdio = (era: Era) => (workspace: Workspace) => connectStdio(workspace, era);
+
+export const DOORS: readonly Door[] = [
+  libraryDoor('a library call', CODE, async (toolbox, ref, input) =>
+    toDecision((await toolbox.call(ref, input, { caller: CODE })).error?.code),
+  ),
+  libraryDoor('a library call for a model', MODEL, async (toolbox, ref, input) =>
+    toDecision((await toolbox.call(ref, input, { caller: MODEL })).error?.code),
+  ),
+  libraryDoor(
+    'a nested call',
+    MODEL,
+    async (toolbox, ref, input) => {
+      const outer = await toolbox.call(THROUGH, { ref, input }, { caller: MODEL });
+      if (outer.error !== undefined) return toDecision(outer.error.code);
+      const { answer } = outer.structured as unknown as { answer: ToolResult };
+      return toDecision(answer.error?.code);
+    },
+    { through: THROUGH },
+  ),
+  libraryDoor(
+    'a dry run',
+    CODE,
+    async (toolbox, ref, input) => (await toolbox.plan(ref, input, { caller: CODE })).verdict.verdict,
+    { runs: false },
+  ),
+  libraryDoor(
+    'an explanation',
+    MODEL,
+    async (toolbox, ref, input) => (await toolbox.explain(ref, input, { caller: MODEL })).verdict.verdict,
+    { runs: false },
+  ),
+  protocolDoor('MCP over stdio, older era', stdio('older')),
+  protocolDoor('MCP over stdio, newer era', stdio('newer')),
+  protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
+  {
+    name: 'wield call',
+    every: 20,
+    runs: true,
+    model: false,
+    async open(workspace) {
+      return {
+        async decide(ref, input) {
+          const run = await wield(workspace, ['call', ref, '--input', JSON.stringify(input), '--json']);
+          return toDecision(json(run).error?.code);
+        },
+        async say(words, missing) {
+          const runs = [
+            await wield(workspace, ['list', '--hidden']),
+            await wield(workspace, ['search', words.join(' '), '--limit', '50', '--json']),
+            await wield(workspace, ['call', missing[0]!]),
+          ];
+          // The words themselves are said again, and are no answer.
+          return runs.map(({ stdout, stderr }) => stdout.replace(/"query":"[^"]*"/, '') + stderr).join('\n');
+        },
+      };
+    },
+  },
+];

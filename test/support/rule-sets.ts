@@ -1,0 +1,184 @@
+// Generated rule sets, their text in the configuration, and a small judge that knows what each pattern is about.
+
+import fc from 'fast-check';
+import type { JsonObject } from '../../src/index.js';
+
+export type Decision = 'allow' | 'ask' | 'deny';
+
+/** The tool that a nested call goes through; given by code. */
+export const THROUGH = 'doorway';
+
+/** What the workspace of `createRuledWorkspace` has: two scripts, a destructive one, a command and a built-in tool. */
+export const TOOLS = ['file-read', 'file-write', 'deploy', 'lookup', 'read_skill'] as const;
+export type ToolName = (typeof TOOLS)[number];
+
+interface Pattern {
+  readonly text: string;
+  readonly about: readonly string[];
+}
+
+interface Constraint {
+  readonly text: string;
+  readonly holds: (input: JsonObject) => boolean;
+}
+
+export interface SetSelector {
+  readonly pattern: Pattern;
+  readonly constraint: Constraint | undefined;
+  readonly directive: '' | '$deny' | '$policy=allow' | '$policy=ask' | '$policy=deny';
+}
+
+export interface RuleSet {
+  readonly userList: readonly SetSelector[] | undefined;
+  readonly projectList: readonly SetSelector[] | undefined;
+  readonly userRules: readonly SetSelector[];
+  readonly projectRules: readonly SetSelector[];
+  /** A selector that is none stands in the user's file. */
+  readonly broken: boolean;
+}
+
+export interface Probe {
+  readonly tool: ToolName;
+  readonly input: JsonObject;
+}
+
+const ALL = [...TOOLS, THROUGH];
+
+// Written by hand, so that nothing here reads a pattern.
+const PATTERNS: readonly Pattern[] = [
+  { text: '*', about: ALL },
+  { text: '**', about: ALL },
+  { text: 'file-*', about: ['file-read', 'file-write'] },
+  { text: 'file-read', about: ['file-read'] },
+  { text: 'File-Read', about: [] },
+  { text: '{deploy,lookup}', about: ['deploy', 'lookup'] },
+  { text: '*oo*', about: ['lookup', THROUGH] },
+  { text: '[d-f]*', about: ['deploy', 'file-read', 'file-write', THROUGH] },
+  { text: '[!d-f]*', about: ['lookup', 'read_skill'] },
+  { text: 'read_?kill', about: ['read_skill'] },
+  { text: '$*', about: ['read_skill'] },
+  { text: '$deploy', about: [] },
+  { text: '#net', about: ['file-write'] },
+  { text: '#*', about: ['file-write', 'deploy', 'read_skill'] },
+  { text: '#destructive', about: ['deploy'] },
+  { text: '#meta-internal', about: ['read_skill'] },
+  { text: THROUGH, about: [THROUGH] },
+  { text: 'nobody', about: [] },
+];
+
+const CONSTRAINTS: readonly Constraint[] = [
+  { text: 'op=push', holds: ({ op }) => op === 'push' },
+  { text: 'op={push,reset}', holds: ({ op }) => op === 'push' || op === 'reset' },
+  { text: 'op=*', holds: ({ op }) => op !== undefined },
+  { text: 'force=true', holds: ({ force }) => force === true },
+  { text: 'op=re*, force=true', holds: ({ op, force }) => op === 'reset' && force === true },
+  { text: 'other=*', holds: () => false },
+];
+
+const INPUTS: readonly JsonObject[] = [
+  {},
+  { op: 'push' },
+  { op: 'log' },
+  { op: 'reset', force: true },
+  { op: 'reset', force: false },
+];
+
+const selector = fc.record<SetSelector>({
+  pattern: fc.constantFrom(...PATTERNS),
+  constraint: fc.option(fc.constantFrom(...CONSTRAINTS), { nil: undefined, freq: 2 }),
+  directive: fc.oneof(
+    { weight: 4, arbitrary: fc.constant('' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('$deny', '$policy=allow', '$policy=ask', '$policy=deny') },
+  ),
+});
+const everything: SetSelector = { pattern: PATTERNS[0]!, constraint: undefined, directive: '' };
+// Most lists begin with everything, else most sets would deny it all.
+const list = fc
+  .tuple(fc.boolean(), fc.array(selector, { maxLength: 4 }))
+  .map(([wide, selectors]) => (wide ? [everything, ...selectors] : selectors));
+const rules = fc.array(selector, { maxLength: 4 });
+
+export const ruleSets: fc.Arbitrary<RuleSet> = fc.record({
+  userList: fc.option(list, { nil: undefined, freq: 2 }),
+  projectList: fc.option(list, { nil: undefined, freq: 1 }),
+  userRules: rules,
+  projectRules: fc.oneof(fc.constant([]), rules),
+  broken: fc.oneof(
+    { weight: 19, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
+});
+
+export const probes: fc.Arbitrary<Probe> = fc
+  .record({
+    tool: fc.constantFrom(...TOOLS),
+    input: fc.constantFrom(...INPUTS),
+  })
+  .map(({ tool, input }) =>
+    tool === 'read_skill' ? { tool, input: { skill_name: 'notes' } } : { tool, input },
+  );
+
+function textOf({ pattern, constraint, directive }: SetSelector): string {
+  const specifier = [constraint?.text, directive].filter((part) => part !== undefined && part !== '');
+  return pattern.text + (specifier.length === 0 ? '' : `(${specifier.join(',')})`);
+}
+
+/** The two files of a set; half of the lists are written as text, half as arrays. */
+export function toFiles(set: RuleSet): { readonly user: string; readonly project: string } {
+  const value = (selectors: readonly SetSelector[]): string => {
+    const texts = selectors.map(textOf);
+    return JSON.stringify(selectors.length % 2 === 0 ? texts : texts.join(' '));
+  };
+  const file = (allowed: readonly SetSelector[] | undefined, trust: readonly SetSelector[]): string =>
+    (allowed === undefined ? '' : `allowed-tools = ${value(allowed)}\n`) +
+    `[trust]\nrules = ${value(trust)}\n`;
+  const user = file(set.userList, set.userRules);
+  return {
+    user: set.broken ? user.replace(/rules = .*/, 'rules = "a("') : user,
+    project: file(set.projectList, set.projectRules),
+  };
+}
+
+/** What the statements POL-2 to POL-5, POL-9 and POL-12 say of a call. */
+export function judge(set: RuleSet, tool: string, input: JsonObject): Decision {
+  return judgeBy(set, tool, ({ constraint }) => constraint?.holds(input) ?? true);
+}
+
+/** What POL-8 says of a name: hidden where every call is denied, whichever constraints its input meets. */
+export function isHidden(set: RuleSet, tool: string): boolean {
+  if (set.broken) return true;
+  const constrained = selectorsOf(set).filter(
+    ({ pattern, constraint }) => constraint !== undefined && pattern.about.includes(tool),
+  );
+  for (let bits = 0; bits < 2 ** constrained.length; bits++) {
+    const met = new Set(constrained.filter((_, index) => (bits >> index) % 2 === 1));
+    if (judgeBy(set, tool, (one) => one.constraint === undefined || met.has(one)) !== 'deny') return false;
+  }
+  return true;
+}
+
+function selectorsOf({ userList = [], projectList = [], userRules, projectRules }: RuleSet): SetSelector[] {
+  return [...userList, ...projectList, ...userRules, ...projectRules];
+}
+
+const ORDER: readonly Decision[] = ['allow', 'ask', 'deny'];
+
+function judgeBy(set: RuleSet, tool: string, meets: (selector: SetSelector) => boolean): Decision {
+  if (set.broken) return 'deny';
+  const applies = (one: SetSelector): boolean => one.pattern.about.includes(tool) && meets(one);
+  const lists = [set.userList, set.projectList].filter((one) => one !== undefined);
+  if (selectorsOf(set).some((one) => one.directive === '$deny' && applies(one))) return 'deny';
+  if (lists.flat().some((one) => one.directive === '$policy=deny' && applies(one))) return 'deny';
+  const byRules = [set.userRules, set.projectRules].map((trust): Decision => {
+    const first = trust.find(applies);
+    if (first === undefined) return 'allow';
+    return first.directive === '' ? 'ask' : (first.directive.slice('$policy='.length) as Decision);
+  });
+  if (tool === 'read_skill') return byRules.includes('deny') ? 'deny' : 'allow';
+  const byLists = lists.map((one): Decision => {
+    const selecting = one.filter((each) => each.directive !== '$policy=deny' && applies(each));
+    if (selecting.length === 0) return 'deny';
+    return selecting.some((each) => each.directive === '$policy=ask') ? 'ask' : 'allow';
+  });
+  return ORDER[Math.max(0, ...[...byRules, ...byLists].map((one) => ORDER.indexOf(one)))]!;
+}
