@@ -1,5 +1,6 @@
 // The root entry: define tools, make a toolbox of them, tell errors apart.
 
+export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { ToolContext } from './core/context.js';
 export {
   type ErrorCode,

@@ -11,15 +11,16 @@ const MAX_CHANGES = 60;
 
 /** The call itself: what runs, where, with what, for whom and why it is asked for. */
 export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): ApprovalRow[] {
-  const { description, uri, owner, command, interpreter, workdir, input, principal, reason } = record;
+  const { description, uri, owner, command, interpreter, others, workdir, input, principal, reason } = record;
   return [
     ['says', spellOut(description.split('\n', 1)[0]!)],
     [
       'from',
       `${spellOut(uri ?? 'code of this program')}${owner === 'workspace' ? ' (of the workspace)' : ''}`,
     ],
-    ...(command === null ? [] : [['runs', command.map(showArgument).join(' ')] as const]),
+    ...(command === null ? [] : [['runs', showCommand(command)] as const]),
     ...(interpreter === null ? [] : [['through', showArgument(interpreter)] as const]),
+    ...others.map((other) => ['and', showCommand(other)] as const),
     ['in', showArgument(workdir)],
     ['input', spellOut(JSON.stringify(input))],
     ['for', spellOut(principal.replace(/^(\w+) (.*)$/, '$2 (a $1)').replace('(a code)', '(code)'))],
@@ -36,10 +37,11 @@ export function changeLines({ lines }: ApprovalChanges, limit = MAX_CHANGES): st
 
 /** A record as lines to compare: what it ran, what it was given, what it is. */
 export function describeForDiff(record: ApprovalRecord): string {
-  const { command, workdir, input, toolDigest, definition } = record;
+  const { command, others, workdir, input, toolDigest, definition } = record;
   return [
     `digest ${toolDigest.slice(0, 16)}`,
-    ...(command === null ? [] : [`runs ${command.map(showArgument).join(' ')}`]),
+    ...(command === null ? [] : [`runs ${showCommand(command)}`]),
+    ...others.map((other) => `and ${showCommand(other)}`),
     `in ${workdir}`,
     `input ${JSON.stringify(input, null, 2)}`,
     definition,
@@ -61,6 +63,10 @@ export function wrap(text: string, width: number): string[] {
     used += columns;
   }
   return lines;
+}
+
+function showCommand(command: readonly string[]): string {
+  return command.map(showArgument).join(' ');
 }
 
 // As it would be typed where that is plain, else as a JSON string: spaces, quotes and escapes are seen.

@@ -70,6 +70,8 @@ export interface ApprovalRecord {
   /** The command line, with what it is started through; null for code. */
   readonly command: readonly string[] | null;
   readonly interpreter: string | null;
+  /** Command lines that run besides it: those that resolve values, and the one that its output goes through. */
+  readonly others: readonly (readonly string[])[];
   /** Names of variables. */
   readonly variables: readonly string[];
   /** What tools of its kind show of themselves: the schema, and the text of a script. */

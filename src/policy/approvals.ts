@@ -92,7 +92,7 @@ export function createApprovalStore({ directory, now }: ApprovalStoreOptions): A
 
   const always = (record: ApprovalRecord): void => {
     // It holds for any input, so none is kept.
-    const standing = { ...record, input: null, command: null };
+    const standing = { ...record, input: null, command: null, others: [] };
     if (!writeApproval(pathOf(standingIdOf(record), 'standing'), standing)) throw tooLong(record.tool);
     remember(record);
   };

@@ -3,7 +3,7 @@
 import type { ApprovalRecord } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
 import { canonicalJson } from '../core/json.js';
-import type { Plan } from '../core/plan.js';
+import type { Plan, ProcessPlan } from '../core/plan.js';
 import { sameIdentity, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { digestParts } from '../files/digest.js';
@@ -42,6 +42,7 @@ export function toRecord({ plan, caller, verdict, workdir, now }: BindOptions): 
     owner: tool.origin.owner,
     command: isProcess ? [...plan.launcher, plan.binary, ...plan.argv.slice(1)] : null,
     interpreter: (isProcess && plan.interpreter) || null,
+    others: isProcess ? otherCommands(plan) : [],
     variables: isProcess ? Object.keys(plan.environment).sort() : [],
     definition: describeDefinition(tool),
     rule: verdict.rule,
@@ -93,6 +94,11 @@ function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, in
 // Everything that decides what runs, values of variables included; the tool by its digest, which has its bytes.
 function digestPlan({ tool, ...plan }: Plan): string {
   return digestParts(['plan', tool.name, tool.origin.digest ?? '', canonicalJson(plan)]);
+}
+
+function otherCommands({ command }: ProcessPlan): (readonly string[])[] {
+  const steps = [...(command?.resolvers ?? []), ...(command?.postProcess ? [command.postProcess] : [])];
+  return steps.filter(({ skipped }) => skipped === null).map(({ argv }) => argv);
 }
 
 function formatSource({ file, line }: NonNullable<Verdict['source']>): string {

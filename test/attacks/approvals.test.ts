@@ -190,7 +190,7 @@ describe('A44 a model approves', () => {
     return JSON.stringify(result.content);
   };
 
-  spec('POL-6', 'no tool of the server approves, and none is found', async () => {
+  spec('POL-23', 'no tool of the server approves, and none is found', async () => {
     const workspace = createAskingWorkspace();
     const client = await connectStdio(workspace, 'older');
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy']);
@@ -198,7 +198,7 @@ describe('A44 a model approves', () => {
     expect(result.isError).toBe(true);
   });
 
-  spec('POL-6', 'a tool that runs wield approvals approve is refused, and told why', async () => {
+  spec('POL-23', 'a tool that runs wield approvals approve is refused, and told why', async () => {
     const workspace = createAskingWorkspace();
     const id = await askFor(workspace);
     for (const flags of ['', '--always', '--json']) {
@@ -209,14 +209,14 @@ describe('A44 a model approves', () => {
     expect((await workspace.deploy()).status).toBe(5);
   });
 
-  spec('POL-6 CLI-8', 'a tool that runs wield call --yes consents to nothing', async () => {
+  spec('POL-23 CLI-8', 'a tool that runs wield call --yes consents to nothing', async () => {
     const workspace = createAskingWorkspace();
     sneak(workspace, `${WIELD} call deploy --branch main --yes`);
     expect(await callSneaky(workspace)).toContain('--yes from inside a tool call does not count');
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('POL-6 POL-20', 'a tool trusts no workspace, by any command', async () => {
+  spec('POL-23', 'a tool trusts no workspace, by any command', async () => {
     const workspace = createAskingWorkspace();
     for (const command of ['trust', 'call sneaky --trust', 'serve --trust']) {
       sneak(workspace, `${WIELD} ${command} </dev/null`);
@@ -227,7 +227,7 @@ describe('A44 a model approves', () => {
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
   });
 
-  spec('POL-6', "what a person approved for their own calls is no tool's to use", async () => {
+  spec('POL-23', "what a person approved for their own calls is no tool's to use", async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
     expect((await workspace.deploy()).status).toBe(0);
@@ -259,7 +259,7 @@ describe('A44 a model approves', () => {
     },
   );
 
-  spec('POL-6', 'a client cannot turn a yes into a standing one', async () => {
+  spec('POL-23', 'a client cannot turn a yes into a standing one', async () => {
     const workspace = createAskingWorkspace();
     const client = await connectAsking(workspace, 'older', 'stdio', () => ({
       ...ACCEPT,

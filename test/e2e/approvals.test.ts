@@ -8,6 +8,7 @@ import type { CallEvent } from '../../src/core/event.js';
 import { textOf } from '../../src/core/result.js';
 import { askFor, createAskingWorkspace, DEPLOY } from '../support/approvals.js';
 import { json, wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
 import { spec, specIf } from '../support/spec.js';
 
@@ -146,6 +147,21 @@ describe('wield approvals', () => {
     expect(Date.parse(approved.until) - Date.parse(approved.since)).toBe(3_600_000);
   });
 
+  spec('POL-6', 'shows the commands that run before and after the one that is called', async () => {
+    const workspace = createSkillWorkspace();
+    const first = workspace.program('find-it', '#!/bin/sh\necho found\n');
+    const resolveCommand = { binary: 'find-it', subcommand: '', args: ['$param'] };
+    const declared = declare([{ param: 'what', kind: 'positional', resolveCommand }], {
+      allowlist: { args: [''], 'find-it': [''] },
+    });
+    workspace.skill('finder', { 'tools.json': declared });
+    workspace.config('[trust]\nrules = "run"\n');
+    const { error } = json(await wield(workspace, ['call', 'run', '--what', 'it', '--json']));
+    const { approval } = json(await wield(workspace, ['approvals', 'show', error.data.id, '--json']));
+    expect(approval.others).toEqual([[first, 'it']]);
+    expect((await wield(workspace, ['approvals', 'show', error.data.id])).stdout).toContain(`${first} it\n`);
+  });
+
   spec('POL-6', 'says what is wrong with an id or an action', async () => {
     const workspace = createAskingWorkspace();
     expect((await wield(workspace, ['approvals', 'approve', 'ffffffffffffffff'])).status).toBe(3);
@@ -159,7 +175,7 @@ describe('wield approvals', () => {
     );
   });
 
-  spec('POL-6', '--always lets this tool run with any input until it changes or is revoked', async () => {
+  spec('POL-23', '--always lets this tool run with any input until it changes or is revoked', async () => {
     const workspace = createAskingWorkspace();
     const id = await askFor(workspace);
     const { approval } = json(await wield(workspace, ['approvals', 'approve', id, '--always', '--json']));
@@ -177,7 +193,7 @@ describe('wield approvals', () => {
     expect(workspace.runs()).toEqual(['main', 'prod', 'prod']);
   });
 
-  spec('POL-6', 'a standing approval is for the caller whose call it was', async () => {
+  spec('POL-23', 'a standing approval is for the caller whose call it was', async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
     const toolbox = workspace.toolbox({ trust: true });

@@ -3,7 +3,7 @@
 import { describe, expect } from 'vitest';
 import { createAskingWorkspace, DEPLOY } from '../support/approvals.js';
 import { wield } from '../support/cli.js';
-import { ACCEPT, connectAsking, connectStdio, type Era } from '../support/clients.js';
+import { ACCEPT, connectAsking, connectOlderSdk, connectStdio, type Era } from '../support/clients.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
 import { spec } from '../support/spec.js';
 
@@ -107,6 +107,13 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
     });
   });
 }
+
+spec('POL-6 SRV-6', 'a client from before forms had modes is asked too', async () => {
+  const workspace = createAskingWorkspace();
+  const client = await connectOlderSdk(workspace, ['--trust'], () => ACCEPT);
+  expect((await client.callTool(CALL)).content).toEqual([{ type: 'text', text: 'deployed\n' }]);
+  expect(workspace.runs()).toEqual(['main']);
+});
 
 describe('the state of a question, newer era', () => {
   const meta = (capabilities: object = { elicitation: { form: {} } }, name = 'raw') => ({

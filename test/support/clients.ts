@@ -4,6 +4,7 @@ import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@model
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
 import { serveHttp } from './server.js';
@@ -92,12 +93,15 @@ export async function connectUrl(
   return client;
 }
 
-/** The client of the SDK's first generation. */
+/** The client of the SDK's first generation; where there is an answer, its person is asked. */
 export async function connectOlderSdk(
   workspace: Workspace,
   args: readonly string[] = ['--trust'],
+  answer?: Answer,
 ): Promise<OlderClient> {
-  const client = new OlderClient(INFO);
+  const client = new OlderClient(INFO, answer === undefined ? {} : { capabilities: { elicitation: {} } });
+  if (answer !== undefined)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params.message));
   await client.connect(new OlderStdioTransport(stdioParameters(workspace, args)));
   onTestFinished(() => client.close());
   return client;

@@ -118,8 +118,20 @@ function untilText(store: ApprovalStore, approval: Approval): string {
 
 function toJson(store: ApprovalStore, approval: Approval): Record<string, unknown> {
   const { id, state, since, record } = approval;
-  const { principal, tool, uri, toolDigest, planDigest, workdir, input, command, variables, rule, reason } =
-    record;
+  const {
+    principal,
+    tool,
+    uri,
+    toolDigest,
+    planDigest,
+    workdir,
+    input,
+    command,
+    others,
+    variables,
+    rule,
+    reason,
+  } = record;
   const [kind, caller] = [
     principal.slice(0, principal.indexOf(' ')),
     principal.slice(principal.indexOf(' ') + 1),
@@ -132,7 +144,7 @@ function toJson(store: ApprovalStore, approval: Approval): Record<string, unknow
     uri,
     caller: { kind, name: caller },
     workdir,
-    ...(state === 'standing' ? {} : { input, command }),
+    ...(state === 'standing' ? {} : { input, command, others }),
     variables,
     toolDigest,
     planDigest,
