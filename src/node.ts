@@ -9,7 +9,7 @@ import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
 import type { Skill } from './core/skill.js';
 import type { Owner, Tool } from './core/tool.js';
-import type { Toolbox } from './core/toolbox.js';
+import type { Caller, Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
@@ -19,6 +19,7 @@ import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
 import type { ApprovalStore } from './policy/approvals.js';
+import { findDenial } from './policy/decide.js';
 import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
@@ -66,6 +67,7 @@ export interface NodeToolbox extends Toolbox {
 
 // Raised whenever a line of the index means something else.
 const INDEX_VERSION = '6';
+const MODEL: Caller = { kind: 'model', door: 'mcp' };
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -142,7 +144,14 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
     trusted,
-    instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
+    instructions: () => {
+      const { policy } = configuration();
+      return describeSkills(catalog.list().skills, {
+        mode: settings().skills.contextMode,
+        trusted: trusted(),
+        mayRead: findDenial(catalog.find(READ_SKILL), MODEL, { policy, within: [] }) === undefined,
+      });
+    },
     watch: watching.add,
     rules: (tool, call) => {
       const pin = pinStore.check(tool);

@@ -37,9 +37,13 @@ export function createReadSkillTool(skills: () => readonly Skill[]): Tool {
  * What a model is told of skills before anything else (SKL-2); empty where there is none. The text of a checkout
  * that nobody trusts is not put into a model's mouth: its skills are named, and read when asked for.
  */
-export function describeSkills(skills: readonly Skill[], mode: ContextMode, trusted: boolean): string {
+export function describeSkills(
+  skills: readonly Skill[],
+  { mode, trusted, mayRead }: { mode: ContextMode; trusted: boolean; mayRead: boolean },
+): string {
   const isWhole = (skill: Skill): boolean => mode === 'full' && (trusted || skill.owner !== 'workspace');
-  const named = skills.filter((skill) => !isWhole(skill));
+  // Who may not call the tool that reads one is not told of it (POL-8).
+  const named = mayRead ? skills.filter((skill) => !isWhole(skill)) : [];
   const lines = named.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
   return [
     ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill).trim()}`),

@@ -88,7 +88,15 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
           ? `${file}:${line}: ${name} must be ${key.expected}`
           : readRules(texts, { key: name, file, line, text });
       if (typeof rules === 'string') refuse(line, rules);
-      else values.push({ path, value: texts, written: JSON.stringify(value), layer, file, line, rules });
+      else if (name === 'allowed-tools' && rules.length > 0 && rules.every(isDeny))
+        problems.push({
+          severity: 'warning',
+          path: file,
+          message: `line ${line}: allowed-tools denies and selects nothing, so no tool can be called`,
+          hint: 'begin it with *',
+        });
+      if (typeof rules !== 'string')
+        values.push({ path, value: texts, written: JSON.stringify(value), layer, file, line, rules });
     } else if (key.parse(value) === undefined) {
       problems.push(
         problem(file, `line ${line}: ${path.join('.')} must be ${key.expected}`, `mend ${file}:${line}`),
@@ -113,6 +121,10 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
     }
   }
   return { values, problems, ...(fault === undefined ? {} : { fault }) };
+}
+
+function isDeny({ selector }: Rule): boolean {
+  return selector.policy === 'deny';
 }
 
 // Most workspaces have no configuration, and then no parser is loaded.

@@ -74,9 +74,14 @@ function keyOf({ name, origin }: Tool): string | undefined {
 
 // A line a fact, so that a diff shows which of them changed.
 function describeTool({ description, input, output, action }: Tool): string {
-  const { kind, ...command } = action;
   return JSON.stringify(
-    { description: description.split('\n'), input: input.json, output: output?.json, kind, ...command },
+    {
+      description: description.split('\n'),
+      input: input.json,
+      output: output?.json,
+      // The state of a file is not what it says.
+      action: { ...action, identity: undefined },
+    },
     null,
     1,
   );

@@ -376,6 +376,17 @@ describe('what is denied', () => {
     expect((await wield(workspace, ['list'])).stdout).toContain('wield list --all');
   });
 
+  spec('POL-8', 'the tool that reads skills: a model is not told to call it', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.skill('notes');
+    const toolbox = workspace.toolbox({ trust: true });
+    expect(await toolbox.instructions()).toContain('read_skill');
+    workspace.config(list('*', 'read_skill($deny)'));
+    expect(await toolbox.instructions()).toBe('');
+    workspace.config(`${list('*', 'read_skill($deny)')}[skills]\ncontext-mode = "full"\n`);
+    expect(await toolbox.instructions()).toContain('Text of notes.');
+  });
+
   spec('POL-8', 'over the protocol: gone from the list at once, and told', async () => {
     const workspace = createWorkspace();
     workspace.script('deploy', shellScript('echo ran'));
@@ -428,6 +439,14 @@ describe('rules that cannot be read', () => {
       }
     });
   }
+
+  test('a list that only denies is a problem, since it selects nothing', async () => {
+    const toolbox = ruled({ user: list('a($deny)', 'b($policy=deny)') }, [tool('a'), tool('c')]);
+    expect(await outcome(toolbox, 'c')).toBe('deny');
+    expect(await toolbox.problems()).toMatchObject([{ severity: 'warning', hint: 'begin it with *' }]);
+    for (const fine of [list(), list('*', 'a($deny)'), trust('a($deny)')])
+      expect(await ruled({ user: fine }, [tool('a')]).problems()).toEqual([]);
+  });
 
   spec('POL-9', 'an unknown key is a problem and denies nothing', async () => {
     const toolbox = ruled({ user: 'allowed_tools = "b"\n[trust]\nrule = "*"\n' }, [tool('a')]);

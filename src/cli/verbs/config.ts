@@ -1,5 +1,6 @@
 // `wield config`: the configuration that holds, and which file and line each value comes from.
 
+import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -17,14 +18,17 @@ export const config: Verb = {
       return 0;
     }
     const rows = entries.map(({ key, shown, file, line }) => [
-      key,
-      shown,
+      quoteOutside(revealHidden(key), 200),
+      quoteOutside(revealHidden(shown), 2000),
       file === null ? 'default' : `${file}:${line}`,
     ]);
     printTable(terminal, ['KEY', 'VALUE', 'FROM'], rows);
-    if (fault !== undefined) terminal.err(`\n${terminal.paint('red', 'nothing runs', 'err')}: ${fault}\n`);
+    if (fault !== undefined)
+      terminal.err(`\n${terminal.paint('red', 'nothing runs', 'err')}: ${sanitize(fault)}\n`);
     for (const { path, message, hint } of problems) {
-      terminal.err(`\n${terminal.paint('yellow', 'problem', 'err')}  ${path}: ${message}\n  hint  ${hint}\n`);
+      terminal.err(
+        `\n${terminal.paint('yellow', 'problem', 'err')}  ${sanitize(`${path}: ${message}\n  hint  ${hint}`)}\n`,
+      );
     }
     return 0;
   },

@@ -2,7 +2,7 @@
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
@@ -100,5 +100,8 @@ function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: st
 function placed({ text, file, line }: RuleText, home: string | undefined): readonly [string, string] {
   const shown =
     file !== null && home !== undefined && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
-  return [shown === null ? '' : `${quoteOutside(shown, 500)}:${line}`, quoteOutside(text, 1000)];
+  return [
+    shown === null ? '' : `${quoteOutside(shown, 500)}:${line}`,
+    quoteOutside(revealHidden(text), 2000),
+  ];
 }

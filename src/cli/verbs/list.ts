@@ -1,6 +1,6 @@
 // `wield list`: what tools there are, and how many files gave none.
 
-import { count, quoteOutside } from '../../core/text.js';
+import { count, quoteOutside, revealHidden } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
 import { oneLine, printJson, printTable } from '../print.js';
@@ -85,7 +85,7 @@ function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean): string[
   if (destructive) found.push('destructive');
   if (hidden) found.push('hidden');
   if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
-  if (deniedBy !== undefined) found.push(`denied: ${quoteOutside(deniedBy, 80)}`);
+  if (deniedBy !== undefined) found.push(`denied: ${quoteOutside(revealHidden(deniedBy), 80)}`);
   if (isUntrusted(tool, trusted)) found.push('untrusted');
   return found;
 }

@@ -1,0 +1,232 @@
+// Attacks on the rules: holes in patterns, patterns that take for ever, rules that are none, text that deceives.
+
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { type Caller, defineTool, type JsonObject, type ToolDefinition } from '../../src/index.js';
+import type { NodeToolbox } from '../../src/node.js';
+import { json, wield } from '../support/cli.js';
+import { serveStdio } from '../support/server.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const MODEL: Caller = { kind: 'model', door: 'mcp' };
+
+const say = (name: string): ToolDefinition =>
+  defineTool({
+    name,
+    description: 'Say it.',
+    inputSchema: { type: 'object', properties: { text: {}, constructor: { type: 'string' } } },
+    execute: () => 'ran',
+  });
+
+function withRules(
+  names: readonly string[],
+  selectors: readonly string[],
+  key = 'allowed-tools',
+): NodeToolbox {
+  const workspace = createWorkspace();
+  const rules = JSON.stringify(selectors);
+  workspace.config(key === 'allowed-tools' ? `${key} = ${rules}\n` : `[trust]\nrules = ${rules}\n`);
+  return workspace.toolbox({ tools: names.map(say) });
+}
+
+const codeOf = async (toolbox: NodeToolbox, name: string, input: JsonObject = {}) =>
+  (await toolbox.call(name, input, { caller: MODEL })).error?.code;
+
+describe('holes in patterns (A37)', () => {
+  spec('POL-3 SEL-4', 'a rule for everything has none: odd names, namespaces, long ones', async () => {
+    const names = ['a', '_a', '9', 'A-b', 'ns:tool', 'n'.repeat(64)];
+    for (const all of ['*', '**', '*($policy=allow)']) {
+      const toolbox = withRules(names, [all, '*($deny)']);
+      for (const name of names) expect([name, await codeOf(toolbox, name)]).toEqual([name, 'denied']);
+      expect(await toolbox.list({ caller: MODEL })).toEqual([]);
+    }
+  });
+
+  spec('POL-4 SEL-2', 'a value cannot slip by with a dot, a slash, a newline or another type', async () => {
+    const toolbox = withRules(['say'], ['*', 'say(text=*secret*,$deny)']);
+    const values = [
+      'secret',
+      '.secret',
+      '/etc/secret',
+      'a/b/secret/c',
+      'x\nsecret\ny',
+      '\u2028secret\r\n',
+      `${'x'.repeat(100_000)}secret`,
+      ['secret'],
+      { deep: { er: 'a secret' } },
+    ];
+    for (const text of values)
+      expect([text, await codeOf(toolbox, 'say', { text })]).toEqual([text, 'denied']);
+    expect(await codeOf(toolbox, 'say', { text: 'public' })).toBeUndefined();
+  });
+
+  spec('POL-4', 'what every object has is no argument', async () => {
+    const toolbox = withRules(['say'], ['*', 'say(constructor=*,$deny)', 'say(toString=*,$deny)']);
+    expect(await codeOf(toolbox, 'say', {})).toBeUndefined();
+    expect(await codeOf(toolbox, 'say', { constructor: 'x' })).toBe('denied');
+    const selected = withRules(['say'], ['say(toString=*)']);
+    expect(await codeOf(selected, 'say', {})).toBe('denied');
+  });
+
+  spec('POL-3', 'no order of the same selectors lets it through', async () => {
+    const selectors = ['*', 'say', 'say(text=*)', 'say($deny)', '#*'];
+    for (const order of permutations(selectors)) {
+      const toolbox = withRules(['say'], order);
+      expect([order, await codeOf(toolbox, 'say', { text: 'x' })]).toEqual([order, 'denied']);
+    }
+    for (const order of permutations(['*($policy=allow)', 'say($policy=allow)', 'say($deny)'])) {
+      const toolbox = withRules(['say'], order, 'trust.rules');
+      expect([order, await codeOf(toolbox, 'say')]).toEqual([order, 'denied']);
+    }
+  });
+});
+
+describe('patterns that take for ever (A38)', () => {
+  spec('SEL-5 POL-4', 'stars and braces against a long value decide in a moment', async () => {
+    const bombs = [
+      `say(text=${'*a'.repeat(400)}*b,$deny)`,
+      `say(text=${'{a,aa}'.repeat(150)}b,$deny)`,
+      `say(text=${'{a,{b,{c,d}}}*'.repeat(60)}z,$deny)`,
+      `${'{s,t}'.repeat(150)}*($deny)`,
+    ];
+    const toolbox = withRules(['say'], ['*', ...bombs]);
+    const began = performance.now();
+    expect(await codeOf(toolbox, 'say', { text: 'a'.repeat(100_000) })).toBeUndefined();
+    await toolbox.list({ caller: MODEL });
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
+  spec('POL-9', 'as many rules as there may be, over many tools, stay bearable', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `tool-${index}`);
+    const rules = Array.from({ length: 4999 }, (_, index) => `*x${index}*y*z*`);
+    const toolbox = withRules(names, ['tool-1*', ...rules]);
+    const began = performance.now();
+    expect((await toolbox.list({ caller: MODEL })).length).toBe(111);
+    expect(await codeOf(toolbox, 'tool-1')).toBeUndefined();
+    expect(await codeOf(toolbox, 'tool-2')).toBe('denied');
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+});
+
+describe('rules that are none (A39)', () => {
+  const createMarked = (): Workspace & { readonly mark: string } => {
+    const workspace = createWorkspace();
+    const mark = join(workspace.home, 'mark');
+    workspace.script('touch', shellScript(`: > ${mark}`));
+    return { ...workspace, mark };
+  };
+  const texts: readonly (readonly [string, string])[] = [
+    ['no TOML', 'allowed-tools = "*\n'],
+    ['no selector', 'allowed-tools = "* a("\n'],
+    ['an empty list', 'allowed-tools = []\n'],
+    ['too many', `allowed-tools = "${'* '.repeat(5001)}"\n`],
+    ['too long', `allowed-tools = "*"\n#${'x'.repeat(5 * 1024 * 1024)}\n`],
+    ['another type', 'allowed-tools = true\n'],
+    ['a key twice', 'allowed-tools = "*"\nallowed-tools = "*"\n'],
+  ];
+
+  spec('POL-9', 'each denies at the shell and over the protocol, and nothing has run', async () => {
+    for (const [what, text] of texts) {
+      for (const layer of ['user', 'project'] as const) {
+        const workspace = createMarked();
+        if (layer === 'user') workspace.config(text);
+        else workspace.write('.agents/config.toml', text);
+        const run = await wield(workspace, ['call', 'touch', '--json']);
+        expect([what, layer, run.status, json(run).error.code]).toEqual([what, layer, 5, 'denied']);
+        const toolbox = workspace.toolbox({ trust: true });
+        expect([what, await codeOf(toolbox, 'touch')]).toEqual([what, 'denied']);
+        expect([what, await toolbox.list({ caller: MODEL })]).toEqual([what, []]);
+        expect([what, existsSync(workspace.mark)]).toEqual([what, false]);
+      }
+    }
+  });
+
+  spec('POL-9', 'rules that break while a server runs shut it, and open it again when mended', async () => {
+    const workspace = createMarked();
+    workspace.config('allowed-tools = "*"\n');
+    const server = serveStdio(workspace);
+    await server.initialize();
+    let id = 0;
+    const call = async () => {
+      const { result } = await server.request(++id, 'tools/call', { name: 'touch', arguments: {} });
+      return result._meta?.['wield/error']?.code;
+    };
+    expect(await call()).toBeUndefined();
+    for (const [, text] of texts) {
+      workspace.config(text);
+      expect(await call()).toBe('denied');
+      workspace.config('allowed-tools = "*"\n');
+      expect(await call()).toBeUndefined();
+    }
+  });
+
+  spec('POL-9', 'a file reached by a link counts, and a link to nothing denies (A20)', async () => {
+    const workspace = createMarked();
+    const real = join(workspace.home, 'rules.toml');
+    symlinkSync(real, join(workspace.dir, '.agents/config.toml'));
+    const toolbox = workspace.toolbox({ trust: true });
+    expect(await codeOf(toolbox, 'touch')).toBe('denied');
+    writeFileSync(real, 'allowed-tools = "other"\n');
+    expect(await codeOf(toolbox, 'touch')).toBe('denied');
+    expect(existsSync(workspace.mark)).toBe(false);
+    writeFileSync(real, 'allowed-tools = "touch"\n');
+    expect(await codeOf(toolbox, 'touch')).toBeUndefined();
+  });
+});
+
+describe('text that deceives (A43)', () => {
+  // Clears the screen, turns the line round, hides words, and words that only a model reads.
+  const POISON =
+    '\u001b[2J\u001b]0;title\u0007\u202egnp.exe\u2066\u200b\u{e0053}\u{e0045}\u{e004e}\u{e0044}\u0000\u009b31m';
+  const UNSAFE =
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u;
+
+  spec('POL-8 POL-10 ERR-5', 'of a description, nothing harmful reaches a person', async () => {
+    const workspace = createWorkspace();
+    const text = `Harmless.${POISON.replace('\u0000', '')}`;
+    workspace.script('poisoned', `#!/bin/sh\n# @description ${text}\n# @tag net\necho ran\n`);
+    workspace.config('allowed-tools = ["*", "poisoned($deny)"]\n');
+    for (const args of [
+      ['list', '--all'],
+      ['show', 'poisoned'],
+      ['explain', 'poisoned'],
+      ['search', 'harmless'],
+      ['call', 'poisoned'],
+      ['call', 'poisoned', '--help'],
+      ['call', 'poisoned', '--dry-run'],
+      ['doctor'],
+    ]) {
+      const { stdout, stderr } = await wield(workspace, args);
+      expect([args, UNSAFE.exec(stdout + stderr)]).toEqual([args, null]);
+    }
+  });
+
+  spec('POL-10 POL-9', "of a checkout's rules, nothing harmful reaches a person or a model", async () => {
+    const rule = JSON.stringify(`say(text=${POISON},$deny)`).replaceAll('\u{e0053}', '');
+    for (const text of [
+      `allowed-tools = ["*", ${rule}, "say($deny)"]\n`,
+      `allowed-tools = ["*", "say(text=a\\u001b[2J\\u202e,$deny)", "say(\\u001b[2J\\u202e"]\n`,
+      `"\\u001b[2J\\u202e" = 1\nallowed-tools = ["say(x=\\u001b[2J\\u202e*)"]\n`,
+    ]) {
+      const workspace = createWorkspace();
+      workspace.script('say', shellScript('echo ran', '@param text string Text'));
+      workspace.write('.agents/config.toml', text.replaceAll('\u009b', '\\u009b'));
+      for (const args of [['explain', 'say'], ['list', '--all'], ['call', 'say'], ['config'], ['doctor']]) {
+        const { stdout, stderr } = await wield(workspace, args);
+        expect([text, args, UNSAFE.exec(stdout + stderr)]).toEqual([text, args, null]);
+      }
+      const { error } = await workspace.toolbox().call('say', {}, { caller: MODEL });
+      expect([text, UNSAFE.exec(`${error!.message} ${error!.hint}`)]).toEqual([text, null]);
+    }
+  });
+});
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((item, index) =>
+    permutations(items.filter((_, at) => at !== index)).map((rest) => [item, ...rest]),
+  );
+}
