@@ -78,10 +78,12 @@ export function writeApproval(path: string, record: ApprovalRecord): boolean {
 function isPrivate(directory: string): boolean {
   const stats = statSync(directory, { throwIfNoEntry: false });
   if (stats === undefined) return false;
-  const own = process.getuid?.();
-  if ((stats.mode & 0o022) === 0 && (own === undefined || stats.uid === own)) return true;
+  const isOwn = stats.uid === (process.getuid?.() ?? stats.uid);
+  if (isOwn && (stats.mode & 0o022) === 0) return true;
   throw new ToolError('io', `others can write to ${directory}, so no approval in it counts`, {
-    hint: `chmod 700 ${directory}`,
+    hint: isOwn
+      ? `chmod 700 ${directory}`
+      : 'it belongs to another user: move it away, and a new one is made',
   });
 }
 

@@ -6,6 +6,7 @@ import type { ApprovalRecord, Approvals } from '../core/approval.js';
 import { describeForDiff } from '../core/approval-text.js';
 import { lineDiff } from '../core/diff.js';
 import { isToolError, ToolError } from '../core/error.js';
+import { quoteOutside } from '../core/text.js';
 import { moveDurably } from '../files/write.js';
 import {
   type Approval,
@@ -73,9 +74,13 @@ export function createApprovalStore({ directory, now }: ApprovalStoreOptions): A
   const find = (id: string): Approval => {
     const found = fresh(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
     if (found !== undefined) return found;
-    throw new ToolError('not_found', `there is no approval ${id}, or it has expired or was used`, {
-      hint: 'wield approvals list shows what waits; call the tool again to ask anew',
-    });
+    throw new ToolError(
+      'not_found',
+      `there is no approval ${quoteOutside(id, 40)}, or it has expired or was used`,
+      {
+        hint: 'wield approvals list shows what waits; call the tool again to ask anew',
+      },
+    );
   };
 
   // Of two who move the same one, the second looks at what became of it.

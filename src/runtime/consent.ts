@@ -35,6 +35,8 @@ export interface ConsentOptions {
 export async function consent(parts: ConsentParts, options: ConsentOptions): Promise<Consent> {
   const { plan, verdict, caller, workdir, depth, signal, approve } = options;
   const approvals = await parts.approvals?.();
+  // An approval is not used up for nothing.
+  if (signal.aborted) throw cancelled(plan.tool.name);
   const record = toRecord({ plan, caller, verdict, workdir, now: parts.now() });
   const id = idOf(record);
   const given = approvals?.take(record);
@@ -42,7 +44,7 @@ export async function consent(parts: ConsentParts, options: ConsentOptions): Pro
   const needsApproval = (hint: string): ToolError =>
     new ToolError('needs_approval', `${plan.tool.name} needs approval: ${verdict.reason}`, {
       hint,
-      data: { id, rule: verdict.rule },
+      data: { id, rule: verdict.rule, ...(verdict.changes ? { changes: verdict.changes } : {}) },
     });
 
   if (approve !== undefined) {
