@@ -211,11 +211,10 @@ function assertWanted(tool: Tool, signal: AbortSignal): void {
 }
 
 function refusal(tool: Tool, verdict: Verdict): ToolError {
-  const code = verdict.code ?? (verdict.verdict === 'ask' ? 'needs_approval' : 'denied');
-  return new ToolError(code, `${tool.name} was not run: ${verdict.reason}`, {
+  return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
     hint:
       verdict.hint ?? `whoever keeps the configuration can allow it; wield explain ${tool.name} says more`,
-    data: { rule: verdict.rule, ...(verdict.changes === undefined ? {} : { changes: verdict.changes }) },
+    data: { rule: verdict.rule },
   });
 }
 

@@ -1,7 +1,10 @@
 // Consent over the protocol: the client's person is asked in both eras, and an answer counts once, for one call.
 
-import { describe, expect } from 'vitest';
-import { createAskingWorkspace, DEPLOY } from '../support/approvals.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect, onTestFinished } from 'vitest';
+import { createMcpHttp } from '../../src/consumers/mcp-server/index.js';
+import type { ToolContext } from '../../src/core/context.js';
+import { type AskingWorkspace, createAskingWorkspace, DEPLOY } from '../support/approvals.js';
 import { wield } from '../support/cli.js';
 import { ACCEPT, connectAsking, connectOlderSdk, connectStdio, type Era } from '../support/clients.js';
 import { type Message, type StdioServer, serveStdio } from '../support/server.js';
@@ -107,6 +110,70 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
     });
   });
 }
+
+describe('a call that a tool makes', () => {
+  const outer = {
+    name: 'outer',
+    description: 'Calls deploy.',
+    inputSchema: { type: 'object' as const, properties: {} },
+    execute: async (_input: unknown, { toolbox }: ToolContext) => {
+      const { ok, error } = await toolbox.call('deploy', { branch: 'nested' });
+      return ok ? 'ran' : `${error?.code} ${error?.hint}`;
+    },
+  };
+  const connect = async (workspace: AskingWorkspace, era: Era, asked: string[]): Promise<Client> => {
+    const handler = createMcpHttp(workspace.toolbox({ tools: [outer], trust: true }), {
+      version: '1',
+      access: { host: '127.0.0.1' },
+    });
+    onTestFinished(() => handler.close());
+    const client = new Client(
+      { name: 'test', version: '1' },
+      {
+        ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+        capabilities: { elicitation: { form: {} } },
+      },
+    );
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      asked.push(params.message);
+      return ACCEPT;
+    });
+    const url = new URL('http://127.0.0.1/mcp');
+    const toRequest = (to: string | URL, init?: RequestInit): Request => {
+      const headers = new Headers(init?.headers);
+      headers.set('host', '127.0.0.1');
+      return new Request(to, { ...init, headers });
+    };
+    await client.connect(
+      new StreamableHTTPClientTransport(url, { fetch: (to, init) => handler.fetch(toRequest(to, init)) }),
+    );
+    onTestFinished(() => client.close());
+    return client;
+  };
+
+  spec('POL-6', 'is asked for in its midst on the older era', async () => {
+    const workspace = createAskingWorkspace();
+    const asked: string[] = [];
+    const client = await connect(workspace, 'older', asked);
+    const result = await client.callTool({ name: 'outer', arguments: {} });
+    expect(result.content).toEqual([{ type: 'text', text: 'ran' }]);
+    expect(asked).toEqual([expect.stringContaining('{"branch":"nested"}')]);
+    expect(workspace.runs()).toEqual(['nested']);
+  });
+
+  spec('POL-6', 'is recorded on the newer era, which cannot ask in the midst of a call', async () => {
+    const workspace = createAskingWorkspace();
+    const asked: string[] = [];
+    const client = await connect(workspace, 'newer', asked);
+    const call = () => client.callTool({ name: 'outer', arguments: {} });
+    const [part] = (await call()).content as { text: string }[];
+    const [, id] = /^needs_approval .*wield approvals approve ([0-9a-f]{16})/.exec(part!.text)!;
+    await wield(workspace, ['approvals', 'approve', id!]);
+    expect((await call()).content).toEqual([{ type: 'text', text: 'ran' }]);
+    expect(asked).toEqual([]);
+    expect(workspace.runs()).toEqual(['nested']);
+  });
+});
 
 spec('POL-6 SRV-6', 'a client from before forms had modes is asked too', async () => {
   const workspace = createAskingWorkspace();
