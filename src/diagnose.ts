@@ -27,7 +27,11 @@ export interface Diagnosis {
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
 export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
-  const all = [...(await toolbox.problems()), ...(await interpreterProblems(toolbox))];
+  const all = [
+    ...(await toolbox.problems()),
+    ...auditProblems(toolbox),
+    ...(await interpreterProblems(toolbox)),
+  ];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
@@ -107,6 +111,14 @@ async function readVersion(
     world,
   );
   return /\d+(?:\.\d+)+/.exec(outcome.stdout.toString('utf8'))?.[0] ?? binary;
+}
+
+function auditProblems({ audit }: NodeToolbox): Problem[] {
+  const message = audit.findFault();
+  if (message === undefined) return [];
+  const hint =
+    'make room, or give back the right to write there; until then calls that need a record are refused';
+  return [{ severity: 'error', path: audit.directory, message, hint }];
 }
 
 // A script whose interpreter is missing is listed, since it may come; here is where one hears of it.

@@ -1,7 +1,7 @@
 // The Toolbox: all that a consumer ever sees.
 
 import type { ProgressListener } from './context.js';
-import type { ErrorCode } from './error.js';
+import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
 import type { Plan } from './plan.js';
@@ -29,6 +29,12 @@ export interface Verdict {
   readonly hint?: string;
 }
 
+/** Where a call stands in a trace of its caller's (W3C Trace Context). */
+export interface TraceParent {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
 export interface CallOptions {
   readonly caller?: Caller;
   readonly signal?: AbortSignal;
@@ -40,6 +46,10 @@ export interface CallOptions {
   readonly ready?: (signal: AbortSignal) => Promise<void>;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
+  /** The caller's span; the span of this call becomes its child (OBS-5). */
+  readonly trace?: TraceParent;
+  /** What a door found wrong with the input before it could hand it over: the call fails with it, like any other. */
+  readonly fault?: ToolError;
 }
 
 export interface PlanOptions extends CallOptions {

@@ -7,6 +7,13 @@ import { loadCrypto } from './crypto.js';
 import { type ReadFault, withFile } from './read.js';
 import { sha256 } from './sha256.js';
 
+/** SHA-256 of texts one after the other, as any other program computes it. */
+export function hashTexts(texts: readonly string[]): string {
+  const hasher = createHasher();
+  for (const text of texts) hasher.add(Buffer.from(text));
+  return hasher.hex();
+}
+
 /** A hash of labelled parts: each is preceded by its length. */
 export function digestParts(parts: readonly string[]): string {
   const hasher = createHasher();

@@ -2,7 +2,7 @@
 
 import type { ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
-import type { CallEvent } from '../core/event.js';
+import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
@@ -27,6 +27,7 @@ export interface CallParts {
   readonly limiter: Limiter;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
+  readonly recorder: Recorder | undefined;
   readonly monotonic: () => number;
   readonly debug: (message: string) => void;
 }
@@ -34,6 +35,8 @@ export interface CallParts {
 /** Where a call stands among calls that tools make. */
 export interface Nesting {
   readonly depth: number;
+  /** The id of the call around it. */
+  readonly parent?: string;
 }
 
 export interface Prepared {
@@ -53,10 +56,13 @@ export async function prepare(
   ref: string,
   raw: unknown,
   options: PlanOptions,
+  found: (tool: Tool) => void = () => {},
 ): Promise<Prepared> {
   const { caller = CODE, checkInput = true } = options;
   const settings = parts.settings();
   const tool = parts.find(ref, caller);
+  found(tool);
+  if (options.fault !== undefined) throw options.fault;
   const json = toJson(raw);
   const { input, repairs } = settings.repair
     ? repairInput(json, tool.input.json)
@@ -85,8 +91,10 @@ export async function call(
   nesting: Nesting = { depth: 0 },
 ): Promise<ToolResult> {
   const { caller = CODE, signal } = options;
-  const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
+  const { trace } = options;
+  const base = { call: nextCallId(), ref, caller, ...nesting, ...(trace === undefined ? {} : { trace }) };
   const began = parts.monotonic();
+  let tool: Tool | undefined;
   let prepared: Prepared | undefined;
   let result: ToolResult;
   parts.emit?.({ type: 'start', ...base });
@@ -97,8 +105,11 @@ export async function call(
   });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    prepared = await prepare(parts, ref, raw, options);
+    prepared = await prepare(parts, ref, raw, options, (found) => {
+      tool = found;
+    });
     const { plan, verdict } = prepared;
+    parts.recorder?.assertReady(verdict);
     if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
     const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
@@ -116,7 +127,10 @@ export async function call(
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
         workdir: parts.workdir(),
         call: (innerRef, innerInput) =>
-          call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
+          call(parts, innerRef, innerInput, nestedOptions(options, caller), {
+            depth: nesting.depth + 1,
+            parent: base.call,
+          }),
       });
       result = await shapeOutput(plan.tool, output, shaping());
     } finally {
@@ -127,7 +141,13 @@ export async function call(
     // ERR-6: a fault of ours shows where it is to someone who asked.
     if (result.error?.code === 'internal') parts.debug((thrown as Error)?.stack ?? String(thrown));
   }
-  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict: prepared?.verdict });
+  if (parts.recorder !== undefined || parts.emit !== undefined) {
+    const { plan, verdict } = prepared ?? {};
+    const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
+    const end: EndEvent = { type: 'end', ...base, result, tool, input, plan, verdict };
+    parts.recorder?.record(end);
+    parts.emit?.(end);
+  }
   return result;
 }
 
@@ -149,6 +169,15 @@ async function check(tool: Tool, input: Json): Promise<Json> {
   const checked = await tool.input.check(input);
   if (checked.ok) return checked.value;
   throw describeFaults(tool, checked.faults);
+}
+
+// For the record of a call that failed before its input was checked.
+function jsonOrNothing(raw: unknown): Json | undefined {
+  try {
+    return toJson(raw);
+  } catch {
+    return undefined;
+  }
 }
 
 function assertWanted(tool: Tool, signal: AbortSignal): void {

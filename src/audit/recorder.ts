@@ -1,0 +1,88 @@
+// Records every call in the audit log; where that fails, calls that must be recorded do not run.
+
+import { join } from 'node:path';
+import { ToolError } from '../core/error.js';
+import type { Recorder } from '../core/event.js';
+import type { Settings } from '../core/settings.js';
+import type { World } from '../core/world.js';
+import { hashTexts } from '../files/digest.js';
+import { createAuditLog } from './log.js';
+import { toLine, toRecord } from './record.js';
+
+export interface AuditRecorder extends Recorder {
+  /** Where the log lies. */
+  readonly directory: string;
+  /** What keeps the log from being written now; undefined where nothing does. */
+  findFault(): string | undefined;
+}
+
+export interface RecorderOptions {
+  readonly wieldHome: string;
+  readonly settings: () => Settings['audit'];
+  readonly secrets: () => readonly string[];
+  readonly workdir: () => string;
+  readonly pid: number;
+  readonly world: World;
+  /** Where a failure that stops no call is told, once. */
+  readonly warn: (message: string) => void;
+}
+
+/** The directory of the log. */
+export function auditDirectory(wieldHome: string): string {
+  return join(wieldHome, 'audit');
+}
+
+export function createRecorder(options: RecorderOptions): AuditRecorder {
+  const { settings, secrets, workdir, pid, world, warn } = options;
+  const directory = auditDirectory(options.wieldHome);
+  const log = createAuditLog({
+    directory,
+    rotateBytes: () => settings().rotateBytes,
+    keep: () => settings().keep,
+  });
+  let told = false;
+
+  const findFault = (): string | undefined => {
+    try {
+      log.reserve();
+      return undefined;
+    } catch (error) {
+      return `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
+    }
+  };
+
+  return {
+    directory,
+    findFault,
+    assertReady({ verdict }) {
+      if (verdict === 'deny' || (verdict === 'allow' && !settings().required)) return;
+      const fault = findFault();
+      if (fault === undefined) return;
+      throw new ToolError('unavailable', `nothing was run, since ${fault}`, {
+        hint: 'make room or give back the right to write there, then call again; wield doctor looks at it',
+      });
+    },
+    record(event) {
+      try {
+        const { contents } = settings();
+        const line = toLine(
+          toRecord(event, {
+            now: world.now(),
+            pid,
+            workdir: workdir(),
+            contents,
+            secrets: secrets(),
+            hash: hashTexts,
+          }),
+        );
+        log.append(line);
+      } catch (error) {
+        const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${(error as Error).message}`;
+        world.debug(message);
+        if (!told) warn(message);
+        told = true;
+      }
+    },
+    close: log.close,
+  };
+}
