@@ -118,11 +118,12 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     }),
     world,
   });
-  const secrets = (): string[] => findSecrets(configuration(), world);
   const recorder = createRecorder({
     wieldHome,
-    settings: () => settings().audit,
-    secrets,
+    look: () => {
+      const now = configuration();
+      return { settings: now.settings.audit, secrets: findSecrets(now, world) };
+    },
     workdir: () => workdir,
     pid: process.pid,
     world,
@@ -143,7 +144,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     }),
     settings,
     problems: () => configuration().problems,
-    secrets,
+    secrets: () => findSecrets(configuration(), world),
     recorder,
     tracer: createTracer(world.debug),
     workdir: { get: () => workdir, set: setWorkdir },

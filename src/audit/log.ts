@@ -18,18 +18,17 @@ import { MAX_LINE } from './record.js';
 
 export interface AuditLog {
   /** Appends a line with one write. Throws where it cannot. */
-  append(line: string): void;
+  append(line: string, sizes: LogSizes): void;
   /** Makes sure that there is room for one more line, and keeps it. Throws where there is none. */
-  reserve(): void;
+  reserve(sizes: LogSizes): void;
   close(): void;
 }
 
-export interface AuditLogOptions {
-  readonly directory: string;
+export interface LogSizes {
   /** From which size on a file is followed by the next. */
-  readonly rotateBytes: () => number;
+  readonly rotateBytes: number;
   /** How many full files stay. */
-  readonly keep: () => number;
+  readonly keep: number;
 }
 
 interface OpenFile {
@@ -45,7 +44,7 @@ const ATTEMPTS = 5;
 const LOOKS = 5;
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
 
-export function createAuditLog({ directory, rotateBytes, keep }: AuditLogOptions): AuditLog {
+export function createAuditLog(directory: string): AuditLog {
   const reserved = join(directory, 'reserve');
   let file: OpenFile | undefined;
 
@@ -55,37 +54,37 @@ export function createAuditLog({ directory, rotateBytes, keep }: AuditLogOptions
   };
 
   // Rotation is opening the next number. Nothing is renamed, so processes that do it at once do the same thing.
-  const openNext = (after: number): OpenFile => {
+  const openNext = (after: number, keep: number): OpenFile => {
     close();
     const numbers = listFiles(directory);
     const newest = numbers.at(-1) ?? 0;
     const number = newest > after ? newest : after + 1;
     file = openFile(directory, number);
-    if (number > newest) prune(numbers);
+    if (number > newest) prune(numbers, keep);
     return file;
   };
 
-  const prune = (older: readonly number[]): void => {
-    for (const number of older.slice(0, Math.max(0, older.length - keep())))
+  const prune = (older: readonly number[], keep: number): void => {
+    for (const number of older.slice(0, Math.max(0, older.length - keep)))
       unlinkOrNothing(join(directory, fileName(number)));
   };
 
   // A file that was moved or removed by someone else is let go of, and one that is full is followed by the next.
-  const openCurrent = (): { current: OpenFile; size: number } => {
+  const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
     for (;;) {
-      const current = file ?? openNext(0);
+      const current = file ?? openNext(0, keep);
       const stats = statSync(current.path, { throwIfNoEntry: false });
       if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
-      else if (stats.size >= rotateBytes()) openNext(current.number);
+      else if (stats.size >= rotateBytes) openNext(current.number, keep);
       else return { current, size: stats.size };
     }
   };
 
   return {
-    append(line) {
+    append(line, sizes) {
       for (let attempt = 1; ; attempt++) {
         try {
-          const { current, size } = openCurrent();
+          const { current, size } = openCurrent(sizes);
           // Whoever was killed in the midst of a line costs that line, and not this one.
           const bytes = Buffer.from(endsWhole(current.descriptor, size) ? line : `\n${line}`);
           const written = writeSync(current.descriptor, bytes);
@@ -99,8 +98,8 @@ export function createAuditLog({ directory, rotateBytes, keep }: AuditLogOptions
         }
       }
     },
-    reserve() {
-      openCurrent();
+    reserve(sizes) {
+      openCurrent(sizes);
       if (statSync(reserved, { throwIfNoEntry: false })?.size !== MAX_LINE) writeReserve(reserved);
     },
     close,

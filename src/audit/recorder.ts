@@ -18,8 +18,8 @@ export interface AuditRecorder extends Recorder {
 
 export interface RecorderOptions {
   readonly wieldHome: string;
-  readonly settings: () => Settings['audit'];
-  readonly secrets: () => readonly string[];
+  /** What the configuration says at this moment; looked at once a call. */
+  readonly look: () => { readonly settings: Settings['audit']; readonly secrets: readonly string[] };
   readonly workdir: () => string;
   readonly pid: number;
   readonly world: World;
@@ -33,18 +33,14 @@ export function auditDirectory(wieldHome: string): string {
 }
 
 export function createRecorder(options: RecorderOptions): AuditRecorder {
-  const { settings, secrets, workdir, pid, world, warn } = options;
+  const { look, workdir, pid, world, warn } = options;
   const directory = auditDirectory(options.wieldHome);
-  const log = createAuditLog({
-    directory,
-    rotateBytes: () => settings().rotateBytes,
-    keep: () => settings().keep,
-  });
+  const log = createAuditLog(directory);
   let told = false;
 
-  const findFault = (): string | undefined => {
+  const findFault = (settings = look().settings): string | undefined => {
     try {
-      log.reserve();
+      log.reserve(settings);
       return undefined;
     } catch (error) {
       return `the audit log in ${directory} cannot be written: ${(error as Error).message}`;
@@ -53,10 +49,12 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
 
   return {
     directory,
-    findFault,
+    findFault: () => findFault(),
     assertReady({ verdict }) {
-      if (verdict === 'deny' || (verdict === 'allow' && !settings().required)) return;
-      const fault = findFault();
+      if (verdict === 'deny') return;
+      const { settings } = look();
+      if (verdict === 'allow' && !settings.required) return;
+      const fault = findFault(settings);
       if (fault === undefined) return;
       throw new ToolError('unavailable', `nothing was run, since ${fault}`, {
         hint: 'make room or give back the right to write there, then call again; wield doctor looks at it',
@@ -64,18 +62,18 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     },
     record(event) {
       try {
-        const { contents } = settings();
+        const { settings, secrets } = look();
         const line = toLine(
           toRecord(event, {
             now: world.now(),
             pid,
             workdir: workdir(),
-            contents,
-            secrets: secrets(),
+            contents: settings.contents,
+            secrets,
             hash: hashTexts,
           }),
         );
-        log.append(line);
+        log.append(line, settings);
       } catch (error) {
         const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${(error as Error).message}`;
         world.debug(message);

@@ -279,8 +279,7 @@ describe('a log that cannot be written', () => {
     const { world } = workspace.toolbox();
     const recorder = createRecorder({
       wieldHome: workspace.env.WIELD_HOME!,
-      settings: () => DEFAULT_SETTINGS.audit,
-      secrets: () => [],
+      look: () => ({ settings: DEFAULT_SETTINGS.audit, secrets: [] }),
       workdir: () => workspace.dir,
       pid: 1,
       world,
