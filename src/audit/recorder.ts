@@ -27,14 +27,9 @@ export interface RecorderOptions {
   readonly warn: (message: string) => void;
 }
 
-/** The directory of the log. */
-export function auditDirectory(wieldHome: string): string {
-  return join(wieldHome, 'audit');
-}
-
 export function createRecorder(options: RecorderOptions): AuditRecorder {
   const { look, workdir, pid, world, warn } = options;
-  const directory = auditDirectory(options.wieldHome);
+  const directory = join(options.wieldHome, 'audit');
   const log = createAuditLog(directory);
   let told = false;
 

@@ -19,7 +19,7 @@ const MOST = 200;
 const LONGEST = 4096;
 
 /** Whether a key's name says that its value is a secret: `apiKey`, `db_password`, `Authorization`. */
-export function isTelling(name: string): boolean {
+function isTelling(name: string): boolean {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
