@@ -42,6 +42,7 @@ interface OpenFile {
 const NEWLINE = 0x0a;
 const ATTEMPTS = 5;
 const LOOKS = 5;
+const MOST_FILES = 100;
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
 
 export function createAuditLog(directory: string): AuditLog {
@@ -71,13 +72,14 @@ export function createAuditLog(directory: string): AuditLog {
 
   // A file that was moved or removed by someone else is let go of, and one that is full is followed by the next.
   const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
-    for (;;) {
+    for (let look = 0; look < MOST_FILES; look++) {
       const current = file ?? openNext(0, keep);
       const stats = statSync(current.path, { throwIfNoEntry: false });
       if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
       else if (stats.size >= rotateBytes) openNext(current.number, keep);
       else return { current, size: stats.size };
     }
+    throw new Error('its files are removed or filled as fast as they are made');
   };
 
   return {

@@ -94,8 +94,21 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     truncated: result.meta.truncated === true,
     // Nothing becomes a handle yet.
     handle: null,
-    ...(context.contents ? toContents(input, result, context.secrets) : {}),
+    ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
   };
+}
+
+// A value that is nested too deep to be walked through must not cost the record.
+function contentsOrNone(
+  input: Json | undefined,
+  result: ToolResult,
+  secrets: readonly string[],
+): Pick<AuditRecord, 'input' | 'output' | 'message' | 'contentsLeftOut'> {
+  try {
+    return toContents(input, result, secrets);
+  } catch {
+    return { contentsLeftOut: true };
+  }
 }
 
 // What a tool was given under a telling name must not come back in what it says.

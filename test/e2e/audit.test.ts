@@ -266,6 +266,27 @@ describe('a record', () => {
     expect(problems).toHaveLength(4);
   });
 
+  spec('OBS-1', 'is there whatever a tool gives back', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[audit]\ncontents = true\n');
+    const give = (name: string, execute: () => unknown) => defineTool({ name, description: 'x', execute });
+    let deep: unknown = 1;
+    for (let level = 0; level < 20_000; level++) deep = [deep];
+    const odd: unknown[] = [
+      { content: [{ type: 'text', text: 5 }] },
+      { content: [{ type: 'text' }, { type: 'resource' }, { type: 'unheard-of' }] },
+      { content: [{ type: 'text', text: 'x' }], structured: deep },
+      { content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }] },
+      undefined,
+    ];
+    const toolbox = workspace.toolbox({ tools: odd.map((value, at) => give(`odd${at}`, () => value)) });
+    for (const at of odd.keys()) await toolbox.call(`odd${at}`, {});
+    const records = logRecords(workspace);
+    expect(records.map(({ tool }) => tool)).toEqual(odd.map((_, at) => `odd${at}`));
+    expect(records[2]).toMatchObject({ contentsLeftOut: true, outputBytes: 1 });
+    expect(records[3]).toMatchObject({ output: '[image]', outputHash: sha256('aGk=') });
+  });
+
   spec('OBS-1', 'lies in a private file of a private directory, whatever the umask', async () => {
     const workspace = workspaceWithHello();
     const umask = process.umask(0);
