@@ -29,6 +29,7 @@ const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)
 export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
   const all = [
     ...(await toolbox.problems()),
+    ...auditProblems(toolbox),
     ...(await interpreterProblems(toolbox)),
     ...(await approvalProblems(toolbox)),
   ];
@@ -111,6 +112,14 @@ async function readVersion(
     world,
   );
   return /\d+(?:\.\d+)+/.exec(outcome.stdout.toString('utf8'))?.[0] ?? binary;
+}
+
+function auditProblems({ audit }: NodeToolbox): Problem[] {
+  const message = audit.findFault();
+  if (message === undefined) return [];
+  const hint =
+    'make room, or give back the right to write there; until then calls that need a record are refused';
+  return [{ severity: 'error', path: audit.directory, message, hint }];
 }
 
 // A script whose interpreter is missing is listed, since it may come; here is where one hears of it.

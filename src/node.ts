@@ -2,6 +2,7 @@
 
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { type AuditRecorder, createRecorder } from './audit/recorder.js';
 import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
@@ -30,6 +31,7 @@ import { createIndexFile } from './resolve/index-file.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
+import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
 import { findWorkdir } from './workspace.js';
 
@@ -51,6 +53,8 @@ export interface NodeToolboxOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where debug lines go; nowhere by default. */
   readonly debug?: (message: string) => void;
+  /** Where a failure is told that no call shows, such as an audit log that cannot be written; nowhere by default. */
+  readonly warn?: (message: string) => void;
 }
 
 /** A toolbox with what belongs to the machine around it. */
@@ -61,6 +65,7 @@ export interface NodeToolbox extends Toolbox {
   readonly world: World;
   /** Whether this process was started by a tool: then it can neither approve nor trust anything (A44). */
   readonly insideCall: boolean;
+  readonly audit: Pick<AuditRecorder, 'directory' | 'findFault'>;
   configuration(): Configuration;
   approvals(): Promise<ApprovalStore>;
 }
@@ -136,6 +141,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     store ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
     return store;
   };
+  const recorder = createRecorder({
+    wieldHome,
+    look: () => {
+      const now = configuration();
+      return { settings: now.settings.audit, secrets: findSecrets(now, world) };
+    },
+    workdir: () => workdir,
+    pid: process.pid,
+    world,
+    warn: options.warn ?? (() => {}),
+  });
   const toolbox = assembleToolbox({
     catalog,
     approvals,
@@ -164,11 +180,22 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     problems: () => configuration().problems,
     secrets: () => findSecrets(configuration(), world),
+    recorder,
+    tracer: createTracer(world.debug),
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
   const insideCall = world.env[MARK] !== undefined;
-  const around = { wieldHome, trustStore, pinStore, world, insideCall, configuration, approvals };
+  const around = {
+    wieldHome,
+    trustStore,
+    pinStore,
+    world,
+    insideCall,
+    configuration,
+    approvals,
+    audit: recorder,
+  };
   return Object.assign(toolbox, around);
 }
 
@@ -189,10 +216,12 @@ function findPlaces(workdir: string, home: string | undefined): Place[] {
   return [...find('skills', [join(workdir, 'skills')]), ...find('tools', [])];
 }
 
-// The values of variables that the configuration passes on may be credentials: none stands in a message.
+// The values of variables that the configuration passes on may be credentials, as the server's token is one: none
+// stands in a message or a record.
 function findSecrets(configuration: Configuration, world: World): string[] {
   const { env, tools } = configuration.settings;
   const pass = [...env.pass, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
+  if (world.env.WIELD_TOKEN) pass.push('WIELD_TOKEN');
   if (pass.length === 0) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
     value !== undefined && value.length >= 4 && isGranted(name, pass) ? [value] : [],

@@ -10,6 +10,7 @@ import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { createCatalog } from './resolve/catalog.js';
 import { assembleToolbox } from './runtime/create.js';
+import { createTracer } from './telemetry.js';
 
 export interface ToolboxOptions {
   readonly tools: readonly ToolDefinition[];
@@ -52,6 +53,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
         directory = path;
       },
     },
+    tracer: createTracer(QUIET.debug),
     world: QUIET,
   });
 }

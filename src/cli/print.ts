@@ -18,6 +18,11 @@ export function printJson(
   );
 }
 
+/** One of many documents, each on a line of its own, for a verb that goes on. */
+export function printJsonLine(terminal: Terminal, document: Readonly<Record<string, unknown>>): void {
+  terminal.out(`${JSON.stringify({ ok: true, schema: JSON_SCHEMA, ...document })}\n`);
+}
+
 /** Help is text, and under `--json` text in a document. */
 export function printHelp(terminal: Terminal, help: string, json: boolean): void {
   if (json) printJson(terminal, { ok: true, help });

@@ -55,6 +55,8 @@ async function runVerb(
       ...(isVerbose(argv, process.env)
         ? { debug: (message) => terminal.err(`debug  ${sanitize(message)}\n`) }
         : {}),
+      warn: (message) =>
+        terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}\n`),
       ...options,
     });
     return toolbox;

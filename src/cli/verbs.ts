@@ -61,6 +61,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/approvals.js')).approvals,
   },
   {
+    name: 'audit',
+    summary: 'Show which calls were made, and which were refused',
+    load: async () => (await import('./verbs/audit.js')).audit,
+  },
+  {
     name: 'config',
     summary: 'Show the configuration that holds',
     load: async () => (await import('./verbs/config.js')).config,

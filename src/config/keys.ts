@@ -78,6 +78,10 @@ export const KEYS: Readonly<Record<string, Key>> = {
     project: 'ignored',
   },
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
+  'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },
+  'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored' },
+  'audit.rotate': { ...A_SIZE, project: 'ignored' },
+  'audit.keep': { ...A_COUNT, project: 'ignored' },
 };
 
 // An older spelling.

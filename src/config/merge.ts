@@ -61,6 +61,10 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['env.pass', DEFAULT_SETTINGS.env.pass],
   ['builtin.offer', DEFAULT_SETTINGS.offer],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
+  ['audit.contents', DEFAULT_SETTINGS.audit.contents],
+  ['audit.required', DEFAULT_SETTINGS.audit.required],
+  ['audit.rotate', DEFAULT_SETTINGS.audit.rotateBytes],
+  ['audit.keep', DEFAULT_SETTINGS.audit.keep],
 ]);
 
 export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Settings {
@@ -92,6 +96,12 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     tools: toToolSettings(effective),
     offer: get('builtin.offer'),
     roots: get('workdir.roots'),
+    audit: {
+      contents: get('audit.contents'),
+      required: get('audit.required'),
+      rotateBytes: get('audit.rotate'),
+      keep: get('audit.keep'),
+    },
   };
 }
 

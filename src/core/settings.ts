@@ -31,6 +31,15 @@ export interface Settings {
   };
   /** Settings for single tools. */
   readonly tools: ReadonlyMap<string, ToolSettings>;
+  readonly audit: {
+    /** Whether inputs and outputs are recorded, secrets taken out (OBS-1). */
+    readonly contents: boolean;
+    /** Whether a call that cannot be recorded is refused, whatever its verdict. */
+    readonly required: boolean;
+    readonly rotateBytes: number;
+    /** How many full files are kept. */
+    readonly keep: number;
+  };
   /** Built-in tools that are offered to models, by name or group (SRV-14). */
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
@@ -58,6 +67,7 @@ export const DEFAULT_SETTINGS: Settings = {
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
   tools: new Map(),
+  audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5 },
   offer: [],
   roots: [],
 };

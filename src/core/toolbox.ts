@@ -2,7 +2,7 @@
 
 import type { Approve } from './approval.js';
 import type { ProgressListener } from './context.js';
-import type { ErrorCode } from './error.js';
+import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
 import type { Plan } from './plan.js';
@@ -34,6 +34,12 @@ export interface Verdict {
   readonly hint?: string;
 }
 
+/** Where a call stands in a trace of its caller's (W3C Trace Context). */
+export interface TraceParent {
+  readonly traceparent: string;
+  readonly tracestate?: string;
+}
+
 export interface CallOptions {
   readonly caller?: Caller;
   readonly signal?: AbortSignal;
@@ -47,6 +53,10 @@ export interface CallOptions {
   readonly trust?: boolean;
   /** Asks for consent where the policy says so; without it nobody is asked, and the call is recorded (POL-6). */
   readonly approve?: Approve;
+  /** The caller's span; the span of this call becomes its child (OBS-5). */
+  readonly trace?: TraceParent;
+  /** What a door found wrong with the input before it could hand it over: the call fails with it, like any other. */
+  readonly fault?: ToolError;
 }
 
 export interface PlanOptions extends CallOptions {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digestFile, digestParts } from './digest.js';
+import { digestFile, digestParts, hashTexts } from './digest.js';
 import { sha256 } from './sha256.js';
 
 const reference = (...parts: (string | Uint8Array)[]): string => {
@@ -50,5 +50,14 @@ describe('a digest', () => {
       expect(digestFile(path, ['a'])).toMatchObject({ digest: reference('1:a', `${length}:`, bytes) });
     }
     rmSync(directory, { recursive: true });
+  });
+});
+
+describe('texts', () => {
+  test('hash to what any other program gives, however many and however often', () => {
+    for (let round = 0; round < 40; round++) {
+      for (const texts of [[], [''], ['a'], ['é', 'b'], ['x'.repeat(5000), 'y']])
+        expect(hashTexts(texts)).toBe(reference(...texts));
+    }
   });
 });

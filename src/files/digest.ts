@@ -7,6 +7,14 @@ import { loadCrypto } from './crypto.js';
 import { type ReadFault, withFile } from './read.js';
 import { sha256 } from './sha256.js';
 
+/** SHA-256 of texts one after the other, as any other program computes it. */
+export function hashTexts(texts: readonly string[]): string {
+  // A process that hashes often has paid for node:crypto soon.
+  const hasher = createHasher(++hashed > OFTEN ? 0 : SMALL);
+  for (const text of texts) hasher.add(Buffer.from(text));
+  return hasher.hex();
+}
+
 /** A hash of labelled parts: each is preceded by its length. */
 export function digestParts(parts: readonly string[]): string {
   const hasher = createHasher();
@@ -35,6 +43,8 @@ export function digestFile(
 
 // From here on loading node:crypto pays (docs/decisions/0015-own-sha-256.md).
 const SMALL = 4096;
+const OFTEN = 30;
+let hashed = 0;
 
 interface Hasher {
   /** Takes the bytes as they are now. */
@@ -43,12 +53,12 @@ interface Hasher {
 }
 
 // Few bytes are kept and hashed here; with one too many they all go to node:crypto.
-function createHasher(): Hasher {
+function createHasher(small = SMALL): Hasher {
   let kept = Buffer.alloc(0);
   let hash: Hash | undefined;
   return {
     add(bytes) {
-      if (hash === undefined && kept.length + bytes.length <= SMALL) kept = Buffer.concat([kept, bytes]);
+      if (hash === undefined && kept.length + bytes.length <= small) kept = Buffer.concat([kept, bytes]);
       else {
         hash ??= loadCrypto().createHash('sha256').update(kept);
         hash.update(bytes);

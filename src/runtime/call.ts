@@ -3,7 +3,7 @@
 import type { Consent } from '../core/approval.js';
 import type { ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
-import type { CallEvent } from '../core/event.js';
+import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
@@ -31,6 +31,7 @@ export interface CallParts extends ConsentParts {
   readonly limiter: Limiter;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
+  readonly recorder: Recorder | undefined;
   readonly monotonic: () => number;
 }
 
@@ -39,6 +40,8 @@ export interface Nesting {
   readonly depth: number;
   /** What the tools on the way here may call: each list holds for this call too (RUN-11). */
   readonly within: readonly AllowList[];
+  /** The id of the call around it. */
+  readonly parent?: string;
 }
 
 /** A tool that was found, with the rules for a call of it. */
@@ -79,8 +82,9 @@ export async function settleInput(
   parts: CallParts,
   tool: Tool,
   raw: unknown,
-  { checkInput = true }: PlanOptions,
+  { checkInput = true, fault }: PlanOptions,
 ): Promise<{ readonly input: Json; readonly repairs: readonly Repair[] }> {
+  if (fault !== undefined) throw fault;
   const json = toJson(raw);
   const { input, repairs } = parts.settings().repair
     ? repairInput(json, tool.input.json)
@@ -114,8 +118,10 @@ export async function call(
   nesting: Nesting = OUTERMOST,
 ): Promise<ToolResult> {
   const { caller = CODE, signal } = options;
-  const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
+  const base = { call: nextCallId(), ref, caller, ...placeOf(nesting, options) };
   const began = parts.monotonic();
+  let tool: Tool | undefined;
+  let rules: Rules;
   let prepared: Prepared | undefined;
   let verdict: Verdict | undefined;
   let approval: Consent | undefined;
@@ -128,13 +134,14 @@ export async function call(
   });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    const found = locate(parts, ref, options, nesting.within);
+    ({ tool, rules } = locate(parts, ref, options, nesting.within));
     // POL-8: what is denied whatever the input says nothing about itself, not even what it would take.
-    verdict = findDenial(found.tool, caller, found.rules);
-    if (verdict !== undefined) throw refusal(found.tool, verdict);
-    prepared = await prepare(parts, found, raw, options);
+    verdict = findDenial(tool, caller, rules);
+    if (verdict !== undefined) throw refusal(tool, verdict);
+    prepared = await prepare(parts, { tool, caller, rules }, raw, options);
     const { plan, workdir } = prepared;
     verdict = prepared.verdict;
+    parts.recorder?.assertReady(verdict);
     if (verdict.verdict === 'ask') {
       const { consent } = await import('./consent.js');
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
@@ -158,6 +165,7 @@ export async function call(
           call(parts, innerRef, innerInput, nestedOptions(options, caller), {
             depth: nesting.depth + 1,
             within: listsWithin(plan.tool, nesting.within),
+            parent: base.call,
           }),
       });
       result = await shapeOutput(plan.tool, output, shaping());
@@ -169,8 +177,14 @@ export async function call(
     // ERR-6: a fault of ours shows where it is to someone who asked.
     if (result.error?.code === 'internal') parts.debug((thrown as Error)?.stack ?? String(thrown));
   }
-  const given = approval === undefined ? {} : { approval };
-  parts.emit?.({ type: 'end', ...base, result, plan: prepared?.plan, verdict, ...given });
+  if (parts.recorder !== undefined || parts.emit !== undefined) {
+    const plan = prepared?.plan;
+    const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
+    const given = approval === undefined ? {} : { approval };
+    const end: EndEvent = { type: 'end', ...base, result, tool, input, plan, verdict, ...given };
+    parts.recorder?.record(end);
+    parts.emit?.(end);
+  }
   return result;
 }
 
@@ -201,6 +215,24 @@ async function check(tool: Tool, input: Json): Promise<Json> {
   const checked = await tool.input.check(input);
   if (checked.ok) return checked.value;
   throw describeFaults(tool, checked.faults);
+}
+
+// Which calls an event's call is part of, here and elsewhere.
+function placeOf({ depth, parent }: Nesting, { trace }: CallOptions) {
+  return {
+    depth,
+    ...(parent === undefined ? {} : { parent }),
+    ...(trace === undefined ? {} : { trace }),
+  };
+}
+
+// For the record of a call that failed before its input was checked.
+function jsonOrNothing(raw: unknown): Json | undefined {
+  try {
+    return toJson(raw);
+  } catch {
+    return undefined;
+  }
 }
 
 function assertWanted(tool: Tool, signal: AbortSignal): void {

@@ -3,9 +3,10 @@
 import { setMaxListeners } from 'node:events';
 import type { Approvals } from '../core/approval.js';
 import { ToolError } from '../core/error.js';
-import type { CallEvent, Observer } from '../core/event.js';
+import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
-import { deepFreeze } from '../core/json.js';
+import { copyJson, deepFreeze, type Json } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
@@ -40,6 +41,9 @@ export interface AssembleOptions {
   readonly watch: (listener: () => void) => () => void;
   /** Where approvals are kept; without it consent is given in the call or not at all. */
   readonly approvals?: () => Promise<Approvals>;
+  readonly recorder?: Recorder;
+  /** Makes spans of calls, while there is someone to send them to. */
+  readonly tracer?: () => Observer | undefined;
   readonly world: World;
 }
 
@@ -79,8 +83,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       }
     };
 
+  const { recorder, tracer } = options;
   const emit = (event: CallEvent): void => {
-    for (const observer of observers) guard(observer)(event);
+    const trace = tracer?.();
+    if (trace !== undefined) guard(trace)(event);
+    if (observers.size === 0) return;
+    const shown = guard(toShown)(event);
+    if (shown !== undefined) for (const observer of observers) guard(observer)(shown);
   };
 
   // What a policy says of a tool is worked out once for each kind of caller.
@@ -153,8 +162,9 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     approvals: options.approvals,
     now: world.now,
     get emit() {
-      return observers.size > 0 ? emit : undefined;
+      return observers.size > 0 || tracer?.() !== undefined ? emit : undefined;
     },
+    recorder,
     monotonic: world.monotonic,
     debug: world.debug,
   };
@@ -233,8 +243,17 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async close() {
       closing.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      recorder?.close();
     },
   };
+}
+
+// OBS-4: observers get copies of what the caller gave and will get, frozen, so that they change nothing of it.
+function toShown(event: CallEvent): CallEvent {
+  const { caller, trace } = event;
+  const own = { ...event, caller: { ...caller }, ...(trace === undefined ? {} : { trace: { ...trace } }) };
+  if (own.type === 'end') own.result = copyJson(own.result as unknown as Json) as unknown as ToolResult;
+  return deepFreeze(own);
 }
 
 // The signal of a call: the toolbox's own where the caller has none, since making one takes a third of a call.

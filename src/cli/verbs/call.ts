@@ -8,7 +8,7 @@ import {
   readCommandInput,
   readOwnFlags,
 } from '../../consumers/commands/index.js';
-import { exitStatus, ToolError } from '../../core/error.js';
+import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type ProcessPlan } from '../../core/plan.js';
 import type { Part, ToolResult } from '../../core/result.js';
@@ -70,14 +70,13 @@ export const call: Verb = {
       printHelp(terminal, formatToolHelp(tool, `wield call ${tool.name}`), json);
       return 0;
     }
-    const { input: fromFlags, given } = readCommandInput(tool, rest, ownKind);
     if (flags.has('cwd') && !before.has('cwd')) {
       throw new ToolError('usage', '--cwd must stand before the tool', {
         hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
       });
     }
-    const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);
-    const options = toCallOptions(verbCall, toolbox, flags);
+    const { input, ...fault } = await readInputs(verbCall, tool, flags.get('input'), ownKind);
+    const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
     if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
     if (json) return callForJson(verbCall, toolbox, ref, input, options);
     return callForPerson(verbCall, toolbox, ref, input, options);
@@ -106,6 +105,22 @@ function toCallOptions(
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
   };
+}
+
+// A wrong input is a call that failed, and is recorded as one (OBS-1).
+async function readInputs(
+  verbCall: VerbCall,
+  tool: Tool,
+  inputFlag: string | true | undefined,
+  ownKind: (name: string) => FlagKind | undefined,
+): Promise<{ input: unknown; fault?: ToolError }> {
+  try {
+    const { input, given } = readCommandInput(tool, verbCall.rest, ownKind);
+    return { input: await chooseInput(verbCall, tool, inputFlag, given ? input : undefined) };
+  } catch (error) {
+    if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
+    throw error;
+  }
 }
 
 // CLI-8: flags, or --input, or JSON on standard input where there is no argument at all.

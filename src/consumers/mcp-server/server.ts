@@ -11,7 +11,7 @@ import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/valida
 import type { Progress } from '../../core/context.js';
 import { isRecord } from '../../core/json.js';
 import { decodeName } from '../../core/name.js';
-import type { Toolbox } from '../../core/toolbox.js';
+import type { Toolbox, TraceParent } from '../../core/toolbox.js';
 import { createMcpApprovals } from './approval.js';
 import { createOffer, MODEL, type Offer } from './offer.js';
 import { toCallToolResult } from './result.js';
@@ -89,6 +89,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
         ...(approve === undefined ? {} : { approve }),
         ...(options.ready ? { ready: options.ready } : {}),
         ...progressOption(context),
+        ...traceOption(context),
       });
       const asked = question();
       if (asked !== undefined) return asked;
@@ -122,6 +123,13 @@ function clientName(server: Server, context: ServerContext): { name?: string } {
   const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
   const info = envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
   return isRecord(info) && typeof info.name === 'string' ? { name: info.name } : {};
+}
+
+// The caller's span, as the conventions for traces over this protocol hand it on.
+function traceOption({ mcpReq }: ServerContext): { trace?: TraceParent } {
+  const { traceparent, tracestate } = (mcpReq._meta ?? {}) as Record<string, unknown>;
+  if (typeof traceparent !== 'string') return {};
+  return { trace: { traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) } };
 }
 
 // The protocol wants each value to be higher than the one before, also where a tool only says that it lives.

@@ -1,0 +1,180 @@
+// The audit log on disk: numbered files, appended a whole line at a time by any number of processes.
+
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { MAX_LINE } from './record.js';
+
+export interface AuditLog {
+  /** Appends a line with one write. Throws where it cannot. */
+  append(line: string, sizes: LogSizes): void;
+  /** Makes sure that there is room for one more line, and keeps it. Throws where there is none. */
+  reserve(sizes: LogSizes): void;
+  close(): void;
+}
+
+export interface LogSizes {
+  /** From which size on a file is followed by the next. */
+  readonly rotateBytes: number;
+  /** How many full files stay. */
+  readonly keep: number;
+}
+
+interface OpenFile {
+  readonly descriptor: number;
+  readonly number: number;
+  readonly path: string;
+  readonly inode: number;
+  readonly device: number;
+}
+
+const NEWLINE = 0x0a;
+const ATTEMPTS = 5;
+const LOOKS = 5;
+const MOST_FILES = 100;
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
+
+export function createAuditLog(directory: string): AuditLog {
+  const reserved = join(directory, 'reserve');
+  let file: OpenFile | undefined;
+
+  const close = (): void => {
+    if (file !== undefined) closeSync(file.descriptor);
+    file = undefined;
+  };
+
+  // Rotation is opening the next number. Nothing is renamed, so processes that do it at once do the same thing.
+  const openNext = (after: number, keep: number): OpenFile => {
+    close();
+    const numbers = listFiles(directory);
+    const newest = numbers.at(-1) ?? 0;
+    const number = newest > after ? newest : after + 1;
+    file = openFile(directory, number);
+    if (number > newest) prune(numbers, keep);
+    return file;
+  };
+
+  const prune = (older: readonly number[], keep: number): void => {
+    for (const number of older.slice(0, Math.max(0, older.length - keep)))
+      unlinkOrNothing(join(directory, fileName(number)));
+  };
+
+  // A file that was moved or removed by someone else is let go of, and one that is full is followed by the next.
+  const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
+    for (let look = 0; look < MOST_FILES; look++) {
+      const current = file ?? openNext(0, keep);
+      const stats = statSync(current.path, { throwIfNoEntry: false });
+      if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
+      else if (stats.size >= rotateBytes) openNext(current.number, keep);
+      else return { current, size: stats.size };
+    }
+    throw new Error('its files are removed or filled as fast as they are made');
+  };
+
+  return {
+    append(line, sizes) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const { current, size } = openCurrent(sizes);
+          // Whoever was killed in the midst of a line costs that line, and not this one.
+          const bytes = Buffer.from(endsWhole(current.descriptor, size) ? line : `\n${line}`);
+          const written = writeSync(current.descriptor, bytes);
+          if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were taken`);
+          // Removed in this very moment: the line went with the file.
+          if (fstatSync(current.descriptor).nlink > 0) return;
+          close();
+          if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are made');
+        } catch (error) {
+          if (attempt >= ATTEMPTS || !unlinkOrNothing(reserved)) throw error;
+        }
+      }
+    },
+    reserve(sizes) {
+      openCurrent(sizes);
+      if (statSync(reserved, { throwIfNoEntry: false })?.size !== MAX_LINE) writeReserve(reserved);
+    },
+    close,
+  };
+}
+
+/** The numbers of the log's files, oldest first. */
+export function listFiles(directory: string): number[] {
+  try {
+    return readdirSync(directory)
+      .map((name) => Number(/^(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? 0))
+      .filter((number) => number > 0)
+      .sort((a, b) => a - b);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+export function fileName(number: number): string {
+  return `${String(number).padStart(6, '0')}.jsonl`;
+}
+
+function openFile(directory: string, number: number): OpenFile {
+  const path = join(directory, fileName(number));
+  // To be read too, for its last byte. Never through a link, and never waiting for the other end of a pipe.
+  const open = (): number => openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  let descriptor: number;
+  try {
+    descriptor = open();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    descriptor = open();
+  }
+  const stats = fstatSync(descriptor);
+  if (stats.isFile()) return { descriptor, number, path, inode: stats.ino, device: stats.dev };
+  closeSync(descriptor);
+  throw new Error(`${path} is no regular file`);
+}
+
+// A line that another process is writing at this moment looks torn too, so that a torn one is looked at again.
+function endsWhole(descriptor: number, size: number): boolean {
+  const last = Buffer.alloc(1);
+  for (let look = 1, end = size; ; look++) {
+    if (end === 0 || readSync(descriptor, last, 0, 1, end - 1) === 0 || last[0] === NEWLINE) return true;
+    if (look === LOOKS) return false;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    end = fstatSync(descriptor).size;
+  }
+}
+
+// Blocks that are given back when the disk is full, so that a call which ran is still recorded.
+function writeReserve(path: string): void {
+  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  let complete = false;
+  try {
+    ftruncateSync(descriptor, 0);
+    const written = writeSync(descriptor, Buffer.alloc(MAX_LINE, 0x20));
+    if (written < MAX_LINE) throw new Error('no space is left for a record');
+    complete = true;
+  } finally {
+    closeSync(descriptor);
+    if (!complete) unlinkOrNothing(path);
+  }
+}
+
+/** Whether there was something to remove. */
+function unlinkOrNothing(path: string): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

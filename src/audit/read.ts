@@ -1,0 +1,105 @@
+// Reads the audit log: all files in order, whole records only, and what is appended while one looks on.
+
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { isRecord } from '../core/json.js';
+import { fileName, listFiles } from './log.js';
+import type { AuditRecord } from './record.js';
+
+export interface AuditReader {
+  /** Hands over the records that were appended since the last time, in order. */
+  read(take: (record: AuditRecord) => void): void;
+  /** Lines that were no whole records, so far. */
+  skipped(): number;
+}
+
+interface Position {
+  readonly inode: number;
+  offset: number;
+  /** The beginning of a line whose end is not there yet. */
+  rest: Buffer;
+}
+
+const CHUNK = 256 * 1024;
+const NEWLINE = 0x0a;
+// How every record begins. Within a text the quotes would be escaped.
+const BEGINNING = '{"time":"';
+
+export function createAuditReader(directory: string): AuditReader {
+  const positions = new Map<number, Position>();
+  let skipped = 0;
+
+  const takeLine = (line: string, take: (record: AuditRecord) => void): void => {
+    if (line === '') return;
+    const record = parseRecord(line);
+    if (record !== undefined) {
+      take(record);
+      return;
+    }
+    skipped++;
+    // A torn line and a whole one behind it, from two processes at once.
+    const joined = parseRecord(line.slice(line.lastIndexOf(BEGINNING)));
+    if (joined !== undefined) take(joined);
+  };
+
+  const readFile = (number: number, take: (record: AuditRecord) => void): void => {
+    const path = join(directory, fileName(number));
+    const descriptor = openOrNothing(path);
+    if (descriptor === undefined) return;
+    try {
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile()) return;
+      const { size, ino: inode } = stats;
+      let position = positions.get(number);
+      // Emptied or exchanged by someone else: what is there now is new.
+      if (position === undefined || position.inode !== inode || size < position.offset) {
+        position = { inode, offset: 0, rest: Buffer.alloc(0) };
+        positions.set(number, position);
+      }
+      for (;;) {
+        const chunk = Buffer.allocUnsafe(CHUNK);
+        const length = readSync(descriptor, chunk, 0, CHUNK, position.offset);
+        if (length === 0) break;
+        position.offset += length;
+        let bytes = Buffer.concat([position.rest, chunk.subarray(0, length)]);
+        for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE)) {
+          takeLine(bytes.toString('utf8', 0, end), take);
+          bytes = bytes.subarray(end + 1);
+        }
+        position.rest = bytes;
+      }
+    } finally {
+      closeSync(descriptor);
+    }
+  };
+
+  return {
+    read(take) {
+      const numbers = listFiles(directory);
+      for (const number of numbers) readFile(number, take);
+      for (const number of positions.keys()) if (!numbers.includes(number)) positions.delete(number);
+    },
+    skipped: () => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,
+  };
+}
+
+function parseRecord(line: string): AuditRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    const whole = isRecord(value) && typeof value.time === 'string' && typeof value.tool === 'string';
+    return whole ? (value as unknown as AuditRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function openOrNothing(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Removed since it was listed, or put there by someone as a link or a socket.
+    if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENXIO') return undefined;
+    throw error;
+  }
+}

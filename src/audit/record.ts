@@ -1,0 +1,179 @@
+// The record of a call: what became of it, in one line that can be read again and holds no secret. Pure.
+
+import { formatCaller } from '../core/caller.js';
+import type { ErrorCode } from '../core/error.js';
+import type { EndEvent } from '../core/event.js';
+import { canonicalJson, type Json } from '../core/json.js';
+import type { Part, ToolResult } from '../core/result.js';
+import type { Caller, Verdict } from '../core/toolbox.js';
+import { cutText, findTellingValues, redactJson, redactKnown, redactText } from './redact.js';
+
+/** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
+export interface AuditRecord {
+  readonly time: string;
+  readonly pid: number;
+  readonly call: string;
+  readonly parent: string | null;
+  readonly depth: number;
+  readonly caller: string;
+  readonly kind: Caller['kind'];
+  readonly door: string;
+  readonly tool: string;
+  readonly format: string | null;
+  readonly origin: string | null;
+  readonly digest: string | null;
+  readonly binary: string | null;
+  readonly workdir: string;
+  readonly verdict: Verdict['verdict'] | null;
+  readonly rule: string | null;
+  readonly reason: string | null;
+  readonly code: ErrorCode | null;
+  readonly durationMs: number;
+  readonly exitCode: number | null;
+  readonly inputBytes: number | null;
+  readonly inputHash: string | null;
+  readonly outputBytes: number;
+  readonly outputHash: string | null;
+  readonly truncated: boolean;
+  readonly handle: string | null;
+  /** Contents, only where the configuration asks for them. */
+  readonly input?: Json;
+  readonly output?: string;
+  readonly message?: string;
+  /** Set where contents were asked for and would have made the line too long. */
+  readonly contentsLeftOut?: true;
+}
+
+export interface RecordContext {
+  readonly now: number;
+  readonly pid: number;
+  readonly workdir: string;
+  readonly contents: boolean;
+  readonly secrets: readonly string[];
+  /** SHA-256 of texts one after the other. */
+  readonly hash: (texts: readonly string[]) => string;
+}
+
+const MAX_NAME = 200;
+const MAX_TEXT = 1000;
+/** How much of an input and of an output is kept where contents are. */
+const MAX_CONTENT = 16 * 1024;
+
+export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
+  const { caller, result, plan, verdict, input } = event;
+  const tool = plan?.tool ?? event.tool;
+  const clean = (text: string, limit = MAX_TEXT): string =>
+    cutText(redactKnown(text, context.secrets), limit);
+  const json = input === undefined ? undefined : canonicalJson(input);
+  const output = result.content.map(bytesOf).filter((text) => text !== '');
+  return {
+    time: new Date(context.now).toISOString(),
+    pid: context.pid,
+    call: event.call,
+    parent: event.parent ?? null,
+    depth: event.depth,
+    caller: clean(formatCaller(caller)),
+    kind: caller.kind,
+    door: clean(caller.door, MAX_NAME),
+    tool: clean(tool?.name ?? event.ref, MAX_NAME),
+    format: tool?.origin.format ?? null,
+    origin: tool?.origin.uri == null ? null : clean(tool.origin.uri),
+    digest: tool?.origin.digest ?? null,
+    binary: plan?.kind === 'process' ? clean(plan.binary) : null,
+    workdir: clean(context.workdir),
+    verdict: verdict?.verdict ?? null,
+    rule: verdict?.rule == null ? null : clean(verdict.rule),
+    reason: verdict === undefined ? null : clean(verdict.reason),
+    code: result.error?.code ?? null,
+    durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
+    exitCode: result.meta.exitCode ?? null,
+    inputBytes: json === undefined ? null : Buffer.byteLength(json),
+    inputHash: json === undefined ? null : context.hash([json]),
+    outputBytes: output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    outputHash: output.length === 0 ? null : context.hash(output),
+    truncated: result.meta.truncated === true,
+    // Nothing becomes a handle yet.
+    handle: null,
+    ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
+  };
+}
+
+// A value that is nested too deep to be walked through must not cost the record.
+function contentsOrNone(
+  input: Json | undefined,
+  result: ToolResult,
+  secrets: readonly string[],
+): Pick<AuditRecord, 'input' | 'output' | 'message' | 'contentsLeftOut'> {
+  try {
+    return toContents(input, result, secrets);
+  } catch {
+    return { contentsLeftOut: true };
+  }
+}
+
+// What a tool was given under a telling name must not come back in what it says.
+function toContents(
+  input: Json | undefined,
+  result: ToolResult,
+  known: readonly string[],
+): Pick<AuditRecord, 'input' | 'output' | 'message'> {
+  const secrets = [...known, ...findTellingValues(input), ...findTellingValues(result.structured)];
+  const text = result.content
+    .map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`))
+    .join('');
+  return {
+    ...(input === undefined ? {} : { input: fitContent(redactJson(input, secrets, MAX_CONTENT)) }),
+    output: redactText(text, secrets, MAX_CONTENT),
+    ...(result.error === undefined ? {} : { message: redactText(result.error.message, secrets, MAX_TEXT) }),
+  };
+}
+
+// An input that is too long is kept as the beginning of its text.
+function fitContent(input: Json): Json {
+  const text = JSON.stringify(input);
+  return text.length <= MAX_CONTENT ? input : cutText(text, MAX_CONTENT);
+}
+
+function bytesOf(part: Part): string {
+  const bytes = readBytes(part);
+  // Parts come from code of others; one that is not what it says must not cost the record.
+  return typeof bytes === 'string' ? bytes : '';
+}
+
+function readBytes(part: Part): string | undefined {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'image':
+    case 'audio':
+      return part.data;
+    case 'resource_link':
+      return part.uri;
+    case 'resource':
+      return part.resource?.text ?? part.resource?.blob;
+    default:
+      return undefined;
+  }
+}
+
+// Characters that JSON lets through and a terminal or an editor does not show as what they are.
+const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]/g;
+
+/** The longest line there is, in bytes: it is written at once, and room for one can be kept. */
+export const MAX_LINE = 64 * 1024;
+
+/** A record as a line: no control character but the newline at its end, so that nothing can look like another. */
+export function toLine(record: AuditRecord): string {
+  const line = `${escapeInvisible(JSON.stringify(record))}\n`;
+  if (Buffer.byteLength(line) <= MAX_LINE) return line;
+  // Contents full of what must be escaped take more room than they seem to.
+  const { input, output, message, ...rest } = record;
+  return `${escapeInvisible(JSON.stringify({ ...rest, contentsLeftOut: true }))}\n`;
+}
+
+function escapeInvisible(json: string): string {
+  return json.replace(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

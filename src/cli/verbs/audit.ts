@@ -1,0 +1,175 @@
+// `wield audit`: which calls were made, by whom, and what became of them.
+
+import { createAuditReader } from '../../audit/read.js';
+import type { AuditRecord } from '../../audit/record.js';
+import { ERROR_CODES, ToolError } from '../../core/error.js';
+import { compileGlob } from '../../core/glob.js';
+import { count, formatDuration, quoteOutside } from '../../core/text.js';
+import { printJson, printJsonLine, printTable } from '../print.js';
+import type { Verb, VerbCall } from '../verb.js';
+
+type Filter = (record: AuditRecord) => boolean;
+
+// What a screen can bear; a program that reads JSON gets all there is.
+const SHOWN = 100;
+const LOOK_AGAIN_MS = 300;
+const REFUSED = 5;
+
+export const audit: Verb = {
+  name: 'audit',
+  usage: 'audit [--tool GLOB] [--caller GLOB] [--denied] [--since TIME] [--follow] [--json]',
+  summary: 'Show which calls were made, by whom, and what became of them; the newest last.',
+  examples: [
+    'wield audit --denied --since 1d',
+    `wield audit --tool 'deploy*' --json`,
+    'wield audit --follow',
+  ],
+  flags: {
+    tool: { kind: 'value', value: 'GLOB', description: 'Only calls of these tools' },
+    caller: {
+      kind: 'value',
+      value: 'GLOB',
+      description: 'Only calls by these callers, such as mcp:cursor or mcp',
+    },
+    denied: { kind: 'switch', description: 'Only calls that were refused' },
+    since: {
+      kind: 'value',
+      value: 'TIME',
+      description: 'Only from then on: 30m, 12h, 1d, 2w or 2026-11-15T09:00',
+    },
+    limit: { kind: 'value', value: 'NUMBER', description: 'At most this many, the newest' },
+    follow: { kind: 'switch', description: 'Go on and show calls as they come' },
+  },
+  positionals: 0,
+  runsUntilStopped: true,
+  async run(call) {
+    const { flags, json, terminal } = call;
+    const reader = createAuditReader(call.toolbox().audit.directory);
+    const matches = toFilter(flags, Date.now());
+    const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : SHOWN);
+    const follow = flags.has('follow');
+    const records: AuditRecord[] = [];
+    let found = 0;
+    reader.read((record) => {
+      if (!matches(record)) return;
+      found++;
+      records.push(record);
+      // Not at every record: taking the first of many away moves all others.
+      if (records.length >= 2 * limit) records.splice(0, records.length - limit);
+    });
+    const newest = records.slice(-Math.min(limit, records.length));
+    const skipped = reader.skipped();
+    if (json && !follow) printJson(terminal, { ok: true, records: newest, skipped });
+    else if (json) for (const record of newest) printRecord(call, record);
+    else {
+      printRecords(call, newest);
+      if (found > newest.length)
+        terminal.err(`\n  the newest ${newest.length} of ${found}; --limit ${found} shows all\n`);
+      if (skipped > 0) terminal.err(`\n  ${count(skipped, 'line')} not whole, and left out\n`);
+    }
+    if (!follow) return 0;
+    while (!call.signal.aborted) {
+      await pause(LOOK_AGAIN_MS, call.signal);
+      reader.read((record) => matches(record) && printRecord(call, record));
+    }
+    return 0;
+  },
+};
+
+// A document a line, so that a program can read them as they come.
+function printRecord({ json, terminal, flags }: VerbCall, record: AuditRecord): void {
+  if (json) printJsonLine(terminal, { record });
+  else terminal.out(`  ${toRow(record, flags.has('denied')).join('  ')}\n`);
+}
+
+function printRecords({ terminal, flags }: VerbCall, records: readonly AuditRecord[]): void {
+  const denied = flags.has('denied');
+  if (records.length > 0) {
+    const rows = records.map((record) => toRow(record, denied));
+    printTable(terminal, ['TIME', 'CALLER', 'TOOL', denied ? 'WHY' : 'RESULT'], rows);
+  } else if (!flags.has('follow')) {
+    terminal.out(flags.size > 0 ? 'No such calls are recorded.\n' : 'No calls are recorded yet.\n');
+  }
+}
+
+// A log is a file, and what stands in it may be anything: each cell is text made harmless (ERR-5).
+function toRow(record: AuditRecord, denied: boolean): string[] {
+  const { time, caller, tool, code, rule, reason } = record;
+  const why = `${rule ?? reason ?? code ?? ''}`;
+  const result = code === null ? `ok, ${formatDuration(Number(record.durationMs))}` : `${code}`;
+  const shown = denied ? why : isDenied(record) && why !== '' ? `${result}: ${why}` : result;
+  return [formatTime(`${time}`), `${caller}`, `${tool}`, shown].map((cell) => quoteOutside(cell, 80));
+}
+
+function formatTime(iso: string): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return iso;
+  const pad = (number: number): string => String(number).padStart(2, '0');
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(pad).join(':');
+  const today = new Date().toDateString() === time.toDateString();
+  return today ? clock : `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${clock}`;
+}
+
+function isDenied({ verdict, code }: AuditRecord): boolean {
+  return verdict === 'deny' || (code !== null && ERROR_CODES[code]?.exit === REFUSED);
+}
+
+function toFilter(flags: VerbCall['flags'], now: number): Filter {
+  const filters: Filter[] = [];
+  const tool = flags.get('tool');
+  if (tool !== undefined) {
+    const glob = compileGlob(String(tool));
+    filters.push((record) => glob.matches(`${record.tool}`));
+  }
+  const caller = flags.get('caller');
+  if (caller !== undefined) {
+    const glob = compileGlob(String(caller));
+    filters.push((record) => glob.matches(`${record.caller}`) || record.door === caller);
+  }
+  if (flags.has('denied')) filters.push(isDenied);
+  const since = flags.get('since');
+  if (since !== undefined) {
+    const from = parseSince(String(since), now);
+    filters.push((record) => Date.parse(record.time) >= from);
+  }
+  return (record) => filters.every((matches) => matches(record));
+}
+
+const AGO: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+function parseSince(text: string, now: number): number {
+  const ago = /^(\d{1,9})([smhdw])$/.exec(text);
+  if (ago) return now - Number(ago[1]) * AGO[ago[2]!]!;
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  throw new ToolError('usage', `--since "${quoteOutside(text, 40)}" is no time`, {
+    hint: 'write how long ago, as in 30m, 12h, 1d or 2w, or a date, as in 2026-11-15 or 2026-11-15T09:00',
+  });
+}
+
+function toLimit(value: string | true | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
+  if (limit > 0) return limit;
+  throw new ToolError('usage', `--limit "${quoteOutside(String(value), 40)}" is no number above 0`, {
+    hint: 'write --limit 20',
+  });
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,376 @@
+// Faults around the audit log: many writers, killed writers, files that go away, a disk that is full.
+
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, onTestFinished } from 'vitest';
+import { createRecorder } from '../../src/audit/recorder.js';
+import { isToolError } from '../../src/core/error.js';
+import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
+import { defineTool } from '../../src/index.js';
+import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
+import { BINARY, json, wield } from '../support/cli.js';
+import { sleep } from '../support/processes.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec, specIf } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const LIBRARY = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
+
+/** A process that makes calls and prints the name of each when it is answered, until it has made enough. */
+function startCaller(
+  workspace: Workspace,
+  name: string,
+  calls: number,
+): { child: ChildProcess; started: Promise<unknown>; done: Promise<string[]> } {
+  const program = `
+    import { writeSync } from 'node:fs';
+    const { createNodeToolbox } = await import(${JSON.stringify(LIBRARY)});
+    const echo = { name: 'echo', description: 'x', inputSchema: { type: 'object', properties: { id: { type: 'string' } } },
+      execute: ({ id }) => id };
+    const toolbox = createNodeToolbox({ workdir: ${JSON.stringify(workspace.dir)}, env: process.env, tools: [echo] });
+    for (let at = 0; at < ${calls}; at++) {
+      const id = ${JSON.stringify(name)} + '-' + at;
+      const result = await toolbox.call('echo', { id });
+      if (result.ok) writeSync(1, id + '\\n');
+    }`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { env: workspace.env });
+  let out = '';
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString('utf8');
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString('utf8');
+  });
+  const done = new Promise<string[]>((resolve, reject) => {
+    child.once('close', () => {
+      if (said === '') resolve(out.split('\n').slice(0, -1));
+      else reject(new Error(said));
+    });
+  });
+  return { child, started: new Promise((resolve) => child.stdout.once('data', resolve)), done };
+}
+
+const idsIn = (records: readonly LogRecord[]): string[] => records.map(({ input }) => input.id);
+
+describe('many writers', () => {
+  spec(
+    'OBS-2',
+    'sixteen processes that append and rotate at once: every answered call has exactly one whole line',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.config('[audit]\ncontents = true\nrotate = "16K"\nkeep = 1000\n');
+      const callers = Array.from({ length: 16 }, (_, at) => startCaller(workspace, `p${at}`, 60));
+      const answered = (await Promise.all(callers.map(({ done }) => done))).flat();
+      expect(answered).toHaveLength(16 * 60);
+      expect(idsIn(logRecords(workspace)).sort()).toEqual(answered.sort());
+      const files = logFiles(workspace);
+      expect(files.length).toBeGreaterThan(20);
+      // Nobody went ahead before a file was full.
+      for (const file of files.slice(0, -1)) expect(statSync(file).size).toBeGreaterThanOrEqual(16 * 1024);
+      const { records } = json(await wield(workspace, ['audit', '--json']));
+      expect(idsIn(records).sort()).toEqual(answered.sort());
+    },
+    120_000,
+  );
+
+  spec(
+    'OBS-2',
+    'F03 writers that are killed cost nobody else a line, and lose no call that was answered',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.config('[audit]\ncontents = true\nrotate = "64K"\nkeep = 1000\n');
+      const steady = startCaller(workspace, 'steady', 3000);
+      const answered: string[] = [];
+      let killed = 0;
+      for (let round = 0; round < 6; round++) {
+        const callers = [0, 1].map((at) => startCaller(workspace, `r${round}-${at}`, 1_000_000));
+        await Promise.all(callers.map(({ started }) => started));
+        await sleep(100 + round * 37);
+        for (const { child } of callers) killed += child.kill('SIGKILL') ? 1 : 0;
+        for (const { done } of callers) answered.push(...(await done));
+      }
+      answered.push(...(await steady.done));
+      expect(killed).toBe(12);
+      expect(answered.length).toBeGreaterThan(3000);
+      const { records, skipped } = json(await wield(workspace, ['audit', '--json']));
+      const ids = idsIn(records);
+      expect(new Set(ids).size).toBe(ids.length);
+      const recorded = new Set(ids);
+      expect(answered.filter((id) => !recorded.has(id))).toEqual([]);
+      // A killed process may have recorded the one call that it did not live to answer.
+      expect(ids.length - answered.length).toBeLessThanOrEqual(killed);
+      expect(skipped).toBeLessThanOrEqual(killed);
+    },
+    120_000,
+  );
+
+  const strace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+  specIf(strace, 'no strace, or it may not trace', 'OBS-2', 'F03 killed at the write itself', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', shellScript('echo hello'));
+    await wield(workspace, ['call', 'hello']);
+    const before = logText(workspace);
+    for (const call of ['write', 'openat', 'fstat,statx,newfstatat']) {
+      const log = logFiles(workspace)[0]!;
+      const { signal } = spawnSync(
+        'strace',
+        [
+          '-f',
+          '-o',
+          '/dev/null',
+          '-P',
+          log,
+          '-e',
+          `trace=${call}`,
+          '-e',
+          `inject=${call}:signal=KILL:when=1`,
+          process.execPath,
+          BINARY,
+          'call',
+          'hello',
+        ],
+        { cwd: workspace.dir, env: workspace.env },
+      );
+      expect(signal, call).toBe('SIGKILL');
+      expect(logText(workspace).startsWith(before)).toBe(true);
+      expect((await wield(workspace, ['call', 'hello'])).stdout).toBe('hello\n');
+    }
+    const { records, skipped } = json(await wield(workspace, ['audit', '--json']));
+    expect(records.length).toBeGreaterThanOrEqual(4);
+    expect(skipped).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('files that go away', () => {
+  spec('OBS-2', 'F20 a log that is removed, moved or emptied while it is open is made anew', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[audit]\ncontents = true\n');
+    const echo = defineTool({
+      name: 'echo',
+      description: 'x',
+      inputSchema: { type: 'object', properties: { id: { type: 'string' } } },
+      execute: () => 'x',
+    });
+    const toolbox = workspace.toolbox({ tools: [echo] });
+    const call = (id: string) => toolbox.call('echo', { id });
+    await call('one');
+    unlinkSync(logFiles(workspace)[0]!);
+    await call('two');
+    expect(idsIn(logRecords(workspace))).toEqual(['two']);
+    renameSync(logFiles(workspace)[0]!, join(workspace.dir, 'moved.jsonl'));
+    await call('three');
+    expect(idsIn(logRecords(workspace))).toEqual(['three']);
+    expect(readFileSync(join(workspace.dir, 'moved.jsonl'), 'utf8')).toContain('"id":"two"');
+    rmSync(logDirectory(workspace), { recursive: true });
+    await call('four');
+    expect(idsIn(logRecords(workspace))).toEqual(['four']);
+    writeFileSync(logFiles(workspace)[0]!, '');
+    await call('five');
+    expect(idsIn(logRecords(workspace))).toEqual(['five']);
+    rmSync(workspace.env.WIELD_HOME!, { recursive: true });
+    await call('six');
+    expect(logRecords(workspace)).toHaveLength(1);
+    expect(statSync(logDirectory(workspace)).mode & 0o777).toBe(0o700);
+  });
+
+  spec('OBS-2', 'F20 removed again and again under many writers, the log goes on', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[audit]\ncontents = true\n');
+    const callers = Array.from({ length: 4 }, (_, at) => startCaller(workspace, `p${at}`, 400));
+    const running = Promise.all(callers.map(({ done }) => done));
+    let removed = 0;
+    let over = false;
+    void running.then(() => {
+      over = true;
+    });
+    while (!over) {
+      for (const file of logFiles(workspace)) {
+        rmSync(file, { force: true });
+        removed++;
+      }
+      await sleep(15);
+    }
+    expect((await running).flat()).toHaveLength(1600);
+    expect(removed).toBeGreaterThan(3);
+    const last = startCaller(workspace, 'last', 1);
+    await last.done;
+    expect(idsIn(logRecords(workspace)).at(-1)).toBe('last-0');
+  });
+
+  spec('OBS-2', 'what stands in the way is not followed, and not waited for', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', shellScript('echo hello'));
+    mkdirSync(logDirectory(workspace), { recursive: true });
+    const target = workspace.write('target', '');
+    const log = join(logDirectory(workspace), '000001.jsonl');
+    execFileSync('ln', ['-s', target, log]);
+    const linked = await wield(workspace, ['call', 'hello']);
+    expect(linked).toMatchObject({ status: 0, stdout: 'hello\n' });
+    expect(linked.stderr).toMatch(/^warning {2}a call of hello was not recorded in .*\n$/);
+    expect(readFileSync(target, 'utf8')).toBe('');
+    unlinkSync(log);
+    execFileSync('mkfifo', [log]);
+    expect(await wield(workspace, ['call', 'hello'])).toMatchObject({ status: 0, stdout: 'hello\n' });
+    expect(await wield(workspace, ['audit'])).toMatchObject({ status: 0 });
+  });
+});
+
+describe('a log that cannot be written', () => {
+  /** A workspace whose state directory takes nothing: a file stands where the log's directory should be. */
+  function blocked(config = ''): Workspace {
+    const workspace = createWorkspace();
+    workspace.config(config);
+    workspace.script('hello', shellScript('touch ran; echo hello'));
+    writeFileSync(logDirectory(workspace), 'in the way');
+    return workspace;
+  }
+
+  spec('OBS-7', 'calls run and it is told once; doctor says what to do', async () => {
+    const workspace = blocked();
+    const said: string[] = [];
+    const toolbox = workspace.toolbox({ warn: (message) => said.push(message) });
+    for (let at = 0; at < 3; at++) expect((await toolbox.call('hello', {})).ok).toBe(true);
+    expect(said).toEqual([expect.stringContaining(`not recorded in ${logDirectory(workspace)}`)]);
+    const run = await wield(workspace, ['call', 'hello']);
+    expect(run).toMatchObject({ status: 0, stdout: 'hello\n' });
+    expect(run.stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(/^warning {2}a call of hello/)]);
+    const doctor = await wield(workspace, ['doctor', '--json']);
+    expect(doctor.status).toBe(1);
+    expect(json(doctor).problems).toEqual([
+      expect.objectContaining({
+        path: logDirectory(workspace),
+        message: expect.stringContaining('cannot be written'),
+        hint: expect.stringContaining('make room'),
+      }),
+    ]);
+  });
+
+  spec('OBS-7', 'where records are required, nothing runs', async () => {
+    const workspace = blocked('[audit]\nrequired = true\n');
+    const run = await wield(workspace, ['call', 'hello', '--json']);
+    expect([run.status, json(run).error.code]).toEqual([8, 'unavailable']);
+    expect(json(run).error.message).toContain('nothing was run');
+    expect(json(run).error.hint).toContain('wield doctor');
+    expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+    // A refusal is still a refusal.
+    const denied = await workspace.toolbox().call('hello', {}, { caller: { kind: 'model', door: 'mcp' } });
+    expect(denied.error?.code).toBe('needs_trust');
+    // When it can be written again, the next call runs.
+    unlinkSync(logDirectory(workspace));
+    expect(await wield(workspace, ['call', 'hello'])).toMatchObject({ status: 0, stderr: '' });
+    expect(logRecords(workspace)).toHaveLength(1);
+  });
+
+  spec('OBS-7', 'a call that needed approval is refused, required or not', () => {
+    const workspace = blocked();
+    const { world } = workspace.toolbox();
+    const recorder = createRecorder({
+      wieldHome: workspace.env.WIELD_HOME!,
+      look: () => ({ settings: DEFAULT_SETTINGS.audit, secrets: [] }),
+      workdir: () => workspace.dir,
+      pid: 1,
+      world,
+      warn: () => {},
+    });
+    const codeOf = (verdict: 'allow' | 'ask' | 'deny'): string => {
+      try {
+        recorder.assertReady({ verdict, rule: null, reason: '' });
+        return 'ready';
+      } catch (error) {
+        return isToolError(error) ? error.code : String(error);
+      }
+    };
+    expect([codeOf('allow'), codeOf('ask'), codeOf('deny')]).toEqual(['ready', 'unavailable', 'ready']);
+    unlinkSync(logDirectory(workspace));
+    expect(codeOf('ask')).toBe('ready');
+  });
+
+  /** A small disk of its own for the state of a workspace. */
+  function mountSmall(workspace: Workspace, size: string): boolean {
+    const home = workspace.env.WIELD_HOME!;
+    mkdirSync(home, { recursive: true });
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', home]).status !== 0) return false;
+    onTestFinished(() => {
+      spawnSync('umount', ['-l', home]);
+    });
+    return true;
+  }
+  const canMount = ((): boolean => {
+    const at = join(import.meta.dirname, `.mount-${process.pid}`);
+    mkdirSync(at);
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', 'none', at]).status === 0;
+    if (mounted) spawnSync('umount', [at]);
+    rmSync(at, { recursive: true });
+    return mounted;
+  })();
+
+  specIf(
+    canMount,
+    'no right to mount',
+    'OBS-7',
+    'F06 a full disk: what ran is recorded, what is not recorded does not run',
+    async () => {
+      const workspace = createWorkspace();
+      expect(mountSmall(workspace, '512k')).toBe(true);
+      workspace.config('[audit]\nrequired = true\ncontents = true\n');
+      let runs = 0;
+      const work = defineTool({
+        name: 'work',
+        description: 'x',
+        execute: () => {
+          runs++;
+          return 'x'.repeat(3000);
+        },
+      });
+      const said: string[] = [];
+      const toolbox = workspace.toolbox({ tools: [work], warn: (message) => said.push(message) });
+      expect((await toolbox.call('work', {})).ok).toBe(true);
+      spawnSync('dd', ['if=/dev/zero', `of=${join(workspace.env.WIELD_HOME!, 'filler')}`, 'bs=1k']);
+      let refused: string | undefined;
+      for (let at = 0; at < 60 && refused === undefined; at++)
+        refused = (await toolbox.call('work', {})).error?.code;
+      expect(refused).toBe('unavailable');
+      expect((await toolbox.call('work', {})).error?.code).toBe('unavailable');
+      const { records } = json(await wield(workspace, ['audit', '--json']));
+      expect(records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
+      expect(runs).toBeGreaterThan(1);
+      expect(said).toEqual([]);
+      expect((await wield(workspace, ['doctor'])).status).toBe(1);
+      // Room again: the next call runs, on a line of its own.
+      unlinkSync(join(workspace.env.WIELD_HOME!, 'filler'));
+      expect((await toolbox.call('work', {})).ok).toBe(true);
+      const after = json(await wield(workspace, ['audit', '--json']));
+      expect(after.records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
+    },
+  );
+
+  specIf(
+    canMount,
+    'no right to mount',
+    'OBS-7',
+    'F06 a full disk stops no call that needs no record',
+    async () => {
+      const workspace = createWorkspace();
+      expect(mountSmall(workspace, '64k')).toBe(true);
+      workspace.script('hello', shellScript('echo hello'));
+      spawnSync('dd', ['if=/dev/zero', `of=${join(workspace.env.WIELD_HOME!, 'filler')}`, 'bs=1k']);
+      const run = await wield(workspace, ['call', 'hello']);
+      expect(run).toMatchObject({ status: 0, stdout: 'hello\n' });
+      expect(run.stderr).toMatch(/^warning {2}a call of hello was not recorded/);
+      expect(readdirSync(workspace.env.WIELD_HOME!)).toContain('filler');
+    },
+  );
+});

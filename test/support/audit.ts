@@ -1,0 +1,36 @@
+// Looks at the audit log of a workspace as bytes on disk, with no code of ours in between.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Workspace } from './workspace.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into records whose shape they are there to prove
+export type LogRecord = any;
+
+export function logDirectory(workspace: Workspace): string {
+  return join(workspace.env.WIELD_HOME!, 'audit');
+}
+
+/** The files of the log, oldest first. */
+export function logFiles(workspace: Workspace): string[] {
+  const directory = logDirectory(workspace);
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort()
+    .map((name) => join(directory, name));
+}
+
+/** All there is in the log, as text. */
+export function logText(workspace: Workspace): string {
+  return logFiles(workspace)
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('');
+}
+
+/** Every record; throws where a line is none, or the last one has no end. Empty lines mean nothing. */
+export function logRecords(workspace: Workspace): LogRecord[] {
+  const lines = logText(workspace).split('\n');
+  if (lines.pop() !== '') throw new Error('the last line has no end');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+}
