@@ -1,8 +1,9 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
-import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { createDescribeTools } from './builtin/describe-tools.js';
+import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
@@ -11,8 +12,10 @@ import type { Skill } from './core/skill.js';
 import type { Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
+import { createDelegateExecutor } from './executors/delegate.js';
 import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
+import { createTextExecutor } from './executors/text.js';
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
@@ -21,8 +24,11 @@ import { createToolsJsonFormat } from './formats/tools-json.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
 import { createGuard } from './process/guard.js';
+import { createAuthorities } from './resolve/authority.js';
+import { createCascadeResolver } from './resolve/cascade.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
+import { createReferences } from './resolve/references.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
@@ -56,7 +62,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '5';
+const INDEX_VERSION = '6';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -93,18 +99,26 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const isReadOnDemand = (owner: Owner): boolean =>
     settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
   const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
-    (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
+    (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill.owner))) ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
+  const skillFormat = createSkillFormat();
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
-      createReadSkillTool(() => catalog.list().skills),
+      createReadSkillTool(
+        () => catalog.list().skills,
+        (reference) => references.refer(reference),
+      ),
+      ...createDescribeTools({
+        list: () => catalog.list().tools,
+        find: (name, how) => catalog.find(name, how),
+      }),
     ],
     offered: isOffered,
     places,
-    formats: [createToolsJsonFormat(), createSkillFormat(), createScriptFormat(world)],
+    formats: [createToolsJsonFormat(), skillFormat, createScriptFormat(world)],
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -113,14 +127,35 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     }),
     world,
   });
+  const references = createReferences(catalog);
+  const cascade = createCascadeResolver({
+    authorities: createAuthorities({
+      readSkill: (directory, owner) =>
+        skillFormat.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }),
+      workdir: () => workdir,
+      roots: () => [...findRoots(workdir, world.home), ...places()],
+      now: world.now,
+    }),
+    find: catalog.find,
+    trusted,
+  });
   const toolbox = assembleToolbox({
     catalog,
+    cascade,
+    references,
     executors: [
       createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
+      createTextExecutor({ refer: references.refer }),
+      createDelegateExecutor({ digest: digestParts }),
     ],
     trusted,
-    instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
+    instructions: () =>
+      describeSkills(catalog.list().skills, {
+        mode: settings().skills.contextMode,
+        trusted: trusted(),
+        refer: references.refer,
+      }),
     watch: watching.add,
     rules: (_tool, call) => ({
       trusted: call.trust === true || trusted(),
@@ -150,6 +185,15 @@ function findPlaces(workdir: string, home: string | undefined): Place[] {
     ...(own === undefined ? [] : [{ directory: join(own, kind), owner: 'user', kind } as const]),
   ];
   return [...find('skills', [join(workdir, 'skills')]), ...find('tools', [])];
+}
+
+// RES-16: the search for the skill that governs a tool stops at the first of these that holds the tool.
+function findRoots(workdir: string, home: string | undefined): { directory: string; owner: Owner }[] {
+  const own = home === undefined ? undefined : join(home, '.agents');
+  return [
+    { directory: workdir, owner: workdir === home ? 'user' : 'workspace' },
+    ...(own === undefined ? [] : [{ directory: own, owner: 'user' as const }]),
+  ];
 }
 
 // The values of variables that the configuration passes on may be credentials: none stands in a message.

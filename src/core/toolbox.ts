@@ -1,5 +1,6 @@
 // The Toolbox: all that a consumer ever sees.
 
+import type { Cascade } from './cascade.js';
 import type { ProgressListener } from './context.js';
 import type { ErrorCode } from './error.js';
 import type { Observer } from './event.js';
@@ -7,12 +8,11 @@ import type { OutputStream } from './executor.js';
 import type { Plan } from './plan.js';
 import type { ToolResult } from './result.js';
 import type { Skill } from './skill.js';
-import type { Problem, ShadowedTool, Tool } from './tool.js';
+import type { CallerKind, Problem, ShadowedTool, Tool } from './tool.js';
 
 /** Who calls, through which door. */
 export interface Caller {
-  /** `person`: at a shell, whose call is consent. `model`: chooses names and input, trusted with nothing. */
-  readonly kind: 'person' | 'model' | 'code';
+  readonly kind: CallerKind;
   readonly door: string;
   /** The client's own name, where it gave one. */
   readonly name?: string;
@@ -50,6 +50,8 @@ export interface PlanOptions extends CallOptions {
 export interface ListOptions {
   /** Hidden tools too. */
   readonly hidden?: boolean;
+  /** For whom: a model is not offered as a tool what it is told of as a skill. Left out: everything. */
+  readonly caller?: Caller;
 }
 
 /** Everything that one look at the files gives. */
@@ -76,6 +78,10 @@ export interface Toolbox {
   plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
   /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
   instructions(): Promise<string>;
+  /** What holds for a tool besides what it says itself: its authority, permissions and settings (RES-17). */
+  cascade(tool: Tool | string): Promise<Cascade>;
+  /** The main skill that governs a tool; null where there is none (RES-16). */
+  authority(tool: Tool | string): Promise<Skill | null>;
   /** What could not be loaded, and what is odd. */
   problems(): Promise<readonly Problem[]>;
   /** Tools that another of the same name keeps out. */

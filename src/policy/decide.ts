@@ -21,7 +21,9 @@ export function decide(plan: Plan, caller: Caller, rules: Rules): Verdict {
     };
   }
   // A person who types the call consents by typing it; code that assembled the toolbox did so too (SCR-20).
-  if (caller.kind === 'model' && plan.tool.origin.owner === 'workspace' && !rules.trusted) {
+  // A text runs nothing: a model may read it, as it may with `read_skill`.
+  const runs = plan.kind !== 'text';
+  if (caller.kind === 'model' && runs && plan.tool.origin.owner === 'workspace' && !rules.trusted) {
     return {
       verdict: 'deny',
       rule: null,

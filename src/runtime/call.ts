@@ -18,10 +18,13 @@ import { shapeFailure, shapeOutput } from './shape.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts {
-  readonly find: (ref: string, caller: Caller) => Tool;
+  /** `named` by whom: a tool that a definition names may be hidden from the caller. */
+  readonly find: (ref: string, caller: Caller, named: Nesting['named']) => Tool;
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
   readonly rules: (tool: Tool, options: CallOptions) => Rules;
   readonly settings: () => Settings;
+  /** The time limit of a tool that names none, given the configured one. Throws where its settings contradict themselves. */
+  readonly inheritedTimeout: (tool: Tool, standard: number) => number;
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
@@ -34,7 +37,11 @@ export interface CallParts {
 /** Where a call stands among calls that tools make. */
 export interface Nesting {
   readonly depth: number;
+  /** Whether the caller chose the tool, or a definition that the caller called. */
+  readonly named: 'by-caller' | 'by-definition';
 }
+
+const OUTERMOST: Nesting = { depth: 0, named: 'by-caller' };
 
 export interface Prepared {
   readonly plan: Plan;
@@ -53,10 +60,11 @@ export async function prepare(
   ref: string,
   raw: unknown,
   options: PlanOptions,
+  { named }: Nesting = OUTERMOST,
 ): Promise<Prepared> {
   const { caller = CODE, checkInput = true } = options;
   const settings = parts.settings();
-  const tool = parts.find(ref, caller);
+  const tool = parts.find(ref, caller, named);
   const json = toJson(raw);
   const { input, repairs } = settings.repair
     ? repairInput(json, tool.input.json)
@@ -64,7 +72,8 @@ export async function prepare(
   const checked = checkInput ? await check(tool, input) : input;
   const executor = parts.executors.get(tool.action.kind)!;
   const rules = parts.rules(tool, options);
-  const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
+  const inherited = parts.inheritedTimeout(tool, settings.limits.timeoutMs);
+  const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings, inherited), MAX_TIMER_MS);
   const plan = deepFreeze(
     await executor.plan(tool, checked, {
       workdir: parts.workdir(),
@@ -82,7 +91,7 @@ export async function call(
   ref: string,
   raw: unknown,
   options: CallOptions & { readonly signal: AbortSignal },
-  nesting: Nesting = { depth: 0 },
+  nesting: Nesting = OUTERMOST,
 ): Promise<ToolResult> {
   const { caller = CODE, signal } = options;
   const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
@@ -95,9 +104,18 @@ export async function call(
     repairs: prepared?.repairs ?? [],
     secrets: parts.secrets(),
   });
+  // A nested call carries the caller, a signal and the consent of the outer one, and nothing else (RUN-7).
+  const nest = (inner: string, input: unknown, until: AbortSignal, named: Nesting['named']) =>
+    call(
+      parts,
+      inner,
+      input,
+      { caller, signal: until, ...(options.trust === undefined ? {} : { trust: options.trust }) },
+      { depth: nesting.depth + 1, named },
+    );
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    prepared = await prepare(parts, ref, raw, options);
+    prepared = await prepare(parts, ref, raw, options, nesting);
     const { plan, verdict } = prepared;
     if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
@@ -115,8 +133,9 @@ export async function call(
         wantsProgress: options.onProgress !== undefined,
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
         workdir: parts.workdir(),
-        call: (innerRef, innerInput) =>
-          call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
+        call: (innerRef, innerInput) => nest(innerRef, innerInput, signal, 'by-caller'),
+        delegate: (innerRef, innerInput, until) => nest(innerRef, innerInput, until, 'by-definition'),
+        caller,
       });
       result = await shapeOutput(plan.tool, output, shaping());
     } finally {
@@ -131,17 +150,12 @@ export async function call(
   return result;
 }
 
-// A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
-function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
-  return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
-}
-
-// The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.
-function timeLimit(tool: Tool, { limits, tools }: Settings): number {
+// The user's word on a tool, else its own, else what it inherits, else the default; what only shortens comes on top.
+function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): number {
   const own = tools.get(tool.name);
   const chosen =
     own?.timeoutMs ??
-    Math.min(tool.traits.timeoutMs ?? limits.timeoutMs, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+    Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }
 

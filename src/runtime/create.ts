@@ -10,7 +10,9 @@ import type { Action, Problem, Tool } from '../core/tool.js';
 import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import type { Rules } from '../policy/decide.js';
+import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
 import type { Catalog } from '../resolve/catalog.js';
+import type { References } from '../resolve/references.js';
 import { createToolSearch } from '../resolve/search.js';
 import { type CallParts, call, prepare } from './call.js';
 import { createLimiter } from './limiter.js';
@@ -18,6 +20,10 @@ import { createLimiter } from './limiter.js';
 export interface AssembleOptions {
   readonly catalog: Catalog;
   readonly executors: readonly Executor[];
+  /** What tools inherit; left out where nothing on disk governs them. */
+  readonly cascade?: CascadeResolver;
+  /** What the texts of skills refer to. */
+  readonly references?: References;
   readonly rules: (tool: Tool, options: CallOptions) => Rules;
   readonly settings: () => Settings;
   /** Problems of the surroundings, shown before those of the catalog. */
@@ -74,19 +80,37 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     for (const observer of observers) guard(observer)(event);
   };
 
+  const cascade = options.cascade ?? UNGOVERNED;
+  const findForCode = (ref: string): Tool => parts.find(ref, { kind: 'code', door: 'library' }, 'by-caller');
+
   const search = createToolSearch(() => catalog.list().tools);
 
   const survey = (): Survey => {
     const { tools, shadowed, problems, skills } = catalog.list();
-    return { tools, shadowed, skills, problems: [...(options.problems?.() ?? []), ...problems] };
+    const all = [
+      ...(options.problems?.() ?? []),
+      ...problems,
+      // A main skill that lies among the skills was complained of there.
+      ...cascade
+        .problems(tools, skills)
+        .filter(
+          ({ path, message }) => !problems.some((known) => known.path === path && known.message === message),
+        ),
+      ...(options.references?.problems(skills) ?? []),
+    ];
+    return { tools, shadowed, skills, problems: all };
   };
 
   const parts: CallParts = {
-    find: (ref, caller) =>
-      findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest),
+    find: (ref, caller, named) =>
+      findStable(() => {
+        const model = caller.kind === 'model';
+        return catalog.find(ref, { visibleOnly: model && named === 'by-caller', offeredOnly: model });
+      }, withDigest),
     executors,
     rules,
     settings,
+    inheritedTimeout: cascade.inheritedTimeout,
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
@@ -101,15 +125,17 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get workdir() {
       return workdir.get();
     },
-    async list({ hidden = false } = {}) {
+    async list({ hidden = false, caller } = {}) {
       const { tools } = catalog.list();
-      return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
+      return tools.filter(
+        (tool) => (hidden || !tool.traits.hidden) && !(caller?.kind === 'model' && isPlainText(tool)),
+      );
     },
     async search(query, limit) {
       return search(query, limit);
     },
     async find(ref) {
-      return parts.find(ref, { kind: 'code', door: 'library' });
+      return findForCode(ref);
     },
     async call(ref, input, callOptions = {}) {
       const { signal, release } = joinSignals(closing.signal, callOptions.signal);
@@ -134,6 +160,12 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async instructions() {
       return options.instructions();
     },
+    async authority(tool) {
+      return cascade.authorityOf(typeof tool === 'string' ? findForCode(tool) : tool);
+    },
+    async cascade(tool) {
+      return cascade.of(typeof tool === 'string' ? findForCode(tool) : tool);
+    },
     async problems() {
       return survey().problems;
     },
@@ -157,6 +189,20 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     },
   };
+}
+
+// What toolboxes have that are made of nothing but functions.
+const UNGOVERNED: CascadeResolver = createCascadeResolver({
+  authorities: { skillOf: () => undefined, above: () => [] },
+  find: (ref) => {
+    throw new ToolError('not_found', `there is no skill "${ref}"`, { hint: 'give it to createToolbox' });
+  },
+  trusted: () => true,
+});
+
+// SKL-3: a text that takes nothing is a skill that a model is told of, and reads; a tool for each would cost it more.
+function isPlainText({ traits, input }: Tool): boolean {
+  return traits.text === true && Object.keys(input.json.properties ?? {}).length === 0;
 }
 
 // The signal of a call: the toolbox's own where the caller has none, since making one takes a third of a call.

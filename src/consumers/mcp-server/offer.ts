@@ -1,8 +1,8 @@
 // What the server offers: the visible tools in the protocol's form, made again only when one of them changed.
 
 import { encodeNames } from '../../core/name.js';
-import type { Tool } from '../../core/tool.js';
-import type { Toolbox } from '../../core/toolbox.js';
+import { needsTrust, type Tool } from '../../core/tool.js';
+import type { Caller, Toolbox } from '../../core/toolbox.js';
 
 /** A tool as `tools/list` shows it. */
 export interface OfferedTool {
@@ -24,13 +24,14 @@ export interface Offer {
 
 // The protocol's own limit on names.
 const NAME_LIMIT = 128;
+const MODEL: Caller = { kind: 'model', door: 'mcp' };
 const UNTRUSTED = '[Not callable yet: a person must look at this workspace and run `wield trust`.] ';
 
 /** The offer of a toolbox as it is now; the same object while nothing changed. */
 export function createOffer(toolbox: Toolbox): () => Promise<Offer> {
   let known: { tools: readonly Tool[]; trusted: boolean; offer: Offer } | undefined;
   return async () => {
-    const tools = await toolbox.list();
+    const tools = await toolbox.list({ caller: MODEL });
     const { trusted } = toolbox;
     if (known !== undefined && known.trusted === trusted && isSameList(known.tools, tools))
       return known.offer;
@@ -68,7 +69,7 @@ function toOffer(tools: readonly Tool[], trusted: boolean): Offer {
 }
 
 function toOffered(tool: Tool, name: string, trusted: boolean): OfferedTool {
-  const untrusted = tool.origin.owner === 'workspace' && !trusted;
+  const untrusted = needsTrust(tool) && !trusted;
   const annotations = toAnnotations(tool);
   return {
     name,
