@@ -5,16 +5,18 @@ import type { Problem, Tool } from './tool.js';
 /** The tag of every built-in tool. */
 export const BUILTIN_TAG = 'meta-internal';
 
-const RESERVED = /^meta(?:-|$)/;
+export function isReservedTag(tag: string): boolean {
+  return tag.startsWith('meta-');
+}
 
 /** The tool without the reserved tags that it claims, and what is said of that; the tool itself where it claims none. */
 export function withoutReservedTags(
   tool: Tool,
   path: string,
 ): { readonly tool: Tool; readonly problem?: Problem } {
-  const claimed = tool.traits.tags.filter((tag) => RESERVED.test(tag));
+  const claimed = tool.traits.tags.filter(isReservedTag);
   if (claimed.length === 0) return { tool };
-  const tags = tool.traits.tags.filter((tag) => !RESERVED.test(tag));
+  const tags = tool.traits.tags.filter((tag) => !isReservedTag(tag));
   return {
     // By descriptors: of a tool from an index, schema and action are still to be read.
     tool: Object.defineProperties({} as Tool, {

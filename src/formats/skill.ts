@@ -8,6 +8,7 @@ import { isToolName } from '../core/name.js';
 import { findReferences } from '../core/render.js';
 import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import type { Skill } from '../core/skill.js';
+import { isReservedTag } from '../core/tag.js';
 import { quoteOutside } from '../core/text.js';
 import type { FileIdentity, Problem, Tool } from '../core/tool.js';
 import type { Complaint } from '../descriptor/script-header.js';
@@ -74,7 +75,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
     file,
     directory,
     owner: place.owner,
-    tags,
+    tags: tags.filter((tag) => !isReservedTag(tag)),
     hidden,
     delegate: delegate !== null && 'ref' in delegate ? delegate.ref : null,
     inherit,
@@ -87,7 +88,11 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
 }
 
 // SKL-3: a skill is a tool too, or there is a reason why not.
-function toTool(skill: Skill, { params, delegate }: SkillMetadata, identity: FileIdentity): Tool | Problem {
+function toTool(
+  skill: Skill,
+  { params, delegate, tags }: SkillMetadata,
+  identity: FileIdentity,
+): Tool | Problem {
   if (!isToolName(skill.name)) {
     return toProblem('warning', skill.file, {
       message: `is named "${quoteOutside(skill.name, 64)}", as no tool can be: it can be read, and not called`,
@@ -127,7 +132,7 @@ function toTool(skill: Skill, { params, delegate }: SkillMetadata, identity: Fil
       owner: skill.owner,
     },
     traits: {
-      tags: skill.tags,
+      tags,
       hidden: skill.hidden,
       terminal: false,
       ...(delegate === null ? { text: true, readOnly: true } : {}),
