@@ -1,5 +1,6 @@
 // The root entry: define tools, make a toolbox of them, tell errors apart.
 
+export type { Cascade } from './core/cascade.js';
 export type { ToolContext } from './core/context.js';
 export {
   type ErrorCode,
@@ -14,6 +15,7 @@ export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/n
 export { describePlan, type Plan } from './core/plan.js';
 export { type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
+export type { Skill } from './core/skill.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type { Caller, CallOptions, ListOptions, Toolbox, Verdict } from './core/toolbox.js';
 export { defineTool, type ToolDefinition } from './formats/module/define.js';

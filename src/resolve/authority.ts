@@ -24,6 +24,8 @@ export interface Authorities {
   skillOf(tool: Tool): Skill | undefined;
   /** The main skills that govern a tool, nearest first; itself is none of them (RES-16). */
   above(tool: Tool): readonly MainSkill[];
+  /** The main skills that govern what lies in a directory, its own first; null: what lies nowhere. */
+  governing(directory: string | null, owner: Owner): readonly MainSkill[];
 }
 
 interface Known {
@@ -60,20 +62,25 @@ export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityO
     return main && 'skill' in main ? main.skill : undefined;
   };
 
+  const governing = (directory: string | null, owner: Owner): MainSkill[] => {
+    // What has no place on disk belongs to the project.
+    const start = directory ?? workdir();
+    const root = rootOf(start);
+    const found: MainSkill[] = [];
+    for (let here = start; ; here = dirname(here)) {
+      const main = mainSkillOf(here, root?.owner ?? owner);
+      if (main) found.push(main);
+      if (root === undefined || here === root.directory || here === dirname(here)) return found;
+    }
+  };
+
   return {
     skillOf,
+    governing,
     above(tool) {
-      const { directory } = tool.origin;
-      // A tool without a place on disk belongs to the project.
-      const start =
-        directory === null ? workdir() : skillOf(tool) === undefined ? directory : dirname(directory);
-      const root = rootOf(start);
-      const found: MainSkill[] = [];
-      for (let here = start; ; here = dirname(here)) {
-        const main = mainSkillOf(here, root?.owner ?? tool.origin.owner);
-        if (main) found.push(main);
-        if (root === undefined || here === root.directory || here === dirname(here)) return found;
-      }
+      const { directory, owner } = tool.origin;
+      const isSkill = directory !== null && skillOf(tool) !== undefined;
+      return governing(isSkill ? dirname(directory) : directory, owner);
     },
   };
 }

@@ -1,5 +1,6 @@
 // Resolves the cascade of a tool: which levels there are, and what they give together, kept while all of them stand.
 
+import { dirname } from 'node:path';
 import { type Cascade, INHERITED_SETTINGS, type Level, toCascade } from '../core/cascade.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
@@ -149,12 +150,15 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
         }
       };
       for (const skill of skills) checkInherited(skill);
-      const directories = new Set<string | null>();
+      // Tools of one directory are governed alike, and skills were complained of where they are read.
+      const own = new Set(skills.map(({ directory }) => directory));
+      const places = new Map<string | null, Tool>();
       for (const tool of tools) {
-        // Tools of one directory are governed alike.
-        if (directories.has(tool.origin.directory)) continue;
-        directories.add(tool.origin.directory);
-        for (const main of authorities.above(tool)) {
+        const { directory } = tool.origin;
+        places.set(directory !== null && own.has(directory) ? dirname(directory) : directory, tool);
+      }
+      for (const [directory, { origin }] of places) {
+        for (const main of authorities.governing(directory, origin.owner)) {
           if ('fault' in main) add(main.fault);
           else checkInherited(main.skill);
         }

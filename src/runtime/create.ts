@@ -193,7 +193,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
 // What toolboxes have that are made of nothing but functions.
 const UNGOVERNED: CascadeResolver = createCascadeResolver({
-  authorities: { skillOf: () => undefined, above: () => [] },
+  authorities: { skillOf: () => undefined, above: () => [], governing: () => [] },
   find: (ref) => {
     throw new ToolError('not_found', `there is no skill "${ref}"`, { hint: 'give it to createToolbox' });
   },

@@ -71,9 +71,8 @@ export const list: Verb = {
     } else if (survey.tools.length > 0) terminal.out('No tool fits. wield list --all shows all there are.\n');
     else terminal.out('No tools here yet. wield init makes a first one.\n');
     // Most skills stand among the tools; these can be read, and not called.
-    const others = skills.filter(
-      ({ file }) => !entries.some(({ tool }) => tool.origin.uri === pathToFileURL(file).href),
-    );
+    const listed = new Set(entries.map(({ tool }) => tool.origin.uri));
+    const others = skills.filter(({ file }) => !listed.has(pathToFileURL(file).href));
     if (others.length > 0) {
       const rows = others.map(({ name, description }) => [name, oneLine(description)]);
       terminal.out('\n');
