@@ -4,7 +4,9 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from './core/error.js';
 import type { Format, Place } from './core/format.js';
-import { compareText } from './core/text.js';
+import type { Skill } from './core/skill.js';
+import { withoutReservedTags } from './core/tag.js';
+import { compareText, quoteOutside } from './core/text.js';
 import type { Problem } from './core/tool.js';
 import type { World } from './core/world.js';
 import { lintToolsDescriptor } from './descriptor/lint-tools-json.js';
@@ -28,8 +30,17 @@ export interface CheckReport {
   readonly findings: readonly CheckFinding[];
 }
 
+export interface CheckOptions {
+  readonly world: World;
+  /** Whether there is a tool or skill of a reference besides those that are checked. */
+  readonly isThere: (ref: string) => Promise<boolean>;
+}
+
 /** Checks a skill, a directory of skills or scripts, or a workspace. Throws `not_found` where there is nothing. */
-export function checkDirectory(directory: string, world: World): CheckReport {
+export async function checkDirectory(
+  directory: string,
+  { world, isThere }: CheckOptions,
+): Promise<CheckReport> {
   const root = resolve(directory);
   if (!statOrNothing(root)?.isDirectory()) {
     throw new ToolError('not_found', `there is no directory ${directory}`, {
@@ -38,13 +49,20 @@ export function checkDirectory(directory: string, world: World): CheckReport {
   }
   const findings: CheckFinding[] = [];
   const entries = findEntries(root);
+  const skills: Skill[] = [];
+  const names = new Set<string>();
   for (const { kind, path } of entries) {
     for (const format of formatsOf(kind, world)) {
-      const problems = readEntry(format, path, kind)?.problems ?? [];
-      findings.push(...problems.map((problem) => toFinding(problem, root)));
+      const reading = readEntry(format, path, kind);
+      const claimed = (reading?.tools ?? []).flatMap((tool) => withoutReservedTags(tool, path).problem ?? []);
+      findings.push(...[...(reading?.problems ?? []), ...claimed].map((problem) => toFinding(problem, root)));
+      for (const { name } of [...(reading?.tools ?? []), ...(reading?.skills ?? [])]) names.add(name);
+      skills.push(...(reading?.skills ?? []));
     }
     if (kind === 'skills') findings.push(...adviceFor(path, root));
   }
+  const isKnown = async (ref: string): Promise<boolean> => names.has(ref) || (await isThere(ref));
+  for (const skill of skills) findings.push(...(await checkReferences(skill, root, isKnown)));
   const rank = { error: 0, warning: 1 } as const;
   findings.sort(
     (a, b) =>
@@ -111,6 +129,26 @@ function adviceFor(skill: string, root: string): CheckFinding[] {
       level: 'warning' as const,
       path: shorten(join(skill, file), root),
     }));
+}
+
+// What a skill refers to in its text and its header: a reference that leads nowhere is the author's to mend.
+async function checkReferences(
+  { file, references, delegate, inherit }: Skill,
+  root: string,
+  isKnown: (ref: string) => Promise<boolean>,
+): Promise<CheckFinding[]> {
+  const named = [
+    ...references.map(({ kind, ref }) => ({ ref, what: `refers to the ${kind}`, level: 'warning' as const })),
+    ...(delegate === null ? [] : [{ ref: delegate, what: 'delegates to', level: 'error' as const }]),
+    ...(inherit || []).map((ref) => ({ ref, what: 'inherits from', level: 'error' as const })),
+  ];
+  const findings: CheckFinding[] = [];
+  for (const { ref, what, level } of named) {
+    if (await isKnown(ref)) continue;
+    const message = `${what} "${quoteOutside(ref, 80)}", which is not there`;
+    findings.push({ level, path: shorten(file, root), pointer: '', message, hint: 'mend the name' });
+  }
+  return findings;
 }
 
 // In the split layout the first step of a pointer is the file.

@@ -1,6 +1,7 @@
 // The root entry: define tools, make a toolbox of them, tell errors apart.
 
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
+export type { Cascade } from './core/cascade.js';
 export type { ToolContext } from './core/context.js';
 export {
   type ErrorCode,
@@ -15,6 +16,7 @@ export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/n
 export { describePlan, type Plan } from './core/plan.js';
 export { type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
+export type { Skill } from './core/skill.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type {
   Caller,

@@ -1,19 +1,23 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
-import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
+import { createDescribeTools } from './builtin/describe-tools.js';
+import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
 import type { Skill } from './core/skill.js';
-import type { Owner, Tool } from './core/tool.js';
-import type { Caller, Toolbox } from './core/toolbox.js';
+import type { CallerKind, Owner, Tool } from './core/tool.js';
+import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
+import { createDelegateExecutor } from './executors/delegate.js';
 import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
+import { createTextExecutor } from './executors/text.js';
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
@@ -26,8 +30,11 @@ import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
 import { MARK } from './process/group.js';
 import { createGuard } from './process/guard.js';
+import { createAuthorities } from './resolve/authority.js';
+import { createCascadeResolver } from './resolve/cascade.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
+import { createReferences } from './resolve/references.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
@@ -71,8 +78,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '6';
-const MODEL: Caller = { kind: 'model', door: 'mcp' };
+const INDEX_VERSION = '8';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -115,18 +121,38 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const isReadOnDemand = (owner: Owner): boolean =>
     settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
   const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
-    (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
+    (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill.owner))) ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
+
+  const skillFormat = createSkillFormat();
+  const findDenialOf = (tool: Tool, kind: CallerKind) =>
+    findDenial(tool, { kind, door: 'library' }, { policy: configuration().policy, within: [] });
+  const mayName = (kind: CallerKind) => (tool: Tool) => findDenialOf(tool, kind) === undefined;
+  // POL-12: the texts of skills are read through one tool; only a rule that names a skill takes its text away.
+  const readableSkills = (): readonly Skill[] => {
+    const { tools, skills } = catalog.list();
+    const denied = new Set(
+      tools
+        .filter((tool) => tool.traits.text && (findDenialOf(tool, 'model')?.rule ?? null) !== null)
+        .map((tool) => tool.origin.uri),
+    );
+    return denied.size === 0 ? skills : skills.filter(({ file }) => !denied.has(pathToFileURL(file).href));
+  };
 
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
-      createReadSkillTool(() => catalog.list().skills),
+      createReadSkillTool(readableSkills, (reference) => references.refer(reference)),
+      ...createDescribeTools({
+        list: (caller) => catalog.list().tools.filter(mayName(caller)),
+        find: (name, caller) =>
+          catalog.find(name, { visibleOnly: caller === 'model', mayName: mayName(caller), namedOnly: true }),
+      }),
     ],
     offered: isOffered,
     places,
-    formats: [createToolsJsonFormat(), createSkillFormat(), createScriptFormat(world)],
+    formats: [createToolsJsonFormat(), skillFormat, createScriptFormat(world)],
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -152,20 +178,36 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
     warn: options.warn ?? (() => {}),
   });
+  const references = createReferences(catalog, mayName('model'));
+  const cascade = createCascadeResolver({
+    authorities: createAuthorities({
+      readSkill: (directory, owner) =>
+        skillFormat.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }),
+      workdir: () => workdir,
+      roots: () => [...findRoots(workdir, world.home), ...places()],
+      now: world.now,
+    }),
+    find: catalog.find,
+    trusted,
+  });
   const toolbox = assembleToolbox({
     catalog,
     approvals,
+    cascade,
+    references,
     executors: [
       createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
+      createTextExecutor({ refer: references.refer }),
+      createDelegateExecutor({ digest: digestParts }),
     ],
     trusted,
     instructions: () => {
-      const { policy } = configuration();
-      return describeSkills(catalog.list().skills, {
+      return describeSkills(readableSkills(), {
         mode: settings().skills.contextMode,
         trusted: trusted(),
-        mayRead: findDenial(catalog.find(READ_SKILL), MODEL, { policy, within: [] }) === undefined,
+        mayRead: mayName('model')(catalog.find(READ_SKILL)),
+        refer: references.refer,
       });
     },
     watch: watching.add,
@@ -214,6 +256,15 @@ function findPlaces(workdir: string, home: string | undefined): Place[] {
     ...(own === undefined ? [] : [{ directory: join(own, kind), owner: 'user', kind } as const]),
   ];
   return [...find('skills', [join(workdir, 'skills')]), ...find('tools', [])];
+}
+
+// RES-16: the search for the skill that governs a tool stops at the first of these that holds the tool.
+function findRoots(workdir: string, home: string | undefined): { directory: string; owner: Owner }[] {
+  const own = home === undefined ? undefined : join(home, '.agents');
+  return [
+    { directory: workdir, owner: workdir === home ? 'user' : 'workspace' },
+    ...(own === undefined ? [] : [{ directory: own, owner: 'user' as const }]),
+  ];
 }
 
 // The values of variables that the configuration passes on may be credentials, as the server's token is one: none

@@ -1,18 +1,23 @@
 // Skills for a model: the built-in tool `read_skill`, and what is told of skills at the beginning.
 
 import { ToolError } from '../core/error.js';
+import { type RenderOptions, renderText } from '../core/render.js';
 import type { Settings } from '../core/settings.js';
 import type { Skill } from '../core/skill.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
 import { toTool } from '../formats/module/define.js';
+import { toBuiltin } from './builtin.js';
 
 type ContextMode = Settings['skills']['contextMode'];
 
 export const READ_SKILL = 'read_skill';
 
-export function createReadSkillTool(skills: () => readonly Skill[]): Tool {
+type Refer = NonNullable<RenderOptions['refer']>;
+
+/** Reads the skills that are not hidden: a hidden one is called by its own name. */
+export function createReadSkillTool(skills: () => readonly Skill[], refer: Refer): Tool {
   const tool = toTool({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing what it is for.',
@@ -23,14 +28,18 @@ export function createReadSkillTool(skills: () => readonly Skill[]): Tool {
       required: ['skill_name'],
     },
     execute: ({ skill_name: name }: { skill_name: string }) => ({
-      content: [{ type: 'text', text: readText(findSkill(name, skills())) }],
+      content: [{ type: 'text', text: readText(findSkill(name, skills().filter(isVisible)), refer) }],
     }),
   });
-  return {
-    ...tool,
-    origin: { ...tool.origin, format: 'builtin' },
-    traits: { ...tool.traits, tags: ['meta-internal'] },
-  };
+  return toBuiltin(tool);
+}
+
+export interface DescribeSkillsOptions {
+  readonly mode: ContextMode;
+  readonly trusted: boolean;
+  /** Whether a model may call the tool that reads one. */
+  readonly mayRead: boolean;
+  readonly refer: Refer;
 }
 
 /**
@@ -38,15 +47,16 @@ export function createReadSkillTool(skills: () => readonly Skill[]): Tool {
  * that nobody trusts is not put into a model's mouth: its skills are named, and read when asked for.
  */
 export function describeSkills(
-  skills: readonly Skill[],
-  { mode, trusted, mayRead }: { mode: ContextMode; trusted: boolean; mayRead: boolean },
+  all: readonly Skill[],
+  { mode, trusted, mayRead, refer }: DescribeSkillsOptions,
 ): string {
+  const skills = all.filter(isVisible);
   const isWhole = (skill: Skill): boolean => mode === 'full' && (trusted || skill.owner !== 'workspace');
   // Who may not call the tool that reads one is not told of it (POL-8).
   const named = mayRead ? skills.filter((skill) => !isWhole(skill)) : [];
   const lines = named.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
   return [
-    ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill).trim()}`),
+    ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, refer).trim()}`),
     ...(named.length === 0
       ? []
       : [
@@ -70,10 +80,16 @@ function findSkill(name: string, skills: readonly Skill[]): Skill {
   });
 }
 
-function readText(skill: Skill): string {
+export function isVisible(skill: Skill): boolean {
+  return !skill.hidden;
+}
+
+// The whole file; references in its text become what they name (SKL-5), the header stays as it is.
+function readText(skill: Skill, refer: Refer): string {
   try {
     const text = readTextFile(skill.file);
-    if (text !== undefined) return text;
+    if (text !== undefined)
+      return text.slice(0, skill.start) + renderText(text.slice(skill.start), { refer });
   } catch {
     // Said below: one that cannot be read any more is gone.
   }

@@ -6,6 +6,7 @@ import type { Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { toTool } from '../formats/module/define.js';
+import { toBuiltin } from './builtin.js';
 
 export interface WorkdirToolOptions {
   readonly get: () => string;
@@ -28,11 +29,7 @@ export function createWorkdirTool({ get, set, roots }: WorkdirToolOptions): Tool
       return get();
     },
   });
-  return {
-    ...tool,
-    origin: { ...tool.origin, format: 'builtin' },
-    traits: { ...tool.traits, tags: ['meta-internal'] },
-  };
+  return toBuiltin(tool);
 }
 
 // SCR-22: decided on real paths, so that no link leads out.

@@ -40,7 +40,7 @@ async function runVerb(
   const entry = VERBS.find((verb) => verb.name === name);
   if (entry === undefined) throw unknownVerb(name);
   const verb = await entry.load();
-  const { flags, positionals, rest } = readFlags(verb, [...before, ...after]);
+  const { flags, repeated, positionals, rest } = readFlags(verb, [...before, ...after]);
   const json = flags.has('json');
   if (flags.has('help') && (!verb.readsRest || positionals.length === 0)) {
     printHelp(terminal, formatVerbHelp(verb), json);
@@ -65,6 +65,7 @@ async function runVerb(
     const own = await verb.run({
       terminal,
       flags,
+      repeated: (flag) => repeated.get(flag) ?? [],
       positionals,
       rest,
       json,
@@ -112,12 +113,15 @@ function readFlags(verb: Verb, argv: readonly string[]) {
     stopAtPositional: verb.readsRest ?? false,
   });
   const flags = new Map<string, string | true>();
+  const repeated = new Map<string, string[]>();
   const positionals: string[] = [];
   for (const argument of parsed) {
     if (argument.kind === 'flag') {
-      const value = ownFlagValue(argument.name, kindOfFlag(verb, argument.name)!, argument.value);
-      if (value === undefined) flags.delete(argument.name);
-      else flags.set(argument.name, value);
+      const { name } = argument;
+      const value = ownFlagValue(name, kindOfFlag(verb, name)!, argument.value);
+      if (value === undefined) flags.delete(name);
+      else flags.set(name, value);
+      if (verb.flags[name]?.repeats) repeated.set(name, [...(repeated.get(name) ?? []), String(value)]);
     } else if (argument.kind === 'positional') positionals.push(argument.value);
     else throw unknownFlag(verb, argument.name, argument.kind);
   }
@@ -126,7 +130,7 @@ function readFlags(verb: Verb, argv: readonly string[]) {
       hint: `wield ${verb.usage}`,
     });
   }
-  return { flags, positionals, rest };
+  return { flags, repeated, positionals, rest };
 }
 
 function unknownVerb(name: string): ToolError {

@@ -10,12 +10,16 @@ export interface FlagHelp {
   readonly kind: FlagKind;
   /** How the value is shown: `DIR`. */
   readonly value?: string;
+  /** Whether it may stand more than once; otherwise the last counts. */
+  readonly repeats?: boolean;
   readonly description: string;
 }
 
 export interface VerbCall {
   readonly terminal: Terminal;
   readonly flags: ReadonlyMap<string, string | true>;
+  /** Every value of a flag that may stand more than once, in order. */
+  repeated(name: string): readonly string[];
   readonly positionals: readonly string[];
   /** Everything after the first positional, unread; only for verbs that read it themselves. */
   readonly rest: readonly string[];

@@ -5,6 +5,7 @@ import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import type { Action, Tool } from './tool.js';
+import type { Caller } from './toolbox.js';
 
 export interface PlanContext {
   readonly workdir: string;
@@ -23,6 +24,9 @@ export interface RunContext {
   readonly stream?: OutputStream;
   /** A nested call with this call's caller, signal and depth. */
   readonly call: (ref: string, input: unknown) => Promise<ToolResult>;
+  /** The same for a tool that the definition names, not the caller: it may be a hidden one. Ends with the signal. */
+  readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
+  readonly caller: Caller;
   readonly workdir: string;
 }
 

@@ -29,6 +29,8 @@ export interface Format {
   readonly name: string;
   /** The kind of place that it reads. */
   readonly place: PlaceKind;
+  /** Whether its tools give way to any other of their name: what they give can be had in another way too. */
+  readonly yields?: boolean;
   /** Whether an entry of this name can be this format's; nothing is read. */
   claims(entry: string): boolean;
   /** The entry that a tool of this name would be, where the name alone tells. */

@@ -4,7 +4,7 @@ import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
 import type { Tool } from './tool.js';
 
-export type Plan = ProcessPlan | FunctionPlan;
+export type Plan = ProcessPlan | FunctionPlan | TextPlan | DelegatePlan;
 
 interface PlanBase {
   /** Its `origin.digest` names the bytes that were planned; other bytes are not run. */
@@ -69,6 +69,18 @@ export interface FunctionPlan extends PlanBase {
   readonly kind: 'function';
 }
 
+export interface TextPlan extends PlanBase {
+  readonly kind: 'text';
+  /** The file whose text is the answer. */
+  readonly file: string;
+}
+
+export interface DelegatePlan extends PlanBase {
+  readonly kind: 'delegate';
+  /** The reference of the tool that is called; that call has a plan and a verdict of its own. */
+  readonly ref: string;
+}
+
 /** Limits that the system enforces on a process; absent ones are not set (EXE-9). */
 export interface ProcessLimits {
   readonly outputBytes: number;
@@ -80,8 +92,16 @@ export interface ProcessLimits {
 
 /** A plan for people and logs: names of variables, never their values. */
 export function describePlan(plan: Plan): Record<string, Json> {
-  if (plan.kind === 'function') {
-    return { kind: 'function', tool: plan.tool.name, input: plan.input, timeoutMs: plan.timeoutMs };
+  if (plan.kind !== 'process') {
+    return {
+      kind: plan.kind,
+      tool: plan.tool.name,
+      ...(plan.kind === 'text' ? { file: plan.file } : {}),
+      ...(plan.kind === 'delegate' ? { ref: plan.ref } : {}),
+      input: plan.input,
+      timeoutMs: plan.timeoutMs,
+      ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),
+    };
   }
   return {
     kind: 'process',

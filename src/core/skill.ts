@@ -14,4 +14,23 @@ export interface Skill {
   /** What it says it may call; null where it does not say. */
   readonly allowedTools: readonly string[] | null;
   readonly metadata: Readonly<Record<string, Json>>;
+  /** Not listed and not told to a model (RES-20). */
+  readonly hidden: boolean;
+  /** Normalised (RES-30). */
+  readonly tags: readonly string[];
+  /** The reference of the tool that runs when it is called; null where it answers with its text. */
+  readonly delegate: string | null;
+  /** The skills whose settings it takes after its authority's; `false` takes none, null says nothing (RES-17). */
+  readonly inherit: readonly string[] | false | null;
+  readonly timeoutMs?: number;
+  /** Where the text begins in the file, in characters. */
+  readonly start: number;
+  /** What its text refers to (SKL-5). */
+  readonly references: readonly TextReference[];
+}
+
+/** `:tool[ref]` or `:skill[ref]` in a text, inline or as a block. */
+export interface TextReference {
+  readonly kind: 'tool' | 'skill';
+  readonly ref: string;
 }

@@ -17,7 +17,7 @@ export interface Tool {
   readonly traits: Traits;
 }
 
-export type Action = ProcessAction | FunctionAction;
+export type Action = ProcessAction | FunctionAction | TextAction | DelegateAction;
 
 /** Runs a program of the machine in a process of its own. */
 export type ProcessAction = ScriptAction | CommandAction;
@@ -53,8 +53,33 @@ export interface CommandAction {
 /** Runs code of this process; the only action that is not data. */
 export interface FunctionAction {
   readonly kind: 'function';
-  readonly run: (input: Json, context: ToolContext) => unknown;
+  readonly run: (input: Json, context: ToolContext, caller?: CallerKind) => unknown;
+  /** Whether it is told who calls: built-in tools that answer a model otherwise than a person. */
+  readonly asksCaller?: boolean;
 }
+
+/** Answers with the text of a file, rendered with the input; nothing runs. */
+export interface TextAction {
+  readonly kind: 'text';
+  /** Absolute path of the file. */
+  readonly file: string;
+  /** The state of the file that the definition was read from; another state is another tool. */
+  readonly identity: FileIdentity;
+  /** Where the text begins, in characters. */
+  readonly start: number;
+}
+
+/** Calls another tool in its place: a nested call, decided again. */
+export interface DelegateAction {
+  readonly kind: 'delegate';
+  /** The reference of the tool that runs. */
+  readonly ref: string;
+  /** Whether the tool describes its input itself; otherwise it is what the other takes. */
+  readonly ownInput: boolean;
+}
+
+/** `person`: at a shell, whose call is consent. `model`: chooses names and input, trusted with nothing. */
+export type CallerKind = 'person' | 'model' | 'code';
 
 /** Where a tool comes from (TOOL-6). */
 export interface Origin {
@@ -109,6 +134,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** Calling it only reads a text: no code of its owner runs, so it needs no trust. */
+  readonly text?: boolean;
   /** Selectors of the tools it may call in turn; absent: no limit of its own (SKL-4). */
   readonly allowedTools?: readonly string[];
   readonly examples: readonly Json[];
@@ -121,6 +148,11 @@ export const NO_TRAITS: Traits = Object.freeze({
   terminal: false,
   examples: Object.freeze([]),
 });
+
+/** Whether a model can call it only where its workspace is trusted: it runs what the workspace brings (POL-20). */
+export function needsTrust({ origin, traits }: Tool): boolean {
+  return origin.owner === 'workspace' && traits.text !== true;
+}
 
 /** A tool that was found and is not offered because of another of the same name (RES-12). */
 export interface ShadowedTool {

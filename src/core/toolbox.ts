@@ -1,6 +1,7 @@
 // The Toolbox: all that a consumer ever sees.
 
 import type { Approve } from './approval.js';
+import type { Cascade } from './cascade.js';
 import type { ProgressListener } from './context.js';
 import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
@@ -8,12 +9,11 @@ import type { OutputStream } from './executor.js';
 import type { Plan } from './plan.js';
 import type { ToolResult } from './result.js';
 import type { Skill } from './skill.js';
-import type { Problem, ShadowedTool, Tool } from './tool.js';
+import type { CallerKind, Problem, ShadowedTool, Tool } from './tool.js';
 
 /** Who calls, through which door. */
 export interface Caller {
-  /** `person`: at a shell, whose call is consent. `model`: chooses names and input, trusted with nothing. */
-  readonly kind: 'person' | 'model' | 'code';
+  readonly kind: CallerKind;
   readonly door: string;
   /** The client's own name, where it gave one. */
   readonly name?: string;
@@ -67,6 +67,8 @@ export interface PlanOptions extends CallOptions {
 export interface ListOptions extends SearchOptions {
   /** Hidden tools too. */
   readonly hidden?: boolean;
+  /** For whom: a model is not offered as a tool what it is told of as a skill. Left out: everything. */
+  readonly caller?: Caller;
 }
 
 export interface SearchOptions {
@@ -122,6 +124,10 @@ export interface Toolbox {
   explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
   instructions(): Promise<string>;
+  /** What holds for a tool besides what it says itself: its authority, permissions and settings (RES-17). */
+  cascade(tool: Tool | string): Promise<Cascade>;
+  /** The main skill that governs a tool; null where there is none (RES-16). */
+  authority(tool: Tool | string): Promise<Skill | null>;
   /** What could not be loaded, and what is odd. */
   problems(): Promise<readonly Problem[]>;
   /** Tools that another of the same name keeps out. */

@@ -115,7 +115,7 @@ export function readScriptHeader(text: string): HeaderReading {
       parameters,
       ...(returns === undefined ? {} : { returns }),
       ...(group ? { group } : {}),
-      tags: readTags(values.get('tag') ?? [], warnings),
+      tags: readTags(values.get('tag') ?? []),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       flags: new Set([...FLAGS].filter((flag) => values.has(flag)) as HeaderFlag[]),
       examples: readExamples(values.get('example') ?? [], warnings),
@@ -288,15 +288,9 @@ function readReturns(
   return { type, description: rest.join(' ') };
 }
 
-function readTags(values: readonly string[], warnings: Complaint[]): string[] {
-  return normalizeTags(values.flatMap((value) => value.split(/[\s,]+/))).filter((tag) => {
-    if (!tag.startsWith('meta-')) return true;
-    warnings.push({
-      message: `claims the reserved tag "${tag}", which it does not get`,
-      hint: 'use a tag that does not begin with meta-',
-    });
-    return false;
-  });
+// Reserved ones are taken away where tools of all formats meet (RES-31).
+function readTags(values: readonly string[]): string[] {
+  return normalizeTags(values.flatMap((value) => value.split(/[\s,]+/)));
 }
 
 function readExamples(values: readonly string[], warnings: Complaint[]): Json[] {

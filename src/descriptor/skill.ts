@@ -12,6 +12,8 @@ export interface SkillHeader {
   readonly metadata: Readonly<Record<string, Json>>;
   /** The text below the frontmatter. */
   readonly body: string;
+  /** Where that text begins, in characters. */
+  readonly start: number;
 }
 
 export interface SkillReading {
@@ -45,6 +47,7 @@ export function readSkill(text: string): SkillReading {
       allowedTools: readAllowedTools(fields['allowed-tools'] ?? fields.allowedTools, warnings),
       metadata: isRecord(fields.metadata) ? (fields.metadata as Record<string, Json>) : {},
       body,
+      start: text.length - body.length,
     },
     errors,
     warnings,

@@ -72,7 +72,11 @@ async function runFunction(
     const result = await Promise.race([
       // The plan's input is frozen; a function may do with its own copy what it likes.
       Promise.resolve().then(() =>
-        action.run(copyJson(plan.input), createContext(context, signal, name, debug)),
+        action.run(
+          copyJson(plan.input),
+          createContext(context, signal, name, debug),
+          ...(action.asksCaller ? [context.caller.kind] : []),
+        ),
       ),
       stopped,
     ]);

@@ -41,6 +41,15 @@ export function digestFile(
   });
 }
 
+/** What `digestFile` gives for a file that has these bytes. */
+export function digestBytes(bytes: Buffer, parts: readonly string[]): string {
+  const hasher = createHasher();
+  for (const part of parts) hasher.add(frame(part));
+  hasher.add(Buffer.from(`${bytes.length}:`));
+  hasher.add(bytes);
+  return hasher.hex();
+}
+
 // From here on loading node:crypto pays (docs/decisions/0015-own-sha-256.md).
 const SMALL = 4096;
 const OFTEN = 30;

@@ -1,19 +1,31 @@
-// The skill format: a directory with a SKILL.md is a skill.
+// The skill format: a directory with a SKILL.md is a skill, and a tool that answers with its text.
 
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../core/format.js';
-import type { Problem } from '../core/tool.js';
+import { isToolName } from '../core/name.js';
+import { findReferences } from '../core/render.js';
+import { NO_PARAMETERS, type Schema } from '../core/schema.js';
+import type { Skill } from '../core/skill.js';
+import { isReservedTag } from '../core/tag.js';
+import { quoteOutside } from '../core/text.js';
+import type { FileIdentity, Problem, Tool } from '../core/tool.js';
 import type { Complaint } from '../descriptor/script-header.js';
 import { readSkill } from '../descriptor/skill.js';
+import { readSkillMetadata, type SkillMetadata } from '../descriptor/skill-metadata.js';
 import { readHead } from '../files/read.js';
+import { createJsonSchema } from '../schema/json.js';
 
 const MAX_BYTES = 1024 * 1024;
+// SKL-2: a listing carries one line of it.
+const DESCRIPTION_LENGTH = 200;
 
 export function createSkillFormat(): Format {
   return {
     name: 'skill',
     place: 'skills',
+    yields: true,
     claims: (entry) => !entry.startsWith('.'),
     filesOf: (entry) => [join(entry, 'SKILL.md')],
     read: readSkillDirectory,
@@ -54,8 +66,81 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
       }),
     );
   }
-  const { body: _, ...header } = skill;
-  return { tools: [], skills: [{ ...header, file, directory, owner: place.owner }], problems, states };
+  const { body, ...header } = skill;
+  const { metadata, warnings: odd, fault } = readSkillMetadata(skill.metadata);
+  problems.push(...odd.map((complaint) => toProblem('warning', file, complaint)));
+  const { tags, hidden, delegate, inherit, timeoutMs } = metadata;
+  const read: Skill = {
+    ...header,
+    file,
+    directory,
+    owner: place.owner,
+    tags: tags.filter((tag) => !isReservedTag(tag)),
+    hidden,
+    delegate: delegate !== null && 'ref' in delegate ? delegate.ref : null,
+    inherit,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    references: findReferences(body),
+  };
+  const made = fault ? toProblem('error', file, fault) : toTool(read, metadata, reading.identity);
+  if (!('severity' in made)) return { tools: [made], skills: [read], problems, states };
+  return { tools: [], skills: [read], problems: [...problems, made], states };
+}
+
+// SKL-3: a skill is a tool too, or there is a reason why not.
+function toTool(
+  skill: Skill,
+  { params, delegate, tags }: SkillMetadata,
+  identity: FileIdentity,
+): Tool | Problem {
+  if (!isToolName(skill.name)) {
+    return toProblem('warning', skill.file, {
+      message: `is named "${quoteOutside(skill.name, 64)}", as no tool can be: it can be read, and not called`,
+      hint: 'use letters, digits, _ and - in its name',
+    });
+  }
+  if (delegate !== null && 'code' in delegate) {
+    return toProblem('error', skill.file, {
+      message: 'metadata.delegate holds code, which does not run yet, so it cannot be called',
+      hint: 'put the code into a script and name that: delegate: name-of-the-script',
+    });
+  }
+  let input: Schema;
+  try {
+    input = createJsonSchema(params ?? NO_PARAMETERS, { closed: true });
+  } catch (error) {
+    return toProblem('error', skill.file, {
+      message: `metadata.params cannot be used: ${(error as Error).message}`,
+      hint: 'mend the schema',
+    });
+  }
+  return {
+    name: skill.name,
+    description: quoteOutside(skill.description, DESCRIPTION_LENGTH),
+    input,
+    action:
+      delegate === null
+        ? { kind: 'text', file: skill.file, identity, start: skill.start }
+        : { kind: 'delegate', ref: delegate.ref, ownInput: params !== undefined },
+    origin: {
+      format: 'skill',
+      uri: pathToFileURL(skill.file).href,
+      directory: skill.directory,
+      source: null,
+      digest: null,
+      server: null,
+      owner: skill.owner,
+    },
+    traits: {
+      tags,
+      hidden: skill.hidden,
+      terminal: false,
+      ...(delegate === null ? { text: true, readOnly: true } : {}),
+      ...(skill.timeoutMs === undefined ? {} : { timeoutMs: skill.timeoutMs }),
+      ...(skill.allowedTools === null ? {} : { allowedTools: skill.allowedTools }),
+      examples: [],
+    },
+  };
 }
 
 function otherSpelling(directory: string): string | undefined {

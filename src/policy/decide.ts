@@ -35,7 +35,9 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const ruling = hasRules(rules) ? judge(tool, rules, matchCall(plan)) : byDefault(tool);
   if (ruling.verdict === 'deny') return ruling;
   // A person who types the call consents by typing it; code that assembled the toolbox did so too (SCR-20).
-  if (caller.kind === 'model' && tool.origin.owner === 'workspace' && !rules.trusted) {
+  // A text runs nothing: a model may read it, as it may with `read_skill`.
+  const runs = tool.action.kind !== 'text';
+  if (caller.kind === 'model' && runs && tool.origin.owner === 'workspace' && !rules.trusted) {
     return {
       verdict: 'deny',
       rule: null,

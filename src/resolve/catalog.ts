@@ -1,13 +1,16 @@
 // The catalog: every tool there is, in one order, each name once; what is listed is what is found.
 
-import { ToolError } from '../core/error.js';
+import { fileURLToPath } from 'node:url';
+import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
 import { isToolName } from '../core/name.js';
 import type { Skill } from '../core/skill.js';
+import { withoutReservedTags } from '../core/tag.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import { createDirectory, type Directory } from './directory.js';
+import { createDelegates } from './delegates.js';
+import { createDirectory, type Directory, type DirectoryListing } from './directory.js';
 import type { IndexFile } from './index-file.js';
 
 export interface CatalogOptions {
@@ -29,14 +32,19 @@ export interface CatalogOptions {
 
 export interface Catalog {
   list(): Listing;
-  /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` only what is listed is found. */
+  /** The tool of a name. Throws `not_found` or `invalid_ref`. */
   find(name: string, options?: FindOptions): Tool;
 }
 
 export interface FindOptions {
+  /** Only what is listed. */
   readonly visibleOnly?: boolean;
+  /** Only what could be listed: hidden tools too, and no built-in tool that is not offered. */
+  readonly offeredOnly?: boolean;
   /** Whether a tool may be named in a hint (POL-8). */
   readonly mayName?: (tool: Tool) => boolean;
+  /** What may not be named is not found either. */
+  readonly namedOnly?: boolean;
 }
 
 export interface Listing {
@@ -67,6 +75,32 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return known;
   };
 
+  // SKL-3: what yields comes after everything else, whatever place it lies in.
+  const inOrder = (): readonly Directory[] => {
+    const all = places().flatMap(directoriesOf);
+    return [...all.filter((directory) => !directory.yields), ...all.filter((directory) => directory.yields)];
+  };
+
+  // RES-31: held here for every format, so that none can forget it.
+  const claims = new WeakMap<Tool, ReturnType<typeof withoutReservedTags>>();
+  const claim = (tool: Tool): ReturnType<typeof withoutReservedTags> => {
+    let known = claims.get(tool);
+    if (known === undefined) {
+      known = withoutReservedTags(tool, pathOf(tool));
+      claims.set(tool, known);
+    }
+    return known;
+  };
+
+  const delegates = createDelegates((ref) => {
+    try {
+      return registered.has(ref) || isToolName(ref) ? look(ref) : undefined;
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      return undefined;
+    }
+  });
+
   const byName = (a: Tool, b: Tool): number => compareText(a.name, b.name);
 
   const list = (): Listing => {
@@ -75,7 +109,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const shadowed: ShadowedTool[] = [];
     const problems: Problem[] = [];
     const skills = new Map<string, Skill>();
-    const add = (tool: Tool, listed: boolean): void => {
+    const add = (given: Tool, listed: boolean): void => {
+      const { tool, problem } = builtin.includes(given) ? { tool: given } : claim(given);
+      if (problem) problems.push(problem);
       const winner = winners.get(tool.name);
       if (winner) shadowed.push({ tool, by: winner });
       else {
@@ -83,9 +119,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
         if (listed) tools.push(tool);
       }
     };
-    const listings = places()
-      .flatMap(directoriesOf)
-      .map((directory) => directory.list());
+    const listings = inOrder().map((directory) => directory.list());
     for (const skill of listings.flatMap((listing) => listing.skills)) {
       if (!skills.has(skill.name)) skills.set(skill.name, skill);
     }
@@ -98,17 +132,49 @@ export function createCatalog(options: CatalogOptions): Catalog {
       for (const tool of listing.tools) add(tool, true);
       problems.push(...listing.problems);
     }
-    return { tools, shadowed, problems, skills: [...skills.values()] };
+    return {
+      tools: completeAll(tools, listings, problems),
+      shadowed,
+      problems,
+      skills: [...skills.values()],
+    };
+  };
+
+  // A tool whose delegate is not there is not listed; which those are, the skills tell without reading an action.
+  const completeAll = (
+    tools: readonly Tool[],
+    listings: readonly DirectoryListing[],
+    problems: Problem[],
+  ): readonly Tool[] => {
+    const delegating = new Set(
+      listings
+        .flatMap(({ skills }) => skills.filter(({ delegate }) => delegate !== null))
+        .map(({ name }) => name),
+    );
+    if (delegating.size === 0) return tools;
+    return tools.flatMap((tool) => {
+      if (!delegating.has(tool.name)) return [tool];
+      try {
+        return [delegates.complete(tool)];
+      } catch (error) {
+        if (!isToolError(error)) throw error;
+        const { message, hint = '' } = error;
+        problems.push({ severity: 'error', path: pathOf(tool), message, hint });
+        return [];
+      }
+    });
   };
 
   const look = (name: string): Tool | undefined => {
-    const given = registered.get(name) ?? builtin.find((tool) => tool.name === name);
-    if (given) return given;
+    const given = registered.get(name);
+    if (given) return claim(given).tool;
+    const own = builtin.find((tool) => tool.name === name);
+    if (own) return own;
     let problem: Problem | undefined;
-    for (const directory of places().flatMap(directoriesOf)) {
+    for (const directory of inOrder()) {
       const found = directory.find(name);
       if (found === undefined) continue;
-      if (!('severity' in found)) return found;
+      if (!('severity' in found)) return claim(found).tool;
       // A file that is no tool keeps no other from being one, in a listing as here.
       problem ??= found;
     }
@@ -116,10 +182,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return undefined;
   };
 
-  const isVisible = (tool: Tool): boolean =>
-    !tool.traits.hidden && (!builtin.includes(tool) || offered(tool, list().skills));
+  const isOffered = (tool: Tool): boolean => !builtin.includes(tool) || offered(tool, list().skills);
 
-  const find: Catalog['find'] = (name, { visibleOnly = false, mayName = () => true } = {}) => {
+  const find: Catalog['find'] = (name, options = {}) => {
+    const { visibleOnly = false, offeredOnly = visibleOnly, mayName = () => true, namedOnly } = options;
     // Untyped code can send anything, and a pattern would take `undefined` for a word.
     if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
       const what =
@@ -129,12 +195,20 @@ export function createCatalog(options: CatalogOptions): Catalog {
       });
     }
     const tool = look(name);
-    if (tool === undefined || (visibleOnly && !isVisible(tool)))
-      throw notFound(name, list().tools.filter(mayName), places());
-    return tool;
+    const isOutOfReach =
+      tool === undefined ||
+      (visibleOnly && tool.traits.hidden) ||
+      (offeredOnly && !isOffered(tool)) ||
+      (namedOnly && !mayName(tool));
+    if (isOutOfReach) throw notFound(name, list().tools.filter(mayName), places());
+    return delegates.complete(tool);
   };
 
   return { list, find };
+}
+
+function pathOf({ name, origin: { uri } }: Tool): string {
+  return uri?.startsWith('file:') ? fileURLToPath(uri) : (uri ?? name);
 }
 
 function notUsable(name: string, problem: Problem): ToolError {

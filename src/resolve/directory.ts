@@ -18,6 +18,8 @@ export interface DirectoryOptions {
 }
 
 export interface Directory {
+  /** Whether its tools give way to those of other formats. */
+  readonly yields: boolean;
   list(): DirectoryListing;
   /** The tool of a name, or why its entry gives none; undefined where nothing has it. */
   find(name: string): Tool | Problem | undefined;
@@ -172,6 +174,7 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
   };
 
   return {
+    yields: format.yields ?? false,
     list() {
       const current = refresh();
       listing ??= toListing(current);

@@ -22,10 +22,14 @@ import { shapeFailure, shapeOutput } from './shape.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
-  readonly find: (ref: string, caller: Caller, within: readonly AllowList[]) => Tool;
+  readonly find: (ref: string, caller: Caller, nesting: Nesting) => Tool;
+  /** Lists of selectors of what a tool may call in turn; each must allow a call (RES-17). */
+  readonly permissionsOf: (tool: Tool) => readonly (readonly string[])[];
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
   readonly rules: (tool: Tool, options: CallOptions, within: readonly AllowList[]) => Rules;
   readonly settings: () => Settings;
+  /** The time limit of a tool that names none, given the configured one. Throws where its settings contradict themselves. */
+  readonly inheritedTimeout: (tool: Tool, standard: number) => number;
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
@@ -40,6 +44,8 @@ export interface Nesting {
   readonly depth: number;
   /** What the tools on the way here may call: each list holds for this call too (RUN-11). */
   readonly within: readonly AllowList[];
+  /** Whether the caller chose the tool, or a definition that the caller called: that may name a hidden one. */
+  readonly named: 'by-caller' | 'by-definition';
   /** The id of the call around it. */
   readonly parent?: string;
 }
@@ -63,18 +69,18 @@ const MAX_DEPTH = 16;
 // Node fires a longer timer at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const CODE: Caller = { kind: 'code', door: 'library' };
-const OUTERMOST: Nesting = { depth: 0, within: [] };
+const OUTERMOST: Nesting = { depth: 0, named: 'by-caller', within: [] };
 
 /** The tool of a reference and the rules for this call. Throws `not_found` or `invalid_ref`. */
 export function locate(
   parts: CallParts,
   ref: string,
   options: CallOptions,
-  within: readonly AllowList[] = [],
+  nesting: Nesting = OUTERMOST,
 ): Found {
   const { caller = CODE } = options;
-  const tool = parts.find(ref, caller, within);
-  return { tool, caller, rules: parts.rules(tool, options, within) };
+  const tool = parts.find(ref, caller, nesting);
+  return { tool, caller, rules: parts.rules(tool, options, nesting.within) };
 }
 
 /** The input as it is judged and run: repaired, and checked unless that is not wanted. Throws `invalid_input`. */
@@ -102,7 +108,8 @@ export async function prepare(
   const settings = parts.settings();
   const { input, repairs } = await settleInput(parts, tool, raw, options);
   const executor = parts.executors.get(tool.action.kind)!;
-  const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
+  const inherited = parts.inheritedTimeout(tool, settings.limits.timeoutMs);
+  const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings, inherited), MAX_TIMER_MS);
   const workdir = parts.workdir();
   const plan = deepFreeze(await executor.plan(tool, input, { workdir, trusted: rules.trusted, timeoutMs }));
   const verdict = decide(plan, caller, rules);
@@ -132,9 +139,16 @@ export async function call(
     repairs: prepared?.repairs ?? [],
     secrets: parts.secrets(),
   });
+  const nest = (outer: Tool, inner: string, input: unknown, until: AbortSignal, named: Nesting['named']) =>
+    call(parts, inner, input, nestedOptions(options, until), {
+      depth: nesting.depth + 1,
+      named,
+      parent: base.call,
+      within: listsWithin(outer.name, parts.permissionsOf(outer), nesting.within),
+    });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    ({ tool, rules } = locate(parts, ref, options, nesting.within));
+    ({ tool, rules } = locate(parts, ref, options, nesting));
     // POL-8: what is denied whatever the input says nothing about itself, not even what it would take.
     verdict = findDenial(tool, caller, rules);
     if (verdict !== undefined) throw refusal(tool, verdict);
@@ -161,12 +175,10 @@ export async function call(
         wantsProgress: options.onProgress !== undefined,
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
         workdir,
-        call: (innerRef, innerInput) =>
-          call(parts, innerRef, innerInput, nestedOptions(options, caller), {
-            depth: nesting.depth + 1,
-            within: listsWithin(plan.tool, nesting.within),
-            parent: base.call,
-          }),
+        call: (innerRef, innerInput) => nest(plan.tool, innerRef, innerInput, signal, 'by-caller'),
+        delegate: (innerRef, innerInput, until) =>
+          nest(plan.tool, innerRef, innerInput, until, 'by-definition'),
+        caller,
       });
       result = await shapeOutput(plan.tool, output, shaping());
     } finally {
@@ -188,12 +200,9 @@ export async function call(
   return result;
 }
 
-// A nested call carries the caller, the signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
+// A nested call carries the caller, a signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
 // Consent is not inherited: what must be asked for is asked for again, through the same door.
-function nestedOptions(
-  { signal, trust, approve }: CallOptions & { readonly signal: AbortSignal },
-  caller: Caller,
-) {
+function nestedOptions({ caller = CODE, trust, approve }: CallOptions, signal: AbortSignal) {
   return {
     caller,
     signal,
@@ -202,12 +211,12 @@ function nestedOptions(
   };
 }
 
-// The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.
-function timeLimit(tool: Tool, { limits, tools }: Settings): number {
+// The user's word on a tool, else its own, else what it inherits, else the default; what only shortens comes on top.
+function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): number {
   const own = tools.get(tool.name);
   const chosen =
     own?.timeoutMs ??
-    Math.min(tool.traits.timeoutMs ?? limits.timeoutMs, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+    Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }
 

@@ -13,7 +13,9 @@ import type { Action, Problem, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, DeniedTool, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../policy/decide.js';
+import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
 import type { Catalog } from '../resolve/catalog.js';
+import type { References } from '../resolve/references.js';
 import { createToolSearch } from '../resolve/search.js';
 import { type CallParts, call, locate, prepare, settleInput } from './call.js';
 import { createLimiter } from './limiter.js';
@@ -23,6 +25,10 @@ const CODE: Caller = { kind: 'code', door: 'library' };
 export interface AssembleOptions {
   readonly catalog: Catalog;
   readonly executors: readonly Executor[];
+  /** What tools inherit; left out where nothing on disk governs them. */
+  readonly cascade?: CascadeResolver;
+  /** What the texts of skills refer to. */
+  readonly references?: References;
   /** What holds for one tool besides the policy. */
   readonly rules: (tool: Tool, options: CallOptions) => Pick<Rules, 'trusted' | 'changes'>;
   /** What the configuration says about calls, to this caller; nothing where it is left out. */
@@ -115,6 +121,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     return { tools: tools.filter((tool) => !left.has(tool)), denied };
   };
 
+  const cascade = options.cascade ?? UNGOVERNED;
+
   // Callers of one kind see the same tools, so that each has an index that stays.
   const searches = new Map<Caller['kind'], ReturnType<typeof createToolSearch>>();
   const searchFor = (caller: Caller): ReturnType<typeof createToolSearch> => {
@@ -128,27 +136,35 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
   const survey = (caller: Caller): Survey => {
     const { tools, shadowed, problems, skills } = catalog.list();
-    return {
-      ...sift(tools, caller),
-      shadowed,
-      skills,
-      problems: [...(options.problems?.() ?? []), ...problems],
-    };
+    const all = [
+      ...(options.problems?.() ?? []),
+      ...problems,
+      // A main skill that lies among the skills was complained of there.
+      ...cascade
+        .problems(tools, skills)
+        .filter(
+          ({ path, message }) => !problems.some((known) => known.path === path && known.message === message),
+        ),
+      ...(options.references?.problems(skills) ?? []),
+    ];
+    return { ...sift(tools, caller), shadowed, skills, problems: all };
   };
 
+  const findForCode = (ref: string): Tool => locate(parts, ref, {}).tool;
+
   const parts: CallParts = {
-    find: (ref, caller, within) => {
+    find: (ref, caller, { within, named }) => {
       // Asked only where a hint is made.
       let holding: Policy | undefined;
       const mayName = (tool: Tool): boolean => {
         holding ??= policy(caller);
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
-      return findStable(
-        () => catalog.find(ref, { visibleOnly: caller.kind === 'model', mayName }),
-        withDigest,
-      );
+      const model = caller.kind === 'model';
+      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model };
+      return findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest);
     },
+    permissionsOf: cascade.permissionsOf,
     executors,
     rules: (tool, callOptions, within) => ({
       ...rules(tool, callOptions),
@@ -156,6 +172,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       within,
     }),
     settings,
+    inheritedTimeout: cascade.inheritedTimeout,
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
@@ -175,13 +192,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     async list({ hidden = false, caller = CODE } = {}) {
       const { tools } = sift(catalog.list().tools, caller);
-      return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
+      return tools.filter(
+        (tool) => (hidden || !tool.traits.hidden) && !(caller.kind === 'model' && isPlainText(tool)),
+      );
     },
     async search(query, limit, { caller = CODE } = {}) {
       return searchFor(caller)(query, limit);
     },
     async find(ref) {
-      return parts.find(ref, CODE, []);
+      return findForCode(ref);
     },
     async call(ref, input, callOptions = {}) {
       const { signal, release } = joinSignals(closing.signal, callOptions.signal);
@@ -222,6 +241,12 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async instructions() {
       return options.instructions();
     },
+    async authority(tool) {
+      return cascade.authorityOf(typeof tool === 'string' ? findForCode(tool) : tool);
+    },
+    async cascade(tool) {
+      return cascade.of(typeof tool === 'string' ? findForCode(tool) : tool);
+    },
     async problems() {
       return survey(CODE).problems;
     },
@@ -254,6 +279,20 @@ function toShown(event: CallEvent): CallEvent {
   const own = { ...event, caller: { ...caller }, ...(trace === undefined ? {} : { trace: { ...trace } }) };
   if (own.type === 'end') own.result = copyJson(own.result as unknown as Json) as unknown as ToolResult;
   return deepFreeze(own);
+}
+
+// What toolboxes have that are made of nothing but functions.
+const UNGOVERNED: CascadeResolver = createCascadeResolver({
+  authorities: { skillOf: () => undefined, above: () => [], governing: () => [] },
+  find: (ref) => {
+    throw new ToolError('not_found', `there is no skill "${ref}"`, { hint: 'give it to createToolbox' });
+  },
+  trusted: () => true,
+});
+
+// SKL-3: a text that takes nothing is a skill that a model is told of, and reads; a tool for each would cost it more.
+function isPlainText({ traits, input }: Tool): boolean {
+  return traits.text === true && Object.keys(input.json.properties ?? {}).length === 0;
 }
 
 // The signal of a call: the toolbox's own where the caller has none, since making one takes a third of a call.

@@ -124,8 +124,8 @@ spec('TJS-14 TJS-15', 'A07 no value and no checkout chooses another program or s
   for (const a of ['push', 'log; push', '../victim', join(workspace.dir, 'victim')])
     expect((await toolbox.call('run', { a })).structured).toEqual(['log', a]);
   for (const binary of ['../victim', './victim', '/bin/sh', 'vic tim', '']) {
-    workspace.skill('other', { 'tools.json': declare([], { tool: 'other', binary }) });
-    expect((await workspace.toolbox().call('other', {})).error?.code, binary).toBe('not_found');
+    workspace.skill('other', { 'tools.json': declare([], { tool: 'chosen', binary }) });
+    expect((await workspace.toolbox().call('chosen', {})).error?.code, binary).toBe('not_found');
   }
 });
 

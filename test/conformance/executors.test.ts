@@ -1,4 +1,4 @@
-// The executors of processes and functions under the shared suite.
+// The executors of processes, functions and delegates under the shared suite.
 
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,6 +21,23 @@ describeExecutor({
     workspace.script(
       'subject',
       `#!/bin/sh\n# @description ${description}\n# @param *text ${type} T\n${BODIES[behaviour]}\n`,
+    );
+    return workspace.toolbox();
+  },
+});
+
+// A skill that only names another tool keeps the contract as well as that tool does.
+describeExecutor({
+  kind: 'delegate',
+  open(workspace, { description, behaviour, type }) {
+    const inner = `subject-${behaviour}`;
+    workspace.script(
+      inner,
+      `#!/bin/sh\n# @description Inside.\n# @param *text ${type} T\n${BODIES[behaviour]}\n`,
+    );
+    workspace.write(
+      '.agents/skills/subject/SKILL.md',
+      `---\nname: subject\ndescription: ${description}\nmetadata:\n  delegate: ${inner}\n---\n`,
     );
     return workspace.toolbox();
   },

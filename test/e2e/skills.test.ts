@@ -113,9 +113,11 @@ describe('on demand', () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes', { 'tools.json': declare([], { tool: 'note' }) });
     const { tools } = json(await wield(workspace, ['list', '--json']));
-    expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['read_skill', 'note']);
+    expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['read_skill', 'note', 'notes']);
+    expect((await wield(workspace, ['list'])).stdout).toMatch(/\n +notes +skill +About notes\.\n$/);
+    workspace.write('.agents/skills/odd/SKILL.md', '---\nname: Odd notes\ndescription: Read them.\n---\n');
     expect((await wield(workspace, ['list'])).stdout).toMatch(
-      / SKILL +DESCRIPTION\n +notes +About notes\.\n$/,
+      / SKILL +DESCRIPTION\n +Odd notes +Read them\.\n$/,
     );
     const { stdout } = await wield(workspace, ['call', 'read_skill', '--skill_name', 'notes']);
     expect(stdout).toBe('---\nname: notes\ndescription: About notes.\n---\n\nText of notes.\n');

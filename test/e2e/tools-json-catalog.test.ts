@@ -38,7 +38,9 @@ spec('TJS-3', 'one broken descriptor among fifty leaves 49 working, through ever
       hint: 'did you mean "binary"?',
     },
   ];
-  const listed = json(await wield(workspace, ['list', '--json']));
+  const listed = json(
+    await wield(workspace, ['list', '--format', 'tools-json', '--format', 'builtin', '--json']),
+  );
   isFit(listed.tools.map((tool: { name: string }) => tool.name));
   expect(listed.problems).toEqual(expected);
   expect(json(await wield(workspace, ['doctor', '--json'])).problems).toEqual(expected);

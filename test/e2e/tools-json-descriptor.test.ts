@@ -31,7 +31,7 @@ async function problemsOf(descriptor: unknown, more: Record<string, unknown> = {
   const workspace = createSkillWorkspace();
   workspace.skill('notes', { 'tools.json': descriptor, ...more });
   const toolbox = workspace.toolbox();
-  expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['read_skill']);
+  expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['read_skill', 'notes']);
   return (await toolbox.problems()).map(({ path, pointer, message, hint, severity }) => {
     expect(severity).toBe('error');
     expect(hint).not.toBe('');
@@ -71,7 +71,7 @@ describe('layouts', () => {
 
   spec(
     'TJS-1',
-    'a skill without tools.json contributes none; skills lie in each of three places',
+    'a skill without tools.json contributes itself alone; skills lie in each of three places',
     async () => {
       const workspace = createSkillWorkspace();
       workspace.skill('plain');
@@ -86,6 +86,7 @@ describe('layouts', () => {
         ['read_skill', 'program'],
         ['second', 'workspace'],
         ['own', 'user'],
+        ['plain', 'workspace'],
       ]);
     },
   );

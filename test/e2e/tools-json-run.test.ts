@@ -117,6 +117,8 @@ describe('the allowlist', () => {
           wantsProgress: false,
           workdir: workspace.dir,
           call: toolbox.call,
+          delegate: (ref: string, input: unknown) => toolbox.call(ref, input),
+          caller: { kind: 'code', door: 'library' } as const,
         };
         expect(await caught(() => executor.run(tampered, run))).toMatchObject(isRefused);
       }

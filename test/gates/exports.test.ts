@@ -35,6 +35,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   'wield/formats': ['createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
   'wield/helpers': [
     'deserialize',
+    'findAuthority',
     'isMetaKey',
     'matchPattern',
     'matchSelector',
@@ -55,7 +56,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'stringify',
     'transferableSerializerSource',
   ],
-  'wield/executors': ['createFunctionExecutor', 'createProcessExecutor'],
+  'wield/executors': [
+    'createDelegateExecutor',
+    'createFunctionExecutor',
+    'createProcessExecutor',
+    'createTextExecutor',
+  ],
 };
 
 /** Runs a line of ESM in a process of its own, in the package, so that its own name resolves. */

@@ -54,6 +54,16 @@ export function createSkillWorkspace(): SkillWorkspace {
   };
 }
 
+/** Writes a SKILL.md with more in its header, and gives its path. */
+export function writeSkill(
+  workspace: Workspace,
+  name: string,
+  { header = '', text = `Text of ${name}.\n`, place = '.agents/skills' } = {},
+): string {
+  const head = `name: ${name}\ndescription: About ${name}.\n${header === '' ? '' : `${header.trimEnd()}\n`}`;
+  return workspace.write(join(place, name, 'SKILL.md'), `---\n${head}---\n${text}`);
+}
+
 export interface CommandOptions {
   readonly tool?: string;
   readonly properties?: Readonly<Record<string, unknown>>;

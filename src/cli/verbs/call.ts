@@ -10,7 +10,7 @@ import {
 } from '../../consumers/commands/index.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
-import { describePlan, type ProcessPlan } from '../../core/plan.js';
+import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -276,14 +276,19 @@ async function dryRun(
     printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
     return 0;
   }
-  const rows =
-    plan.kind === 'process' ? processRows(plan) : [['would run', `${plan.tool.name}, code of this process`]];
+  const rows = plan.kind === 'process' ? processRows(plan) : [planRow(plan)];
   const { source } = verdict;
   const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
   const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
   for (const [name, value] of [...rows, ['policy', policy]])
     terminal.out(`  ${name!.padEnd(11)} ${sanitize(value!)}\n`);
   return 0;
+}
+
+function planRow(plan: Exclude<Plan, ProcessPlan>): string[] {
+  if (plan.kind === 'text') return ['would read', plan.file];
+  if (plan.kind === 'delegate') return ['would call', `${plan.ref}, which is judged again`];
+  return ['would run', `${plan.tool.name}, code of this process`];
 }
 
 function processRows(plan: ProcessPlan): string[][] {

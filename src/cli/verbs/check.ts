@@ -16,7 +16,11 @@ export const check: Verb = {
   positionals: 1,
   async run({ terminal, positionals, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
-    const { checked, findings } = checkDirectory(directory, toolbox().world);
+    const { world, find, survey } = toolbox();
+    const isThere = async (ref: string): Promise<boolean> =>
+      (await survey()).skills.some(({ name }) => name === ref) ||
+      (await find(ref).catch(() => undefined)) !== undefined;
+    const { checked, findings } = await checkDirectory(directory, { world, isThere });
     const errors = findings.filter((finding) => finding.level === 'error').length;
     const warnings = findings.length - errors;
     if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings });

@@ -1,7 +1,10 @@
 // `wield list`: what tools there are, and how many files gave none.
 
+import { pathToFileURL } from 'node:url';
+import { ToolError } from '../../core/error.js';
+import { normalizeTags } from '../../core/name.js';
 import { count, quoteOutside, revealHidden } from '../../core/text.js';
-import type { Tool } from '../../core/tool.js';
+import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
@@ -10,44 +13,60 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const list: Verb = {
   name: 'list',
-  usage: 'list [--hidden] [--all] [--json]',
+  usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--json]',
   summary: 'Show the tools that can be called from here.',
-  examples: ['wield list', 'wield list --all --json'],
+  examples: [
+    'wield list',
+    'wield list --all --json',
+    'wield list --tag api --tag slow',
+    'wield list --format skill',
+  ],
   flags: {
     hidden: { kind: 'switch', description: 'Hidden tools too' },
     all: { kind: 'switch', description: 'Hidden, shadowed and denied tools too' },
+    tag: {
+      kind: 'value',
+      value: 'TAG',
+      repeats: true,
+      description: 'Only those with this tag; given more than once, with all of them',
+    },
+    format: {
+      kind: 'value',
+      value: 'FORMAT',
+      repeats: true,
+      description: 'Only those written as this: script, tools-json, skill, …',
+    },
   },
   positionals: 0,
-  async run({ terminal, flags, json, toolbox: open }) {
+  async run({ terminal, flags, repeated, json, toolbox: open }) {
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.survey({ caller: PERSON });
     const problems = survey.problems.filter((problem) => problem.severity === 'error');
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
+    const fits = createFilter(repeated('tag'), repeated('format'));
     const entries: Entry[] = [];
     for (const tool of survey.tools)
-      if (hidden || !tool.traits.hidden) entries.push({ tool, shadowedBy: null });
+      if ((hidden || !tool.traits.hidden) && fits(tool.traits.tags, tool.origin.format))
+        entries.push({ tool, shadowedBy: null });
     for (const { tool, verdict } of all ? survey.denied : [])
-      entries.push({ tool, shadowedBy: null, deniedBy: verdict.rule ?? verdict.reason });
+      if (fits(tool.traits.tags, tool.origin.format))
+        entries.push({ tool, shadowedBy: null, deniedBy: verdict.rule ?? verdict.reason });
     for (const { tool, by } of all ? survey.shadowed : [])
-      entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
+      if (fits(tool.traits.tags, tool.origin.format))
+        entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
+    const skills = survey.skills.filter((skill) => (hidden || !skill.hidden) && fits(skill.tags, 'skill'));
     if (json) {
       printJson(terminal, {
         ok: true,
         tools: entries.map((entry) => toJson(entry, trusted)),
-        skills: survey.skills.map(({ name, description, file }) => ({ name, description, path: file })),
+        skills: skills.map(({ name, description, file }) => ({ name, description, path: file })),
         problems,
       });
       return 0;
     }
-    if (entries.length === 0)
-      terminal.out(
-        survey.denied.length > 0
-          ? 'Rules deny every tool here. wield list --all shows them.\n'
-          : 'No tools here yet. wield init makes a first one.\n',
-      );
-    else {
+    if (entries.length > 0) {
       const rows = entries.map((entry) => [
         entry.tool.name,
         entry.tool.origin.format,
@@ -55,9 +74,16 @@ export const list: Verb = {
         marks(entry, trusted).join(' '),
       ]);
       printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
-    }
-    if (survey.skills.length > 0) {
-      const rows = survey.skills.map(({ name, description }) => [name, oneLine(description)]);
+    } else if (survey.tools.length > 0) terminal.out('No tool fits. wield list --all shows all there are.\n');
+    else if (survey.denied.length > 0)
+      terminal.out('Rules deny every tool here. wield list --all shows them.\n');
+    else terminal.out('No tools here yet. wield init makes a first one.\n');
+    // Most skills stand among the tools; these can be read, and not called.
+    const known = [...entries, ...survey.denied];
+    const listed = new Set(known.map(({ tool }) => tool.origin.uri));
+    const others = skills.filter(({ file }) => !listed.has(pathToFileURL(file).href));
+    if (others.length > 0) {
+      const rows = others.map(({ name, description }) => [name, oneLine(description)]);
       terminal.out('\n');
       printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
     }
@@ -70,6 +96,19 @@ export const list: Verb = {
     return 0;
   },
 };
+
+// RES-30: all of the tags, any of the formats.
+function createFilter(tags: readonly string[], formats: readonly string[]) {
+  const empty = tags.find((tag) => normalizeTags([tag]).length === 0);
+  if (empty !== undefined) {
+    throw new ToolError('usage', `--tag "${quoteOutside(empty, 40)}" has neither letter nor digit`, {
+      hint: 'write --tag name',
+    });
+  }
+  const wanted = normalizeTags(tags);
+  return (has: readonly string[], format: string): boolean =>
+    wanted.every((tag) => has.includes(tag)) && (formats.length === 0 || formats.includes(format));
+}
 
 interface Entry {
   readonly tool: Tool;
@@ -91,7 +130,7 @@ function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean): string[
 }
 
 function isUntrusted(tool: Tool, trusted: boolean): boolean {
-  return tool.origin.owner === 'workspace' && !trusted;
+  return needsTrust(tool) && !trusted;
 }
 
 function toJson({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean) {

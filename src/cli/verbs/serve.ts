@@ -6,6 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../consumers/mcp-server/index.js';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
+import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
 import { assertPerson } from '../approve.js';
@@ -133,12 +134,12 @@ function listen(server: ReturnType<typeof createServer>, { host, port }: Address
 }
 
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
-  const tools = await toolbox.list();
+  const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' } });
   terminal.out(
     `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
   );
   terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workdir}; Ctrl-C ends it\n`);
-  if (!toolbox.trusted && tools.some((tool) => tool.origin.owner === 'workspace')) {
+  if (!toolbox.trusted && tools.some(needsTrust)) {
     terminal.err(
       '  this workspace is not trusted: its tools are listed and cannot be called until you run wield trust\n',
     );

@@ -2,6 +2,7 @@
 
 import { exampleArguments, parameterRows, toParameters } from '../../consumers/commands/index.js';
 import { isToolError, ToolError } from '../../core/error.js';
+import type { Plan } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
@@ -27,6 +28,7 @@ export const show: Verb = {
     const toolbox = open();
     const tool = await toolbox.find(ref);
     const { command, verdicts } = await judge(toolbox, tool);
+    const governed = await toolbox.cascade(tool).catch(() => null);
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -37,6 +39,7 @@ export const show: Verb = {
         action: tool.action,
         origin: tool.origin,
         traits: tool.traits,
+        cascade: governed && { ...governed, authority: governed.authority?.file ?? null },
         verdict: verdicts[0],
         verdicts: { person: verdicts[0], model: verdicts[1] },
       });
@@ -51,6 +54,8 @@ export const show: Verb = {
       ['you', describeVerdict(verdicts[0]!)],
       ['a model', describeVerdict(verdicts[1]!)],
       ['traits', describeTraits(tool)],
+      ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
+      ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
       ['example', ['wield call', tool.name, ...exampleArguments(tool, parameters)].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
@@ -66,7 +71,7 @@ export const show: Verb = {
 // What would run, and what the policy says to a person and to a model. A tool that cannot run says why instead.
 async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; verdicts: Verdict[] }> {
   const verdicts: Verdict[] = [];
-  let command = 'code of this process';
+  let command = '';
   for (const caller of CALLERS) {
     try {
       const { plan, verdict } = await toolbox.plan(tool.name, tool.traits.examples[0] ?? {}, {
@@ -74,7 +79,7 @@ async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; v
         checkInput: false,
       });
       verdicts.push(verdict);
-      if (plan.kind === 'process') command = [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ');
+      command = describeRun(plan);
     } catch (error) {
       if (!isToolError(error)) throw error;
       command = `nothing: ${error.message}`;
@@ -82,6 +87,20 @@ async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; v
     }
   }
   return { command, verdicts };
+}
+
+/** What a plan does, in a few words. */
+function describeRun(plan: Plan): string {
+  switch (plan.kind) {
+    case 'process':
+      return [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ');
+    case 'text':
+      return `nothing: answers with the text of ${plan.file}`;
+    case 'delegate':
+      return `${plan.ref}, in its place`;
+    case 'function':
+      return 'code of this process';
+  }
 }
 
 function describeVerdict({ verdict, reason, source }: Verdict): string {

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { lineDiff } from '../../core/diff.js';
 import { count, sanitize } from '../../core/text.js';
+import { needsTrust } from '../../core/tool.js';
 import { assertPerson } from '../approve.js';
 import { printJson, printTable } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
@@ -54,7 +55,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: lineDiff(before, after) }));
   trustStore.trust(workdir, new Date());
-  const tools = (await toolbox.list()).filter((tool) => tool.origin.owner === 'workspace');
+  const tools = (await toolbox.list()).filter(needsTrust);
   if (json) {
     printJson(terminal, {
       ok: true,

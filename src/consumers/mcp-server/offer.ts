@@ -1,7 +1,7 @@
 // What the server offers: the visible tools in the protocol's form, made again only when one of them changed.
 
 import { encodeNames } from '../../core/name.js';
-import type { Tool } from '../../core/tool.js';
+import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller, Toolbox } from '../../core/toolbox.js';
 
 /** A tool as `tools/list` shows it. */
@@ -70,7 +70,7 @@ function toOffer(tools: readonly Tool[], trusted: boolean): Offer {
 }
 
 function toOffered(tool: Tool, name: string, trusted: boolean): OfferedTool {
-  const untrusted = tool.origin.owner === 'workspace' && !trusted;
+  const untrusted = needsTrust(tool) && !trusted;
   const annotations = toAnnotations(tool);
   return {
     name,

@@ -22,6 +22,8 @@ async function planned() {
     wantsProgress: false,
     workdir: workspace.dir,
     call: () => Promise.reject(new Error('not here')),
+    delegate: () => Promise.reject(new Error('not here')),
+    caller: { kind: 'code', door: 'library' },
   };
   return { path, run: () => executor.run(plan, context), ran: () => existsSync(join(workspace.dir, 'ran')) };
 }

@@ -1,0 +1,86 @@
+// The built-in tools `skill-list` and `skill-describe`: what tools and skills there are, for a caller that may know.
+
+import { normalizeTags } from '../core/name.js';
+import { quoteOutside } from '../core/text.js';
+import type { CallerKind, Tool } from '../core/tool.js';
+import { toTool } from '../formats/module/define.js';
+import { type AskingFunction, toBuiltin } from './builtin.js';
+
+export interface DescribeToolsOptions {
+  /** Every tool that is listed for this kind of caller, hidden ones too. */
+  readonly list: (caller: CallerKind) => readonly Tool[];
+  /** Throws where there is none that this kind of caller may know of. */
+  readonly find: (name: string, caller: CallerKind) => Tool;
+}
+
+const LINE = 200;
+const GROUP = 'skills';
+
+/** Both tools, in order of their names (RES-21). */
+export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[] {
+  const describe: AskingFunction<{ name: string }> = ({ name }, _context, caller = 'code') => {
+    const { description, input, output, origin, traits } = find(name, caller);
+    const { format, uri, server, owner } = origin;
+    return {
+      name,
+      description,
+      input: input.json,
+      ...(output === undefined ? {} : { output: output.json }),
+      tags: traits.tags,
+      hidden: traits.hidden,
+      origin: { format, uri, server, owner },
+    };
+  };
+  const listAll: AskingFunction<{ tags?: string[]; includeHidden?: boolean }> = (
+    { tags = [], includeHidden = false },
+    _context,
+    caller = 'code',
+  ) => {
+    const wanted = normalizeTags(tags);
+    // A model is not told of hidden tools, however it asks (RES-20).
+    const hidden = includeHidden && caller !== 'model';
+    return {
+      tools: list(caller)
+        .filter(({ traits }) => hidden || !traits.hidden)
+        .filter(({ traits }) => wanted.every((tag) => traits.tags.includes(tag)))
+        .map(({ name, description, traits }) => ({
+          name,
+          description: quoteOutside(description, LINE),
+          tags: traits.tags,
+          ...(traits.hidden ? { hidden: true } : {}),
+        })),
+    };
+  };
+  return [
+    toTool({
+      name: 'skill-describe',
+      description: 'Describe one tool or skill: what it is for, its input, tags and origin.',
+      group: GROUP,
+      readOnly: true,
+      inputSchema: {
+        type: 'object',
+        properties: { name: { type: 'string', description: 'Name of the tool or skill' } },
+        required: ['name'],
+      },
+      execute: describe,
+    }),
+    toTool({
+      name: 'skill-list',
+      description: 'List the tools and skills there are, a line each.',
+      group: GROUP,
+      readOnly: true,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          tags: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'Only those with all of these tags',
+          },
+          includeHidden: { type: 'boolean', description: 'Hidden ones too, where the caller may see them' },
+        },
+      },
+      execute: listAll,
+    }),
+  ].map((tool) => toBuiltin(tool, { asksCaller: true }));
+}

@@ -1,0 +1,61 @@
+// The cascade: what holds for a tool by its own word, its authority's and that of skills it inherits from. Pure.
+
+import type { Json } from './json.js';
+import type { Skill } from './skill.js';
+import type { Owner } from './tool.js';
+
+/** What one tool or skill says. */
+export interface Level {
+  /** Its name, for people. */
+  readonly name: string;
+  readonly owner: Owner;
+  readonly allowedTools: readonly string[] | null;
+  readonly timeoutMs?: number;
+  readonly settings: Readonly<Record<string, Json>>;
+}
+
+/** What holds for a tool (RES-17). */
+export interface Cascade {
+  /** The main skill that governs it; null where there is none (RES-16). */
+  readonly authority: Skill | null;
+  /** Names of the levels that were asked, nearest first. */
+  readonly levels: readonly string[];
+  /** A list of selectors for each level that limits what may be called: every list must allow a call. */
+  readonly permissions: readonly (readonly string[])[];
+  /** The nearest time limit besides the tool's own. */
+  readonly timeout: { readonly ms: number; readonly from: string; readonly owner: Owner } | null;
+  /** `paths`, `trust` and `middleware`, each from the nearest level that has it. */
+  readonly settings: Readonly<Record<string, { readonly value: Json; readonly from: string }>>;
+}
+
+/** The settings that are inherited, besides permissions and the time limit. Role, tags and visibility never are. */
+export const INHERITED_SETTINGS = ['paths', 'trust', 'middleware'] as const;
+
+export interface CascadeInput {
+  readonly authority: Skill | null;
+  /** The tool's own word. */
+  readonly own: Level;
+  /** Levels whose settings count, nearest first. */
+  readonly above: readonly Level[];
+  /** Levels that only limit what may be called: nothing that is said below takes a limit away. */
+  readonly limiting: readonly Level[];
+}
+
+/** Permissions of all levels together; every other setting from the nearest level. */
+export function toCascade({ authority, own, above, limiting }: CascadeInput): Cascade {
+  const levels = [own, ...above];
+  const every = [...new Set([...levels, ...limiting])];
+  const timed = above.find((level) => level.timeoutMs !== undefined);
+  const settings: Record<string, { value: Json; from: string }> = {};
+  for (const name of INHERITED_SETTINGS) {
+    const level = levels.find((candidate) => Object.hasOwn(candidate.settings, name));
+    if (level) settings[name] = { value: level.settings[name]!, from: level.name };
+  }
+  return {
+    authority,
+    levels: every.map(({ name }) => name),
+    permissions: every.flatMap(({ allowedTools }) => (allowedTools === null ? [] : [allowedTools])),
+    timeout: timed === undefined ? null : { ms: timed.timeoutMs!, from: timed.name, owner: timed.owner },
+    settings,
+  };
+}

@@ -1,0 +1,107 @@
+// Renders the text of a skill in one pass: arguments into their placeholders, references into what they name.
+
+import type { Json } from './json.js';
+import { findCode } from './markdown.js';
+import type { TextReference } from './skill.js';
+
+/** What a reference becomes. */
+export interface Referent {
+  readonly name: string;
+  /** What it is, on one line. */
+  readonly line: string;
+}
+
+export interface RenderOptions {
+  /** The declared parameters with their values; undefined where none was given. */
+  readonly values?: ReadonlyMap<string, Json | undefined>;
+  /** What a reference names; undefined: nothing that may be told, and the text stays as it is (SKL-5). */
+  readonly refer?: (reference: TextReference) => Referent | undefined;
+}
+
+// A placeholder; an inline reference; a line that opens a block; a line that closes one.
+const MARKS =
+  /\{\{[ \t]*args\.([^\s{}]{1,128})[ \t]*\}\}|(?<![\\\w:]):(tool|skill)\[([^[\]\r\n]{1,200})\]|^[ ]{0,3}:::([\w-]+)(?:\{([^{}\r\n]{0,300})\})?[^\r\n]*(?=\r?$)|^[ ]{0,3}:::[ \t]*\r?$\n?/gm;
+const ATTRIBUTE = /(?:^|\s)ref=(?:"([^"]*)"|'([^']*)'|([^\s"']+))/;
+
+interface Mark {
+  readonly at: number;
+  readonly text: string;
+  readonly parameter?: string;
+  readonly reference?: TextReference;
+  readonly block?: 'open' | 'close';
+}
+
+/**
+ * The text with each `{{args.name}}` of a declared parameter replaced by its value, in code too, and each
+ * `:tool[ref]`, `:skill[ref]`, `:::tool{ref="…"}` and `:::skill{ref="…"}` outside of code by a name and a line.
+ * Everything else stays as it is, and what was put in is not read again.
+ */
+export function renderText(text: string, { values, refer }: RenderOptions): string {
+  let rendered = '';
+  let done = 0;
+  // Blocks that are open; true where the opening line was replaced, so that its end goes too.
+  const blocks: boolean[] = [];
+  const replace = (mark: Mark): string | undefined => {
+    if (mark.parameter !== undefined) {
+      return values?.has(mark.parameter) ? valueText(values.get(mark.parameter)) : undefined;
+    }
+    if (mark.block === 'close') return blocks.pop() === true ? '' : undefined;
+    const referent = mark.reference && refer?.(mark.reference);
+    if (mark.block === 'open') blocks.push(referent !== undefined);
+    if (referent === undefined) return undefined;
+    return mark.block === 'open'
+      ? `\`${referent.name}\`: ${referent.line}`
+      : `\`${referent.name}\` (${referent.line})`;
+  };
+  for (const mark of findMarks(text)) {
+    const instead = replace(mark);
+    if (instead === undefined) continue;
+    rendered += text.slice(done, mark.at) + instead;
+    done = mark.at + mark.text.length;
+  }
+  return rendered + text.slice(done);
+}
+
+/** What a text refers to, each once, in order. */
+export function findReferences(text: string): TextReference[] {
+  const found = new Map<string, TextReference>();
+  for (const { reference } of findMarks(text)) {
+    if (reference) found.set(`${reference.kind} ${reference.ref}`, reference);
+  }
+  return [...found.values()];
+}
+
+function findMarks(text: string): Mark[] {
+  const marks: Mark[] = [];
+  let code: ReturnType<typeof findCode> | undefined;
+  let range = 0;
+  for (const match of text.matchAll(MARKS)) {
+    const { 0: whole, index: at } = match;
+    const [, parameter, inline, ref, block, attributes] = match;
+    if (parameter !== undefined) {
+      marks.push({ at, text: whole, parameter });
+      continue;
+    }
+    code ??= findCode(text);
+    while (range < code.length && code[range]![1] <= at) range++;
+    if (range < code.length && code[range]![0] <= at) continue;
+    if (inline !== undefined) {
+      marks.push({ at, text: whole, reference: { kind: toKind(inline), ref: ref!.trim() } });
+    } else if (block === undefined) marks.push({ at, text: whole, block: 'close' });
+    else if ((block === 'tool' || block === 'skill') && attributes !== undefined) {
+      const found = ATTRIBUTE.exec(attributes);
+      const named = (found?.[1] ?? found?.[2] ?? found?.[3] ?? attributes).trim();
+      marks.push({ at, text: whole, block: 'open', reference: { kind: block, ref: named } });
+    } else marks.push({ at, text: whole, block: 'open' });
+  }
+  return marks;
+}
+
+function toKind(text: string): TextReference['kind'] {
+  return text === 'tool' ? 'tool' : 'skill';
+}
+
+function valueText(value: Json | undefined): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,93 @@
+// Authority: the main skills of the directories above a tool, read anew only when one of their files changed.
+
+import { dirname, join } from 'node:path';
+import type { FileState, Reading } from '../core/format.js';
+import type { Skill } from '../core/skill.js';
+import { type Owner, type Problem, sameIdentity, type Tool } from '../core/tool.js';
+import { statIdentity } from '../files/read.js';
+import { isWithin } from '../files/within.js';
+
+export interface AuthorityOptions {
+  /** Reads the skill of a directory. */
+  readonly readSkill: (directory: string, owner: Owner) => Reading | undefined;
+  readonly workdir: () => string;
+  /** Directories that nobody looks above, each with its owner; the first that holds a tool counts. */
+  readonly roots: () => readonly { readonly directory: string; readonly owner: Owner }[];
+  readonly now: () => number;
+}
+
+/** What a `SKILL.md` at the root of a directory is: a skill, or a file that cannot be one. */
+export type MainSkill = { readonly skill: Skill } | { readonly fault: Problem };
+
+export interface Authorities {
+  /** The skill that a tool itself is, if it is one. */
+  skillOf(tool: Tool): Skill | undefined;
+  /** The main skills that govern a tool, nearest first; itself is none of them (RES-16). */
+  above(tool: Tool): readonly MainSkill[];
+  /** The main skills that govern what lies in a directory, its own first; null: what lies nowhere. */
+  governing(directory: string | null, owner: Owner): readonly MainSkill[];
+}
+
+interface Known {
+  readonly state: FileState;
+  readonly settled: boolean;
+  readonly main: MainSkill | undefined;
+}
+
+// As in `directory.ts`: two changes within a tick of the file system's clock look alike.
+const SETTLE_MS = 2000;
+
+export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityOptions): Authorities {
+  const known = new Map<string, Known>();
+
+  const mainSkillOf = (directory: string, owner: Owner): MainSkill | undefined => {
+    const key = `${owner} ${directory}`;
+    const before = known.get(key);
+    const state = statIdentity(join(directory, 'SKILL.md'));
+    if (state === undefined) {
+      known.delete(key);
+      return undefined;
+    }
+    if (before?.settled && sameIdentity(before.state, state)) return before.main;
+    const main = toMainSkill(readSkill(directory, owner));
+    known.set(key, { state, settled: now() - state.changedMs > SETTLE_MS, main });
+    return main;
+  };
+
+  const rootOf = (directory: string) => roots().find((root) => isWithin(root.directory, directory));
+
+  const skillOf = ({ action, origin }: Tool): Skill | undefined => {
+    if ((action.kind !== 'text' && action.kind !== 'delegate') || origin.directory === null) return undefined;
+    const main = mainSkillOf(origin.directory, origin.owner);
+    return main && 'skill' in main ? main.skill : undefined;
+  };
+
+  const governing = (directory: string | null, owner: Owner): MainSkill[] => {
+    // What has no place on disk belongs to the project.
+    const start = directory ?? workdir();
+    const root = rootOf(start);
+    const found: MainSkill[] = [];
+    for (let here = start; ; here = dirname(here)) {
+      const main = mainSkillOf(here, root?.owner ?? owner);
+      if (main) found.push(main);
+      if (root === undefined || here === root.directory || here === dirname(here)) return found;
+    }
+  };
+
+  return {
+    skillOf,
+    governing,
+    above(tool) {
+      const { directory, owner } = tool.origin;
+      const isSkill = directory !== null && skillOf(tool) !== undefined;
+      return governing(isSkill ? dirname(directory) : directory, owner);
+    },
+  };
+}
+
+function toMainSkill(reading: Reading | undefined): MainSkill | undefined {
+  const skill = reading?.skills?.[0];
+  if (skill) return { skill };
+  const fault = reading?.problems.find(({ severity }) => severity === 'error');
+  return fault && { fault };
+}

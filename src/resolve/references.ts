@@ -1,0 +1,62 @@
+// References in the texts of skills: what they name for a model, and which of them name nothing (SKL-5).
+
+import { pathToFileURL } from 'node:url';
+import { isToolError } from '../core/error.js';
+import type { Referent } from '../core/render.js';
+import type { Skill, TextReference } from '../core/skill.js';
+import { quoteOutside } from '../core/text.js';
+import type { Problem, Tool } from '../core/tool.js';
+import type { Catalog } from './catalog.js';
+
+export interface References {
+  /** What a reference names; undefined where that is nothing, or nothing that a model may hear of. */
+  refer(reference: TextReference): Referent | undefined;
+  /** References that name nothing at all. */
+  problems(skills: readonly Skill[]): readonly Problem[];
+}
+
+const LINE = 200;
+
+/** `mayName` says whether a model may hear of a tool (POL-8). */
+export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) => boolean): References {
+  const seek = (ref: string, visibleOnly: boolean): Tool | undefined => {
+    try {
+      return find(ref, visibleOnly ? { visibleOnly, mayName, namedOnly: true } : {});
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      return undefined;
+    }
+  };
+  // A skill that another tool of its name keeps from being called is a skill all the same.
+  const seekSkill = ({ kind, ref }: TextReference): Skill | undefined =>
+    kind === 'skill' ? list().skills.find(({ name }) => name === ref) : undefined;
+
+  // One that can also be called is named where it may be called.
+  const mayNameSkill = ({ name, file }: Skill): boolean => {
+    const tool = seek(name, false);
+    return tool === undefined || tool.origin.uri !== pathToFileURL(file).href || mayName(tool);
+  };
+
+  return {
+    refer(reference) {
+      const skill = seekSkill(reference);
+      const found = skill?.hidden === false && mayNameSkill(skill) ? skill : seek(reference.ref, true);
+      return found && { name: found.name, line: quoteOutside(found.description, LINE) };
+    },
+    problems: (skills) =>
+      skills.flatMap(({ file, references }) =>
+        references
+          .filter(
+            (reference) => seekSkill(reference) === undefined && seek(reference.ref, false) === undefined,
+          )
+          .map(
+            ({ kind, ref }): Problem => ({
+              severity: 'warning',
+              path: file,
+              message: `refers to the ${kind} "${quoteOutside(ref, 80)}", which is not there`,
+              hint: 'mend the name, or put the words into backticks where no reference is meant',
+            }),
+          ),
+      ),
+  };
+}
