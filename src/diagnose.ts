@@ -1,5 +1,6 @@
 // Looks at the machine and the tools, and says what is missing, slow or not in force.
 
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { isToolError } from './core/error.js';
 import { count } from './core/text.js';
@@ -32,6 +33,7 @@ export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
     ...auditProblems(toolbox),
     ...(await interpreterProblems(toolbox)),
     ...(await approvalProblems(toolbox)),
+    ...(await installProblems(toolbox)),
   ];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
@@ -127,7 +129,7 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const path = searchPath(toolbox.world);
   const problems: Problem[] = [];
   for (const { action } of await toolbox.list({ hidden: true })) {
-    if (action.kind !== 'process' || action.runs !== 'script') continue;
+    if (action.kind !== 'process' || action.runs !== 'script' || action.shebang === '') continue;
     try {
       const interpreter = findInterpreter(action.shebang, action.file, path);
       if (SHIM.test(interpreter)) {
@@ -177,6 +179,13 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
       },
     ];
   }
+}
+
+// Loaded only where something was ever installed.
+async function installProblems({ wieldHome, world, configuration }: NodeToolbox): Promise<Problem[]> {
+  if (!['sources.json', 'installed.json'].some((file) => existsSync(join(wieldHome, file)))) return [];
+  const { findInstallProblems } = await import('./install/problems.js');
+  return findInstallProblems({ wieldHome, world, ...configuration().settings });
 }
 
 function warn(path: string, message: string, hint: string): Problem {

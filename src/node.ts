@@ -19,7 +19,9 @@ import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text.js';
 import { digestParts } from './files/digest.js';
+import { statOrNothing } from './files/read.js';
 import type { ToolDefinition } from './formats/module/define.js';
+import { createPackageFormat, findAlteration } from './formats/package.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
@@ -78,7 +80,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '8';
+const INDEX_VERSION = '9';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -100,7 +102,12 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir = directory;
     watching.refresh();
   };
-  const places = () => findPlaces(workdir, world.home);
+  const store: Place = { directory: join(wieldHome, 'store', 'tool'), owner: 'package', kind: 'packages' };
+  // INS-22: after everything of the workdir and the person's own; where nothing is installed, nothing is looked for.
+  const places = () => [
+    ...findPlaces(workdir, world.home),
+    ...(statOrNothing(store.directory) === undefined ? [] : [store]),
+  ];
   // Trust and the user's configuration change what is offered, so their directory is watched too.
   const watching = createWatch(() => [...places().flatMap(watchedDirectories), wieldHome], world);
   const configuration = createConfiguration({
@@ -125,6 +132,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
   const skillFormat = createSkillFormat();
+  const packages = { record: join(wieldHome, 'installed.json'), objects: join(wieldHome, 'objects') };
+  const packageFormat = createPackageFormat(packages);
   const findDenialOf = (tool: Tool, kind: CallerKind) =>
     findDenial(tool, { kind, door: 'library' }, { policy: configuration().policy, within: [] });
   const mayName = (kind: CallerKind) => (tool: Tool) => findDenialOf(tool, kind) === undefined;
@@ -152,7 +161,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     offered: isOffered,
     places,
-    formats: [createToolsJsonFormat(), skillFormat, createScriptFormat(world)],
+    formats: [createToolsJsonFormat(), skillFormat, createScriptFormat(world), packageFormat],
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -161,11 +170,11 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     }),
     world,
   });
-  let store: ApprovalStore | undefined;
+  let approvalStore: ApprovalStore | undefined;
   const approvals = async (): Promise<ApprovalStore> => {
     const { createApprovalStore } = await import('./policy/approvals.js');
-    store ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
-    return store;
+    approvalStore ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
+    return approvalStore;
   };
   const recorder = createRecorder({
     wieldHome,
@@ -212,6 +221,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     },
     watch: watching.add,
     rules: (tool, call) => {
+      const altered = tool.origin.owner === 'package' ? findAlteration(tool, packages) : undefined;
+      // A person is told, and decides by calling; the pin would only ask them about the same bytes again.
+      if (altered !== undefined) {
+        if (call.caller?.kind === 'person')
+          options.warn?.(`${tool.name}: ${altered.reason}; ${altered.hint}`);
+        return { trusted: call.trust === true || trusted(), altered };
+      }
       const pin = pinStore.check(tool);
       return {
         trusted: call.trust === true || trusted(),

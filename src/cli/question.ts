@@ -42,7 +42,7 @@ function widthOf({ columns }: Terminal): number {
 }
 
 // One line of standard input, in the terminal's own line mode; its end is an empty answer.
-function readLine(signal: AbortSignal): Promise<string> {
+export function readLine(signal: AbortSignal): Promise<string> {
   const { stdin } = process;
   if (stdin.readableEnded) return Promise.resolve('');
   return new Promise((resolve) => {

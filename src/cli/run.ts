@@ -9,7 +9,7 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
-import { VERBS } from './verbs.js';
+import { ALIASES, VERBS } from './verbs.js';
 
 const INTERRUPTED = 130;
 
@@ -36,11 +36,12 @@ async function runVerb(
   terminal: Terminal,
   { signal, status }: Interrupt,
 ): Promise<number> {
-  const { name, before, after } = findVerbName(argv);
+  const { name: word, before, after } = findVerbName(argv);
+  const [name, ...more] = (Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined) ?? [word];
   const entry = VERBS.find((verb) => verb.name === name);
   if (entry === undefined) throw unknownVerb(name);
   const verb = await entry.load();
-  const { flags, repeated, positionals, rest } = readFlags(verb, [...before, ...after]);
+  const { flags, repeated, positionals, rest } = readFlags(verb, [...before, ...more, ...after]);
   const json = flags.has('json');
   if (flags.has('help') && (!verb.readsRest || positionals.length === 0)) {
     printHelp(terminal, formatVerbHelp(verb), json);

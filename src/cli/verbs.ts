@@ -8,6 +8,19 @@ export interface VerbEntry {
   readonly load: () => Promise<Verb>;
 }
 
+/** Other words for a verb, with the flags that they stand for. */
+export const ALIASES: Readonly<Record<string, readonly [verb: string, ...flags: string[]]>> = {
+  meld: ['add'],
+  unmeld: ['remove-source'],
+  learn: ['install'],
+  forget: ['uninstall'],
+  recall: ['list', '--installed'],
+  probe: ['search'],
+  evolve: ['upgrade'],
+  introspect: ['doctor'],
+  review: ['check'],
+};
+
 export const VERBS: readonly VerbEntry[] = [
   {
     name: 'init',
@@ -39,6 +52,41 @@ export const VERBS: readonly VerbEntry[] = [
     name: 'serve',
     summary: 'Serve the tools to an agent (MCP)',
     load: async () => (await import('./verbs/serve.js')).serve,
+  },
+  {
+    name: 'add',
+    summary: 'Register a source of tools and skills',
+    load: async () => (await import('./verbs/add.js')).add,
+  },
+  {
+    name: 'install',
+    summary: 'Install items of sources, with what they need',
+    load: async () => (await import('./verbs/install.js')).install,
+  },
+  {
+    name: 'uninstall',
+    summary: 'Remove installed items',
+    load: async () => (await import('./verbs/uninstall.js')).uninstall,
+  },
+  {
+    name: 'remove-source',
+    summary: 'Forget a source, and remove its items',
+    load: async () => (await import('./verbs/uninstall.js')).removeSource,
+  },
+  {
+    name: 'sync',
+    summary: 'Fetch what sources offer now',
+    load: async () => (await import('./verbs/sync.js')).sync,
+  },
+  {
+    name: 'upgrade',
+    summary: 'Bring installed items to what their sources offer',
+    load: async () => (await import('./verbs/upgrade.js')).upgrade,
+  },
+  {
+    name: 'verify',
+    summary: 'Prove that installed files are what was installed',
+    load: async () => (await import('./verbs/verify.js')).verify,
   },
   {
     name: 'check',

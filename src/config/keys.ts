@@ -78,6 +78,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
     project: 'ignored',
   },
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
+  'install.homes': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },
   'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored' },
   'audit.rotate': { ...A_SIZE, project: 'ignored' },

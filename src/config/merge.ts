@@ -61,6 +61,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['env.pass', DEFAULT_SETTINGS.env.pass],
   ['builtin.offer', DEFAULT_SETTINGS.offer],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
+  ['install.homes', DEFAULT_SETTINGS.homes],
   ['audit.contents', DEFAULT_SETTINGS.audit.contents],
   ['audit.required', DEFAULT_SETTINGS.audit.required],
   ['audit.rotate', DEFAULT_SETTINGS.audit.rotateBytes],
@@ -96,6 +97,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     tools: toToolSettings(effective),
     offer: get('builtin.offer'),
     roots: get('workdir.roots'),
+    homes: get('install.homes'),
     audit: {
       contents: get('audit.contents'),
       required: get('audit.required'),

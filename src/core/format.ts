@@ -3,8 +3,8 @@
 import type { Skill } from './skill.js';
 import type { FileIdentity, Owner, Problem, Tool } from './tool.js';
 
-/** What lies in a place: files that are tools, or directories that are skills. */
-export type PlaceKind = 'tools' | 'skills';
+/** What lies in a place: files that are tools, directories that are skills, or links to installed tools. */
+export type PlaceKind = 'tools' | 'skills' | 'packages';
 
 /** A directory that tools are looked for in. */
 export interface Place {

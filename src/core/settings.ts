@@ -44,6 +44,8 @@ export interface Settings {
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
+  /** Directories of agents that installed items are linked into; empty: `~/.claude`. */
+  readonly homes: readonly string[];
 }
 
 export interface ToolSettings {
@@ -70,4 +72,5 @@ export const DEFAULT_SETTINGS: Settings = {
   audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5 },
   offer: [],
   roots: [],
+  homes: [],
 };

@@ -30,7 +30,7 @@ export interface ScriptAction {
   readonly file: string;
   /** The state of the file that the definition was read from; another state is another tool. */
   readonly identity: FileIdentity;
-  /** Its interpreter line, without `#!`. */
+  /** Its interpreter line, without `#!`; empty for a program that needs none. */
   readonly shebang: string;
   /** Variables that the script declares it needs and the user's configuration must grant (SCR-24). */
   readonly needs: readonly string[];

@@ -16,6 +16,8 @@ export interface Rules {
   readonly within: readonly AllowList[];
   /** What changed in the tool's definition since it was pinned, where it did (POL-21). */
   readonly changes?: readonly string[];
+  /** How its bytes differ from those that were installed, where they do: no model runs them (INS-23). */
+  readonly altered?: { readonly reason: string; readonly hint: string };
 }
 
 /** What is judged: a plan, or the tool and input of one that cannot be made here. */
@@ -46,6 +48,8 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
       hint: 'a person must look at its tools and run: wield trust',
     };
   }
+  if (caller.kind === 'model' && rules.altered !== undefined)
+    return { verdict: 'deny', rule: null, code: 'integrity', ...rules.altered };
   if (rules.changes !== undefined && ruling.verdict === 'allow') {
     return {
       verdict: 'ask',

@@ -30,7 +30,7 @@ export interface AssembleOptions {
   /** What the texts of skills refer to. */
   readonly references?: References;
   /** What holds for one tool besides the policy. */
-  readonly rules: (tool: Tool, options: CallOptions) => Pick<Rules, 'trusted' | 'changes'>;
+  readonly rules: (tool: Tool, options: CallOptions) => Pick<Rules, 'trusted' | 'changes' | 'altered'>;
   /** What the configuration says about calls, to this caller; nothing where it is left out. */
   readonly policy?: (caller: Caller) => Policy;
   readonly settings: () => Settings;

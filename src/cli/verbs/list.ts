@@ -13,7 +13,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const list: Verb = {
   name: 'list',
-  usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--json]',
+  usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--installed | --available] [--json]',
   summary: 'Show the tools that can be called from here.',
   examples: [
     'wield list',
@@ -36,9 +36,14 @@ export const list: Verb = {
       repeats: true,
       description: 'Only those written as this: script, tools-json, skill, …',
     },
+    installed: { kind: 'switch', description: 'What is installed from sources, and how it stands' },
+    available: { kind: 'switch', description: 'What sources offer, installed or not' },
   },
   positionals: 0,
-  async run({ terminal, flags, repeated, json, toolbox: open }) {
+  async run(call) {
+    const { terminal, flags, repeated, json, toolbox: open } = call;
+    if (flags.has('installed') || flags.has('available'))
+      return (await import('./list-installed.js')).listInstalled(call);
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.survey({ caller: PERSON });

@@ -1,5 +1,7 @@
 // `wield search`: the tools that fit some words, best first.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
@@ -20,7 +22,15 @@ export const search: Verb = {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new ToolError('usage', '--limit must be a whole number above 0', { hint: 'write --limit 10' });
     }
-    const hits = await toolbox().search(query, limit, { caller: { kind: 'person', door: 'cli' } });
+    const { search: find, wieldHome, world, configuration } = toolbox();
+    const hits = await find(query, limit, { caller: { kind: 'person', door: 'cli' } });
+    const offers = existsSync(join(wieldHome, 'sources.json'))
+      ? (await import('../../install/search.js')).searchOffers(query, limit, {
+          wieldHome,
+          world,
+          ...configuration().settings,
+        })
+      : [];
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -32,11 +42,23 @@ export const search: Verb = {
           group: traits.group ?? null,
           tags: traits.tags,
         })),
+        offers,
       });
-    } else if (hits.length === 0) terminal.out('No tool fits these words. wield list shows all.\n');
+    } else if (hits.length + offers.length === 0)
+      terminal.out('No tool fits these words. wield list shows all.\n');
     else {
       const rows = hits.map(({ name, origin, description }) => [name, origin.format, oneLine(description)]);
-      printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION'], rows);
+      if (rows.length > 0) printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION'], rows);
+      if (offers.length > 0) {
+        if (rows.length > 0) terminal.out('\n');
+        const others = offers.map(({ effective, kind, source, description }) => [
+          effective,
+          kind,
+          source,
+          oneLine(description ?? ''),
+        ]);
+        printTable(terminal, ['TO INSTALL', 'KIND', 'SOURCE', 'DESCRIPTION'], others);
+      }
     }
     return 0;
   },

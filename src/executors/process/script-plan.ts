@@ -43,7 +43,8 @@ export function planScript({
     binary: action.file,
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
     argv: [action.file],
-    interpreter: findInterpreter(action.shebang, action.file, path),
+    // An installed program has none.
+    ...(action.shebang === '' ? {} : { interpreter: findInterpreter(action.shebang, action.file, path) }),
     cwd: context.workdir,
     environment: {
       ...baseEnvironment(world, pass),

@@ -1,0 +1,198 @@
+// What the verbs of installing share: their context, what they show before they act, and the one question they ask.
+
+import { ToolError } from '../core/error.js';
+import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
+import type { InstalledItem } from '../descriptor/installed.js';
+import type { AppliedItem } from '../install/apply.js';
+import { agentHomes, type InstallContext, type Step } from '../install/context.js';
+import type { Hook } from '../install/hooks.js';
+import type { InstallPlan, Inventory } from '../install/items.js';
+import type { Offer, PlannedItem } from '../install/plan.js';
+import type { NodeToolbox } from '../node.js';
+import { assertPerson } from './approve.js';
+import type { Terminal } from './terminal.js';
+import type { FlagHelp, VerbCall } from './verb.js';
+
+declare const WIELD_VERSION: string;
+
+export const YES: FlagHelp = { kind: 'switch', description: 'Do it without asking' };
+export const RUN_HOOKS: FlagHelp = { kind: 'switch', description: 'Run the hooks that are shown, too' };
+export const DRY_RUN: FlagHelp = {
+  kind: 'switch',
+  description: 'Show what would happen, and change nothing',
+};
+export const FORCE: FlagHelp = {
+  kind: 'switch',
+  description: 'Drop local changes, and move aside what stands in the way of a link',
+};
+
+/** The surroundings of installing, for a person: a process that a tool started may not install (A44). */
+export function createInstallContext(call: VerbCall, toolbox: NodeToolbox): InstallContext {
+  assertPerson(toolbox.insideCall, 'installing');
+  const { terminal, flags, json } = call;
+  const { world, wieldHome, configuration } = toolbox;
+  const { limits, homes } = configuration().settings;
+  return {
+    world,
+    wieldHome,
+    homes: agentHomes(homes, world.home),
+    limits,
+    version: WIELD_VERSION,
+    signal: call.signal,
+    report: createReporter(terminal),
+    async approveHooks(hooks) {
+      if (flags.has('run-hooks') || (!json && terminal.canAsk)) showHooks(terminal, hooks);
+      if (flags.has('run-hooks')) return true;
+      if (json || !terminal.canAsk) return false;
+      return ask(call, `Run ${hooks.length === 1 ? 'it' : 'them'}?`);
+    },
+  };
+}
+
+function createReporter(terminal: Terminal): InstallContext['report'] {
+  return ({ kind, text }: Step) => {
+    if (kind === 'progress') {
+      // A line that is written over by the next, and wiped by anything else.
+      if (terminal.errIsTerminal) terminal.err(`\r\u001b[2K  ${quoteOutside(text, terminal.columns - 4)}\r`);
+      return;
+    }
+    const label = kind === 'warning' ? terminal.paint('yellow', 'warning', 'err') : 'note   ';
+    terminal.err(`${terminal.errIsTerminal ? '\r\u001b[2K' : ''}${label}  ${sanitize(text)}\n`);
+  };
+}
+
+/** A question with two answers; anything but yes is no. */
+export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
+  const { readLine } = await import('./question.js');
+  terminal.err(`  ${question} [y/N] `);
+  return ['y', 'yes'].includes((await readLine(signal)).trim().toLowerCase());
+}
+
+/**
+ * Whether to go on: by `--yes`, or by asking at a terminal. Elsewhere what destroys something is refused (INS-32).
+ */
+export async function mayDestroy(call: VerbCall, question: string, refusal: ToolError): Promise<boolean> {
+  if (call.flags.has('yes')) return true;
+  if (call.json || !call.terminal.canAsk) throw refusal;
+  return ask(call, question);
+}
+
+export function needsYes(what: string): ToolError {
+  return new ToolError('usage', `${what}, and nobody is there to ask`, {
+    hint: 'repeat the command with --yes',
+  });
+}
+
+/** Every field of a hook on its own line, nothing in it hidden (HOOK-2). */
+export function showHooks(terminal: Terminal, hooks: readonly Hook[]): void {
+  for (const { source, commit, item, event, run, where } of hooks) {
+    const whose = item === null ? `the source ${source}` : `${item} of ${source}`;
+    terminal.err(
+      `  ${terminal.paint('yellow', `${event} hook`, 'err')} of ${spellOut(whose)}${commit === null ? '' : ` at ${commit.slice(0, 12)}`}, run in ${spellOut(where)}:\n`,
+    );
+    for (const line of run.split('\n')) terminal.err(`      ${spellOut(line)}\n`);
+  }
+}
+
+const VERBS_OF_CHANGE = {
+  new: 'install',
+  update: 'update',
+  rename: 'rename',
+  pending: 'renew',
+  unchanged: 'keep',
+} as const;
+
+/** What a plan would do, a line an item; many are counted. */
+export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan): void {
+  if (planned.length > 40) terminal.err(`  ${count(planned.length, 'item')} to install or change\n`);
+  for (const one of planned.length > 40 ? [] : planned) {
+    const { change, effective, item, neededBy, existing } = one;
+    const why =
+      change === 'rename'
+        ? ` (was ${existing!.effective})`
+        : change === 'pending'
+          ? ' (what it refers to moved)'
+          : neededBy === null
+            ? ''
+            : ` (needed by ${neededBy})`;
+    terminal.err(`  ${VERBS_OF_CHANGE[change].padEnd(8)} ${item.kind} ${sanitize(effective)}${why}\n`);
+  }
+  for (const { item, why } of kept) terminal.err(`  keep     ${item.kind} ${item.effective}: ${why}\n`);
+}
+
+export function offersLine(items: readonly { readonly kind: string }[]): string {
+  const parts = ['tool', 'skill', 'agent', 'rule'].flatMap((kind) => {
+    const number = items.filter((item) => item.kind === kind).length;
+    return number === 0 ? [] : [count(number, kind)];
+  });
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+/** Remembers installed tools as they are: installing is a person's approval of them (POL-21). */
+export async function pinTools(
+  toolbox: NodeToolbox,
+  items: readonly { readonly kind: string; readonly effective: string; readonly bin: string | null }[],
+): Promise<void> {
+  for (const { kind, effective, bin } of items) {
+    if (kind !== 'tool' || bin === null) continue;
+    const tool = await toolbox.find(effective).catch(() => undefined);
+    if (tool?.origin.owner === 'package') toolbox.pinStore.pin(tool, new Date(toolbox.world.now()));
+  }
+}
+
+export function toOfferJson({ source, item }: Offer, effective: string) {
+  const { kind, name, description, bin, path } = item;
+  return { source: source.record.id, kind, name, effective, description, bin, path };
+}
+
+export function toPlannedJson({ change, effective, neededBy, existing, form, ...offer }: PlannedItem) {
+  return {
+    ...toOfferJson(offer, effective),
+    change,
+    neededBy,
+    before:
+      existing === undefined
+        ? null
+        : { effective: existing.effective, commit: existing.commit, hash: existing.sourceHash },
+    commit: offer.source.record.commit,
+    hash: form.hash,
+  };
+}
+
+export function toAppliedJson({ planned, files, installedHash, build }: AppliedItem) {
+  const { store, links } = planned;
+  return {
+    ...toPlannedJson(planned),
+    store,
+    links: links.map(({ path }) => path),
+    installedHash,
+    build,
+    files: files.map((file) => ({ ...file })),
+  };
+}
+
+export function toInstalledJson(item: InstalledItem) {
+  const { files: _files, ...rest } = item;
+  return rest;
+}
+
+/** Prints what was installed and where it is linked. */
+export function printApplied(
+  terminal: Terminal,
+  applied: readonly AppliedItem[],
+  inventory: Inventory,
+): void {
+  const shown = applied.length > 40 ? [] : applied;
+  if (applied.length > 40) terminal.out(`  installed  ${count(applied.length, 'item')}\n`);
+  const tilde = (path: string): string => {
+    const { home } = inventory.context.world;
+    return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+  };
+  for (const { planned, installedHash, build } of shown) {
+    const unbuilt = build === 'skipped' ? '  not built' : '';
+    terminal.out(
+      `  installed  ${planned.item.kind} ${sanitize(planned.effective)}  ${installedHash.slice(0, 12)}${unbuilt}\n`,
+    );
+    for (const { path } of planned.links) terminal.out(`  linked     ${sanitize(tilde(path))}\n`);
+  }
+}

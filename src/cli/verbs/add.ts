@@ -1,0 +1,129 @@
+// `wield add`: registers a source of tools, skills, agents and rules, and offers to install what it has.
+
+import { ToolError } from '../../core/error.js';
+import { sanitize } from '../../core/text.js';
+import { effectiveName } from '../../descriptor/item-name.js';
+import { parsePin } from '../../descriptor/source-manifest.js';
+import { carryOut, type InstallPlan, loadInventory, planInstall } from '../../install/items.js';
+import { type AddedSource, addSource, working } from '../../install/sources.js';
+import {
+  ask,
+  createInstallContext,
+  offersLine,
+  pinTools,
+  printApplied,
+  RUN_HOOKS,
+  showPlan,
+  toAppliedJson,
+  toOfferJson,
+} from '../installing.js';
+import { printJson } from '../print.js';
+import type { Verb, VerbCall } from '../verb.js';
+
+export const add: Verb = {
+  name: 'add',
+  usage: 'add <owner/repo | URL | DIR> [--namespace NAME] [--pin REF] [--register-only] [--yes]',
+  summary: 'Register a source: a repository that is cloned, or a directory that is read as it is.',
+  examples: ['wield add acme/agent-tools --namespace acme', 'wield add ./my-tools --yes'],
+  flags: {
+    namespace: { kind: 'value', value: 'NAME', description: 'Put its items under NAME:' },
+    pin: { kind: 'value', value: 'REF', description: 'Stay at a commit, branch=NAME or tag=NAME' },
+    root: { kind: 'value', value: 'DIR', repeats: true, description: 'Look for items below DIR' },
+    'register-only': { kind: 'switch', description: 'Install nothing now' },
+    yes: { kind: 'switch', description: 'Install everything it offers, without asking' },
+    'run-hooks': RUN_HOOKS,
+  },
+  positionals: 1,
+  async run(call) {
+    const { flags, positionals, terminal, json, cwd } = call;
+    const [source] = positionals;
+    if (source === undefined)
+      throw new ToolError('usage', 'no source given', { hint: 'wield add owner/repo, a URL or a directory' });
+    const toolbox = call.toolbox();
+    const context = createInstallContext(call, toolbox);
+    const { added, applied, inventory, asked } = await working(context, async (paths) => {
+      const pin = flags.get('pin');
+      const namespace = flags.get('namespace');
+      const all = await addSource(
+        {
+          source,
+          cwd,
+          roots: call.repeated('root'),
+          ...(typeof namespace === 'string' ? { namespace } : {}),
+          ...(typeof pin === 'string' ? { pin: parsePin(pin) } : {}),
+        },
+        context,
+        paths,
+      );
+      if (!json) printAdded(call, all);
+      const known = loadInventory(context, paths);
+      const plan = planInstall(
+        { refs: [], sources: all.map(({ record }) => record.id), all: true },
+        flags.has('register-only') ? { ...known, sources: [] } : known,
+      );
+      const wanted = await isWanted(call, plan);
+      const done = wanted ? await carryOut(plan, false, known) : [];
+      return { added: all, applied: done, inventory: known, asked: wanted };
+    });
+    await pinTools(
+      toolbox,
+      applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
+    );
+    if (json) printJson(terminal, toJson(added, applied.map(toAppliedJson)));
+    else {
+      printApplied(terminal, applied, inventory);
+      if (!asked && added.some(({ scan }) => scan.items.length > 0))
+        terminal.out(
+          '  registered only; wield install NAME installs an item, and wield install --all all of them\n',
+        );
+    }
+    return 0;
+  },
+};
+
+async function isWanted(call: VerbCall, plan: InstallPlan): Promise<boolean> {
+  const { flags, terminal, json } = call;
+  if (flags.has('register-only') || plan.planned.length === 0) return false;
+  if (flags.has('yes')) return true;
+  if (json || !terminal.canAsk) return false;
+  showPlan(terminal, plan);
+  return ask(call, 'Install all of it?');
+}
+
+function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {
+  for (const { record, scan, known } of added) {
+    const { id, commit, ref, location } = record;
+    terminal.out(`  ${known ? 'renewed ' : 'added   '}  ${sanitize(id)}  ${sanitize(location)}\n`);
+    if (commit !== null)
+      terminal.out(`  pinned    ${commit.slice(0, 12)}${ref === null ? '' : `  (${sanitize(ref)})`}\n`);
+    terminal.out(`  offers    ${offersLine(scan.items)}\n`);
+    for (const { path, message } of scan.warnings.slice(0, 10))
+      terminal.err(
+        `  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`,
+      );
+    if (scan.warnings.length > 10)
+      terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);
+  }
+}
+
+function toJson(added: readonly AddedSource[], installed: readonly unknown[]) {
+  const [first] = added;
+  const show = ({ record, scan }: AddedSource) => {
+    const prefix = record.prefixGiven ? record.prefix : scan.manifest.namespace;
+    const source = { record, scan, prefix } as never;
+    return {
+      id: record.id,
+      kind: record.kind,
+      location: record.location,
+      namespace: prefix,
+      commit: record.commit,
+      ref: record.ref,
+      pin: record.pin,
+      hooks: record.hooks,
+      description: scan.manifest.description,
+      items: scan.items.map((item) => toOfferJson({ source, item }, effectiveName(prefix, item.name))),
+      warnings: scan.warnings,
+    };
+  };
+  return { ok: true, source: show(first!), nested: added.slice(1).map(show), installed };
+}

@@ -1,0 +1,54 @@
+// `wield sync`: fetches what sources offer now; what is installed stays as it is.
+
+import { sanitize } from '../../core/text.js';
+import { findSource } from '../../install/source.js';
+import { syncSource, working } from '../../install/sources.js';
+import { loadSources } from '../../install/state.js';
+import { createInstallContext, offersLine, RUN_HOOKS } from '../installing.js';
+import { printJson } from '../print.js';
+import type { Verb } from '../verb.js';
+
+export const sync: Verb = {
+  name: 'sync',
+  usage: 'sync [source…] [--accept]',
+  summary: 'Fetch what sources offer now. Nothing that is installed changes; wield upgrade does that.',
+  examples: ['wield sync', 'wield sync acme/agent-tools'],
+  flags: {
+    accept: { kind: 'switch', description: 'Take a tag that moved' },
+    'run-hooks': RUN_HOOKS,
+  },
+  positionals: Number.POSITIVE_INFINITY,
+  async run(call) {
+    const { flags, positionals, terminal, json, cwd } = call;
+    const context = createInstallContext(call, call.toolbox());
+    return working(context, async (paths) => {
+      const all = loadSources(paths);
+      const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
+      const synced = [];
+      for (const record of chosen)
+        synced.push(await syncSource(record, { accept: flags.has('accept'), context, paths }));
+      if (json) {
+        const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
+          id,
+          before,
+          commit,
+          ref,
+          hooks,
+          items: scan.items.length,
+          warnings: scan.warnings,
+        }));
+        printJson(terminal, { ok: true, sources });
+      } else if (synced.length === 0)
+        terminal.out('  no source is registered; wield add owner/repo adds one\n');
+      for (const { record, before, scan } of json ? [] : synced) {
+        const { id, commit } = record;
+        const moved =
+          commit === before
+            ? (commit?.slice(0, 12) ?? 'read as it is')
+            : `${before?.slice(0, 12)} → ${commit?.slice(0, 12)}`;
+        terminal.out(`  ${sanitize(id)}  ${moved}  offers ${offersLine(scan.items)}\n`);
+      }
+      return 0;
+    });
+  },
+};

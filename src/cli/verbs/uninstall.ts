@@ -1,0 +1,128 @@
+// `wield uninstall` and `wield remove-source`: take items away again, with every link that was made for them.
+
+import { ToolError } from '../../core/error.js';
+import { count } from '../../core/text.js';
+import type { InstalledItem } from '../../descriptor/installed.js';
+import { carryOut, findDependents, loadInventory, planRemoval, planUninstall } from '../../install/items.js';
+import { findSource } from '../../install/source.js';
+import { dropSource, working } from '../../install/sources.js';
+import { loadSources } from '../../install/state.js';
+import {
+  createInstallContext,
+  DRY_RUN,
+  mayDestroy,
+  needsYes,
+  RUN_HOOKS,
+  showHooks,
+  toInstalledJson,
+  YES,
+} from '../installing.js';
+import { printJson } from '../print.js';
+import type { Verb } from '../verb.js';
+
+const FLAGS = { 'dry-run': DRY_RUN, 'run-hooks': RUN_HOOKS, yes: YES };
+
+export const uninstall: Verb = {
+  name: 'uninstall',
+  usage: 'uninstall <item…> [--dry-run] [--yes]',
+  summary: 'Remove installed items. Those that refer to them are named first.',
+  examples: ['wield uninstall acme:scan', 'wield uninstall skill:scan --yes'],
+  flags: FLAGS,
+  positionals: Number.POSITIVE_INFINITY,
+  async run(call) {
+    const { flags, positionals, terminal, json } = call;
+    if (positionals.length === 0)
+      throw new ToolError('usage', 'no item given', {
+        hint: 'wield uninstall NAME; wield list --installed shows them',
+      });
+    const context = createInstallContext(call, call.toolbox());
+    return working(context, async (paths) => {
+      const inventory = loadInventory(context, paths);
+      const plan = planUninstall(positionals, inventory);
+      const dependents = findDependents(plan.removed, inventory.installed);
+      const document = {
+        ok: true,
+        dryRun: flags.has('dry-run'),
+        removed: plan.removed.map(toInstalledJson),
+        dependents: dependents.map(toInstalledJson),
+        hooks: plan.hooks,
+      };
+      if (!json) {
+        for (const item of dependents)
+          terminal.err(`  ${terminal.paint('yellow', 'needed', 'err')}  by ${item.kind} ${item.effective}\n`);
+        if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
+      }
+      if (!flags.has('dry-run')) {
+        const what = plan.removed.map(nameOf).join(', ');
+        const refusal =
+          dependents.length === 0 ? needsYes(`this removes ${what}`) : neededError(what, dependents);
+        const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} all the same?`;
+        if (!(await mayDestroy(call, question, refusal))) return 0;
+        await carryOut(plan, true, inventory);
+      }
+      if (json) printJson(terminal, document);
+      else
+        for (const item of plan.removed)
+          terminal.out(`  ${flags.has('dry-run') ? 'would remove' : 'removed'}  ${nameOf(item)}\n`);
+      return 0;
+    });
+  },
+};
+
+export const removeSource: Verb = {
+  name: 'remove-source',
+  usage: 'remove-source <source> [--dry-run] [--yes]',
+  summary: 'Forget a source and those it brought in, and remove everything installed from them.',
+  examples: ['wield remove-source acme/agent-tools', 'wield remove-source ./my-tools --yes'],
+  flags: FLAGS,
+  positionals: 1,
+  async run(call) {
+    const { flags, positionals, terminal, json, cwd } = call;
+    if (positionals[0] === undefined)
+      throw new ToolError('usage', 'no source given', { hint: 'wield remove-source ID' });
+    const context = createInstallContext(call, call.toolbox());
+    return working(context, async (paths) => {
+      const records = loadSources(paths);
+      const first = findSource(positionals[0]!, records, cwd);
+      const going = [first, ...records.filter(({ parent }) => parent === first.id)];
+      const inventory = loadInventory(context, paths);
+      const plan = planRemoval(
+        going.map(({ id }) => id),
+        inventory,
+      );
+      const names = going.map(({ id }) => id);
+      const document = {
+        ok: true,
+        dryRun: flags.has('dry-run'),
+        sources: names,
+        removed: plan.removed.map(toInstalledJson),
+      };
+      if (!flags.has('dry-run')) {
+        const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
+        if (!(await mayDestroy(call, `Remove ${what}?`, needsYes(`this removes ${what}`)))) return 0;
+        await carryOut(plan, true, inventory);
+        for (const record of going) await dropSource(record, context, paths);
+      }
+      if (json) printJson(terminal, document);
+      else {
+        const did = flags.has('dry-run') ? 'would remove' : 'removed';
+        for (const name of names) terminal.out(`  ${did}  ${name}\n`);
+        terminal.out(`  ${did}  ${count(plan.removed.length, 'item')}\n`);
+      }
+      return 0;
+    });
+  },
+};
+
+function nameOf({ kind, effective }: InstalledItem): string {
+  return `${kind} ${effective}`;
+}
+
+// INS-28
+function neededError(what: string, dependents: readonly InstalledItem[]): ToolError {
+  const names = dependents.map(nameOf);
+  return new ToolError('conflict', `${what} is needed by ${names.join(', ')}`, {
+    hint: 'uninstall those first, or repeat the command with --yes, which leaves them without it',
+    data: { dependents: names },
+  });
+}

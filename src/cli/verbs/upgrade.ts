@@ -1,0 +1,120 @@
+// `wield upgrade`: brings installed items to what their sources offer now, and shows every change first.
+
+import { sanitize } from '../../core/text.js';
+import type { AppliedItem } from '../../install/apply.js';
+import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from '../../install/items.js';
+import { syncSource, working } from '../../install/sources.js';
+import { loadInstalled, loadSources } from '../../install/state.js';
+import {
+  ask,
+  createInstallContext,
+  DRY_RUN,
+  FORCE,
+  pinTools,
+  printApplied,
+  RUN_HOOKS,
+  showHooks,
+  toAppliedJson,
+  YES,
+} from '../installing.js';
+import { printJson } from '../print.js';
+import type { Terminal } from '../terminal.js';
+import type { Verb } from '../verb.js';
+
+export const upgrade: Verb = {
+  name: 'upgrade',
+  usage: 'upgrade [item…] [--offline] [--dry-run] [--force] [--yes]',
+  summary: 'Bring installed items to what their sources offer now. Every change is shown first.',
+  examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
+  flags: {
+    offline: { kind: 'switch', description: 'Fetch nothing first' },
+    accept: { kind: 'switch', description: 'Take a tag that moved' },
+    'dry-run': DRY_RUN,
+    'run-hooks': RUN_HOOKS,
+    force: FORCE,
+    yes: YES,
+  },
+  positionals: Number.POSITIVE_INFINITY,
+  async run(call) {
+    const { flags, positionals, terminal, json } = call;
+    const toolbox = call.toolbox();
+    const context = createInstallContext(call, toolbox);
+    return working(context, async (paths) => {
+      const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
+      for (const record of flags.has('offline') ? [] : loadSources(paths))
+        if (used.has(record.id) && record.kind === 'git')
+          await syncSource(record, { accept: flags.has('accept'), context, paths });
+      const inventory = loadInventory(context, paths);
+      const plan = planUpgrade(positionals, flags.has('force'), inventory);
+      const items = preview(plan, inventory);
+      const kept = plan.kept.map(({ item: { kind, effective, source }, why }) => ({
+        kind,
+        effective,
+        source,
+        why,
+      }));
+      if (!json) {
+        printPreview(terminal, items, plan);
+        if (plan.planned.length === 0) terminal.out('  everything is up to date\n');
+        else if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
+      }
+      if (flags.has('dry-run') || plan.planned.length === 0) {
+        if (json)
+          printJson(terminal, {
+            ok: true,
+            dryRun: flags.has('dry-run'),
+            items: items.map(toAppliedJson),
+            kept,
+            hooks: plan.hooks,
+          });
+        return 0;
+      }
+      if (!flags.has('yes') && !json && terminal.canAsk && !(await ask(call, 'Upgrade?'))) return 0;
+      const applied = await carryOut(plan, flags.has('force'), inventory);
+      await pinTools(
+        toolbox,
+        applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
+      );
+      if (json)
+        printJson(terminal, {
+          ok: true,
+          dryRun: false,
+          items: applied.map(toAppliedJson),
+          kept,
+          hooks: plan.hooks,
+        });
+      else printApplied(terminal, applied, inventory);
+      return 0;
+    });
+  },
+};
+
+// INS-27: hash and commit deltas, and the content.
+function printPreview(terminal: Terminal, items: readonly AppliedItem[], { kept }: InstallPlan): void {
+  for (const { planned, files } of items) {
+    const { existing, change, effective, form, source } = planned;
+    const { commit } = source.record;
+    const moved =
+      change === 'rename'
+        ? `renamed from ${existing!.effective}`
+        : change === 'pending'
+          ? 'unchanged, but its references move'
+          : change === 'new'
+            ? 'new'
+            : existing?.commit !== commit && commit !== null
+              ? `${existing?.commit?.slice(0, 12)} → ${commit.slice(0, 12)}`
+              : `${existing?.sourceHash.slice(0, 12)} → ${form.hash.slice(0, 12)}`;
+    terminal.out(`  ${terminal.paint('bold', sanitize(effective))}  ${moved}\n`);
+    for (const { path, added, removed, lines } of files) {
+      terminal.out(
+        `    ${sanitize(path)}  +${added} −${removed}${lines.length === 0 ? '  (no text)' : ''}\n`,
+      );
+      for (const line of lines.slice(0, 40)) {
+        const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
+        terminal.out(`      ${terminal.paint(colour, sanitize(line))}\n`);
+      }
+      if (lines.length > 40) terminal.out(`      … and ${lines.length - 40} more lines\n`);
+    }
+  }
+  for (const { item, why } of kept) terminal.out(`  ${item.effective}  kept: ${why}\n`);
+}

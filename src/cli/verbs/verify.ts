@@ -1,0 +1,45 @@
+// `wield verify`: hashes what is installed anew and names every difference.
+
+import { ToolError } from '../../core/error.js';
+import { count } from '../../core/text.js';
+import { pathsOf } from '../../install/context.js';
+import { loadInstalled } from '../../install/state.js';
+import { lookAtDisk } from '../../install/status.js';
+import { printError, printJson } from '../print.js';
+import type { Verb } from '../verb.js';
+
+const DIFFERENCES = ['missing', 'locally modified', 'broken link'];
+const INTEGRITY = 7;
+
+export const verify: Verb = {
+  name: 'verify',
+  usage: 'verify [--json]',
+  summary: 'Hash what is installed anew and name every difference. Exits 7 where there is one.',
+  examples: ['wield verify'],
+  flags: {},
+  positionals: 0,
+  async run({ terminal, json, toolbox }) {
+    const paths = pathsOf(toolbox().wieldHome);
+    const { items } = loadInstalled(paths);
+    const differences = items.flatMap((item) => {
+      const states = lookAtDisk(item, { paths }).filter((state) => DIFFERENCES.includes(state));
+      const { kind, effective, source, store, installedHash } = item;
+      return states.length === 0 ? [] : [{ kind, effective, source, store, installedHash, states }];
+    });
+    if (differences.length === 0) {
+      if (json) printJson(terminal, { ok: true, items: items.length, differences });
+      else terminal.out(`  ${count(items.length, 'item')} as installed\n`);
+      return 0;
+    }
+    const names = differences.map(
+      ({ kind, effective, states }) => `${kind} ${effective}: ${states.join(', ')}`,
+    );
+    const error = new ToolError('integrity', `not as installed: ${names.join('; ')}`, {
+      hint: 'wield install NAME --force installs it anew; --accept takes it as it is',
+      data: { differences },
+    });
+    if (json) printJson(terminal, { ok: false, error: error.toJSON() });
+    else printError(terminal, error.toJSON());
+    return INTEGRITY;
+  },
+};

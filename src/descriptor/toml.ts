@@ -1,0 +1,56 @@
+// Reads TOML, and finds the line that a key stands on; the parser is loaded when the first file needs it.
+
+import { quoteOutside } from '../core/text.js';
+
+/** A step of a path: a key, or the number of an entry in an array of tables. */
+export type TomlPath = readonly (string | number)[];
+
+/** The document, or what is wrong with it and on which line. */
+export function parseToml(
+  text: string,
+): { readonly document: unknown } | { readonly message: string; readonly line: number } {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  const toml = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml');
+  try {
+    return { document: toml.parse(text) };
+  } catch (error) {
+    const { message, line = 1 } = error as Error & { line?: number };
+    return { message: quoteOutside(message.split('\n')[0]!.replace(/^Invalid TOML document: /, '')), line };
+  }
+}
+
+/** The line that a key stands on, or the nearest that leads to it: the parser keeps no positions. */
+export function lineOf(text: string, path: TomlPath): number {
+  const lines = text.split('\n');
+  const seen = new Map<string, number>();
+  let table: (string | number)[] = [];
+  let best = 1;
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index]!.trim();
+    const header = /^(\[{1,2})([^\]]+)\]{1,2}/.exec(line);
+    if (header) {
+      const keys = splitKey(header[2]!);
+      table = keys;
+      if (header[1] === '[[') {
+        const name = keys.join('.');
+        const at = seen.get(name) ?? 0;
+        seen.set(name, at + 1);
+        table = [...keys, at];
+      }
+    }
+    const key =
+      /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
+    const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;
+    if (here === undefined || here.length > path.length || here.some((step, at) => step !== path[at]))
+      continue;
+    best = index + 1;
+    if (here.length === path.length) return best;
+  }
+  return best;
+}
+
+function splitKey(text: string): string[] {
+  return (text.match(/"[^"]*"|'[^']*'|[A-Za-z0-9_-]+/g) ?? []).map((step) =>
+    step.replace(/^["']|["']$/g, ''),
+  );
+}
