@@ -1,6 +1,7 @@
 // `wield check`: what is wrong with a skill or a workspace, for its author, before anyone uses it.
 
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type CheckFinding, checkDirectory } from '../../check.js';
 import { count, sanitize } from '../../core/text.js';
 import { printJson } from '../print.js';
@@ -9,20 +10,27 @@ import type { Verb } from '../verb.js';
 
 export const check: Verb = {
   name: 'check',
-  usage: 'check [DIR] [--json]',
-  summary: 'Check a skill, its tools.json or a workspace for its author. Exits 1 where there is an error.',
-  examples: ['wield check .agents/skills/notes', 'wield check'],
-  flags: {},
+  usage: 'check [DIR] [--fix] [--json]',
+  summary: 'Check a skill, a workspace or a source for its author. Exits 1 where there is an error.',
+  examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
+  flags: { fix: { kind: 'switch', description: 'Mend what can be mended without a decision' } },
   positionals: 1,
-  async run({ terminal, positionals, json, cwd, toolbox }) {
+  async run({ terminal, flags, positionals, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
     const { world, find, survey } = toolbox();
     const isThere = async (ref: string): Promise<boolean> =>
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
-    const { checked, findings } = await checkDirectory(directory, { world, isThere });
-    const errors = findings.filter((finding) => finding.level === 'error').length;
-    const warnings = findings.length - errors;
+    const own = await checkDirectory(directory, { world, isThere });
+    const fix = flags.has('fix');
+    const source = looksLikeSource(directory)
+      ? await checkAsSource(directory, fix)
+      : { items: 0, findings: [] };
+    const checked = Math.max(own.checked, source.items);
+    const findings: Shown[] = [...own.findings, ...source.findings];
+    const left = findings.filter(({ fixed }) => fixed !== true);
+    const errors = left.filter((finding) => finding.level === 'error').length;
+    const warnings = left.length - errors;
     if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings });
     else {
       printFindings(terminal, findings);
@@ -35,16 +43,32 @@ export const check: Verb = {
   },
 };
 
-function printFindings(terminal: Terminal, findings: readonly CheckFinding[]): void {
+type Shown = CheckFinding & { readonly fixed?: boolean };
+
+const SOURCE_SIGNS = ['wield.toml', 'mind.toml', 'tools', 'agents', 'rules'];
+
+// Looked for here, so that checking a skill loads nothing of installing.
+function looksLikeSource(directory: string): boolean {
+  return SOURCE_SIGNS.some((name) => existsSync(join(directory, name)));
+}
+
+async function checkAsSource(directory: string, fix: boolean) {
+  return (await import('../../install/check.js')).checkSource(directory, fix);
+}
+
+function printFindings(terminal: Terminal, findings: readonly Shown[]): void {
   const width = Math.max(0, ...findings.map((finding) => finding.pointer.length));
   let file: string | undefined;
-  for (const { path, level, pointer, message, hint } of findings) {
+  for (const { path, level, pointer, message, hint, fixed } of findings) {
     if (path !== file) terminal.out(`  ${terminal.paint('bold', sanitize(path))}\n`);
     file = path;
     const place = width === 0 ? '' : `${sanitize(pointer).padEnd(width)}  `;
     terminal.out(
       `    ${terminal.paint(level === 'error' ? 'red' : 'yellow', level.padEnd(7))}  ${place}${sanitize(message)}\n`,
     );
-    terminal.out(`             ${terminal.paint('cyan', 'hint')}  ${sanitize(hint)}\n`);
+    const said = fixed
+      ? terminal.paint('green', 'fixed')
+      : `${terminal.paint('cyan', 'hint')}  ${sanitize(hint)}`;
+    terminal.out(`             ${said}\n`);
   }
 }
