@@ -124,8 +124,12 @@ function assertUnique(items: readonly OfferedItem[]): void {
 export function assertInside(tree: string, path: string, what: string): void {
   const real = realPath(join(tree, path));
   const root = realPath(tree);
-  if (isSafePath(path) && (real === undefined || (root !== undefined && isWithin(root, real)))) return;
-  throw new ToolError('path_escape', `${quoteOutside(what, 120)} leads out of the source`, {
+  if (real === undefined || (root !== undefined && isWithin(root, real))) return;
+  throw escapes(path, what);
+}
+
+function escapes(path: string, what: string): ToolError {
+  return new ToolError('path_escape', `${quoteOutside(what, 120)} leads out of the source`, {
     hint: 'keep what a source offers within it',
     data: { path },
   });
@@ -136,6 +140,7 @@ function expandRoot(tree: string, root: string): string[] {
     const found = findPaths(tree, [root], []).filter(({ directory }) => directory);
     return found.map(({ path }) => path);
   }
+  if (!isSafePath(root)) throw escapes(root, `the root "${root}"`);
   assertInside(tree, root, `the root "${root}"`);
   if (statOrNothing(join(tree, root))?.isDirectory()) return [root === '.' ? '' : root.replace(/\/+$/, '')];
   throw new ToolError('not_found', `the source has no directory "${quoteOutside(root, 120)}"`, {

@@ -1,7 +1,15 @@
 // Sources to install from: directories and real git repositories, and a workspace that looks at what became of them.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CliOptions, type CliRun, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
@@ -32,7 +40,8 @@ export interface InstallWorkspace extends Workspace {
 }
 
 export const DETECT: Files = {
-  'tools/detect/TOOL.md': '---\ndescription: Detect the project type from files in the current directory.\nbin: detect.sh\n---\n',
+  'tools/detect/TOOL.md':
+    '---\ndescription: Detect the project type from files in the current directory.\nbin: detect.sh\n---\n',
   'tools/detect/detect.sh!':
     '#!/bin/sh\n# @description Detect the project type.\n# @param path string Where to look\n. "$(dirname "$0")/lib.sh"\ndetect "${1:-$WIELD_PARAM_PATH}"\n',
   'tools/detect/lib.sh': 'detect() { if [ -e "$1/package.json" ]; then echo node; else echo unknown; fi; }\n',
@@ -72,7 +81,8 @@ export function createInstallWorkspace(): InstallWorkspace {
     writeFiles(at(name), files);
     return at(name);
   };
-  const runWith = (options: CliOptions, ...args: readonly string[]): Promise<CliRun> => wield(workspace, args, options);
+  const runWith = (options: CliOptions, ...args: readonly string[]): Promise<CliRun> =>
+    wield(workspace, args, options);
   const run = (...args: readonly string[]): Promise<CliRun> => runWith({}, ...args);
   const wieldHome = workspace.env.WIELD_HOME!;
   return {
@@ -91,7 +101,8 @@ export function createInstallWorkspace(): InstallWorkspace {
     runWith,
     json: async (...args) => {
       const done = await run(...args, '--json');
-      if (done.status !== 0) throw new Error(`${args.join(' ')}: ${done.status} ${done.stdout}${done.stderr}`);
+      if (done.status !== 0)
+        throw new Error(`${args.join(' ')}: ${done.status} ${done.stdout}${done.stderr}`);
       return json(done);
     },
     fail: async (...args) => {
@@ -105,7 +116,8 @@ export function createInstallWorkspace(): InstallWorkspace {
   };
 }
 
-const NOT_ABOUT = /^\.wield\/(?:audit|cache|pins\.json|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
+const NOT_ABOUT =
+  /^\.wield\/(?:audit|cache|pins\.json|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
 
 function snapshot(home: string): Record<string, string> {
   const seen: Record<string, string> = {};

@@ -4,7 +4,8 @@ import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { effectiveName } from '../../descriptor/item-name.js';
 import { parsePin } from '../../descriptor/source-manifest.js';
-import { carryOut, type InstallPlan, loadInventory, planInstall } from '../../install/items.js';
+import type { AppliedItem } from '../../install/apply.js';
+import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/items.js';
 import { type AddedSource, addSource, working } from '../../install/sources.js';
 import {
   ask,
@@ -57,13 +58,8 @@ export const add: Verb = {
       );
       if (!json) printAdded(call, all);
       const known = loadInventory(context, paths);
-      const plan = planInstall(
-        { refs: [], sources: all.map(({ record }) => record.id), all: true },
-        flags.has('register-only') ? { ...known, sources: [] } : known,
-      );
-      const wanted = await isWanted(call, plan);
-      const done = wanted ? await carryOut(plan, false, known) : [];
-      return { added: all, applied: done, inventory: known, asked: wanted };
+      const done = await installAll(call, all, known);
+      return { added: all, applied: done ?? [], inventory: known, asked: done !== undefined };
     });
     await pinTools(
       toolbox,
@@ -81,13 +77,22 @@ export const add: Verb = {
   },
 };
 
-async function isWanted(call: VerbCall, plan: InstallPlan): Promise<boolean> {
+// Undefined: only registered, since nobody consented to more.
+async function installAll(
+  call: VerbCall,
+  added: readonly AddedSource[],
+  inventory: Inventory,
+): Promise<readonly AppliedItem[] | undefined> {
   const { flags, terminal, json } = call;
-  if (flags.has('register-only') || plan.planned.length === 0) return false;
-  if (flags.has('yes')) return true;
-  if (json || !terminal.canAsk) return false;
-  showPlan(terminal, plan);
-  return ask(call, 'Install all of it?');
+  if (flags.has('register-only') || !(flags.has('yes') || (!json && terminal.canAsk))) return undefined;
+  const sources = added.map(({ record }) => record.id);
+  const plan = planInstall({ refs: [], sources, all: true }, inventory);
+  if (plan.planned.length === 0) return [];
+  if (!flags.has('yes')) {
+    showPlan(terminal, plan);
+    if (!(await ask(call, 'Install all of it?'))) return undefined;
+  }
+  return carryOut(plan, false, inventory);
 }
 
 function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {

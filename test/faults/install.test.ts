@@ -1,0 +1,249 @@
+// Installing under kills, crowds, torn files and stale locks: the old state or the new one, and the next command goes on.
+
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { BINARY } from '../support/cli.js';
+import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
+import { spec } from '../support/spec.js';
+
+const skill = (name: string, text: string): string =>
+  `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
+const MANY = (text: string) => ({
+  ...WORKED,
+  ...Object.fromEntries(
+    Array.from({ length: 30 }, (_, at) => [`skills/s${at}/SKILL.md`, skill(`s${at}`, text)]),
+  ),
+});
+
+/** Starts a command and kills it with everything it started after a while; tells whether it had ended by then. */
+function killAfter(
+  workspace: InstallWorkspace,
+  milliseconds: number,
+  args: readonly string[],
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [BINARY, ...args], {
+      cwd: workspace.dir,
+      env: workspace.env,
+      stdio: 'ignore',
+    });
+    let ended = false;
+    const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds);
+    child.once('exit', (code) => {
+      ended = code !== null;
+      clearTimeout(timer);
+      resolve(ended);
+    });
+  });
+}
+
+/** What an agent sees: every file below its home, through all links. */
+function seen(workspace: InstallWorkspace): Record<string, string> {
+  const root = join(workspace.home, '.claude');
+  if (!existsSync(root)) return {};
+  const found: Record<string, string> = {};
+  const walk = (path: string): void => {
+    for (const name of readdirSync(join(root, path)).sort()) {
+      const at = join(path, name);
+      try {
+        found[at] = readFileSync(join(root, at), 'utf8');
+      } catch {
+        walk(at);
+      }
+    }
+  };
+  walk('');
+  return found;
+}
+
+spec(
+  'INS-31 INS-23',
+  'killed at any moment, an upgrade leaves the old or the new state, and the next command goes on',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('many', MANY('one'));
+    await workspace.json('add', source, '--yes');
+    const states = new Map<string, Record<string, string>>([['one', seen(workspace)]]);
+    let last = 'one';
+    let killed = 0;
+    for (let round = 0; round < 24; round++) {
+      const next = last === 'one' ? 'two' : 'one';
+      workspace.source('many', MANY(next));
+      const ended = await killAfter(workspace, 60 + Math.random() * 260, ['upgrade', '--yes']);
+      if (!ended) killed++;
+      // The next command settles it; then everything is of one state.
+      expect((await workspace.run('list', '--installed')).status).toBe(0);
+      const texts = new Set(
+        Array.from({ length: 30 }, (_, at) => workspace.stored(`skill/s${at}/SKILL.md`).split('\n')[4]),
+      );
+      expect([...texts]).toHaveLength(1);
+      const [now] = [...texts] as [string];
+      states.set(now, states.get(now) ?? seen(workspace));
+      expect(seen(workspace)).toEqual(states.get(now));
+      expect((await workspace.run('verify')).status).toBe(0);
+      expect(existsSync(join(workspace.wieldHome, 'install.journal'))).toBe(false);
+      last = now;
+    }
+    expect(killed).toBeGreaterThan(3);
+    await workspace.json('upgrade', '--yes');
+    await workspace.json('remove-source', 'many', '--yes');
+    expect(seen(workspace)).toEqual({});
+    expect(existsSync(join(workspace.wieldHome, 'objects'))).toBe(false);
+  },
+  240_000,
+);
+
+spec(
+  'INS-31',
+  'killed in a first install, nothing or everything is there',
+  async () => {
+    for (let round = 0; round < 10; round++) {
+      const workspace = createInstallWorkspace();
+      await workspace.json('add', workspace.source('many', MANY('one')));
+      await killAfter(workspace, 90 + Math.random() * 200, ['install', '--all', '--yes']);
+      const { items } = await workspace.json('list', '--installed');
+      expect([0, 32]).toContain(items.length);
+      expect(Object.keys(seen(workspace)).length).toBe(items.length === 0 ? 0 : 32);
+      await workspace.json('install', '--all', '--yes');
+      expect((await workspace.json('list', '--installed')).items).toHaveLength(32);
+    }
+  },
+  240_000,
+);
+
+spec(
+  'INS-31',
+  'a clone that is cut leaves nothing registered and nothing behind',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('repo', MANY('one'));
+    for (const wait of [80, 120, 160, 200]) {
+      await killAfter(workspace, wait, ['add', url]);
+      await workspace.run('sync');
+      const known = (await workspace.json('list', '--available')).items.length;
+      expect([0, 32]).toContain(known);
+      if (known > 0) await workspace.json('remove-source', 'repo', '--yes');
+      expect(existsSync(join(workspace.wieldHome, 'sources'))).toBe(false);
+    }
+  },
+  60_000,
+);
+
+spec(
+  'INS-31',
+  'many installs at once all succeed, one after the other',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('many', MANY('one')));
+    const runs = await Promise.all(Array.from({ length: 12 }, (_, at) => workspace.run('install', `s${at}`)));
+    expect(runs.map(({ status, stderr }) => [status, stderr.replace(/^note.*\n/gm, '')])).toEqual(
+      runs.map(() => [0, '']),
+    );
+    expect((await workspace.json('list', '--installed')).items).toHaveLength(12);
+    expect((await workspace.run('verify')).status).toBe(0);
+    expect(existsSync(join(workspace.wieldHome, 'install.lock'))).toBe(false);
+  },
+  120_000,
+);
+
+spec('INS-31', 'a lock of a dead process, or of another with its number, is taken over', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('add', workspace.source('tooling', WORKED));
+  const lock = join(workspace.wieldHome, 'install.lock');
+  for (const name of [
+    'held-999999-123-aabbcc',
+    `held-${process.pid}-1-aabbcc`,
+    'try-999999-1-ff',
+    'garbage',
+  ]) {
+    mkdirSync(lock, { recursive: true });
+    writeFileSync(join(lock, name), '');
+    expect((await workspace.run('install', 'scan')).status).toBe(0);
+    expect(existsSync(lock)).toBe(false);
+  }
+});
+
+spec(
+  'INS-31',
+  'a record that is empty, torn, altered or newer is named and never taken for nothing',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
+    const file = join(workspace.wieldHome, 'installed.json');
+    const whole = readFileSync(file);
+    for (const [spoil, code] of [
+      [() => truncateSync(file, 0), 'io'],
+      [() => truncateSync(file, whole.length - 40), 'io'],
+      [() => writeFileSync(file, '{"version":1,"items":[{"kind":"tool"}]}'), 'io'],
+      [() => writeFileSync(file, '{"version":99}'), 'unavailable'],
+    ] as const) {
+      spoil();
+      expect((await workspace.fail('install', 'scan')).code).toBe(code);
+      expect((await workspace.run('list')).status).toBe(0);
+      const doctor = await workspace.run('doctor');
+      expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringContaining('installed.json')]);
+      expect((await workspace.run('call', 'detect')).status).toBe(3);
+      expect(existsSync(join(workspace.wieldHome, 'store/tool/detect/detect.sh'))).toBe(true);
+      writeFileSync(file, whole);
+    }
+    expect((await workspace.run('verify')).status).toBe(0);
+  },
+  60_000,
+);
+
+spec(
+  'INS-23',
+  'an upgrade in the midst of a call leaves the running tool its files',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const tool = (word: string) => ({
+      'tools/slow/TOOL.md': '---\nbin: slow.sh\n---\n',
+      'tools/slow/slow.sh!': `#!/bin/sh\ntouch "$WIELD_WORKDIR/started"\nwhile [ ! -e "$WIELD_WORKDIR/go" ]; do sleep 0.05; done\ncat "$(dirname "$0")/word"\n`,
+      'tools/slow/word': `${word}\n`,
+    });
+    await workspace.json('add', workspace.source('slow', tool('old')), '--yes');
+    const running = workspace.run('call', 'slow');
+    while (!existsSync(join(workspace.dir, 'started')))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    workspace.source('slow', tool('new'));
+    await workspace.json('upgrade', '--yes');
+    workspace.write('go', '');
+    expect((await running).stdout).toBe('old\n');
+    expect((await workspace.run('call', 'slow')).stdout).toBe('new\n');
+    await workspace.run('sync');
+    expect(readdirSync(join(workspace.wieldHome, 'objects'))).toHaveLength(1);
+  },
+  60_000,
+);
+
+spec(
+  'INS-23',
+  'where the store or an agent home cannot be written, nothing changes and the error says what',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('tooling', WORKED));
+    writeFileSync(join(workspace.home, '.claude'), 'a file, and no directory');
+    const before = workspace.snapshot();
+    const error = await workspace.fail('install', 'scan');
+    expect([error.code, error.hint]).toEqual(['io', expect.stringContaining('agent homes')]);
+    expect(workspace.snapshot()).toEqual(before);
+    rmSync(join(workspace.home, '.claude'));
+    if (process.getuid?.() !== 0) {
+      chmodSync(workspace.wieldHome, 0o500);
+      expect((await workspace.fail('install', 'scan')).code).toBe('io');
+      chmodSync(workspace.wieldHome, 0o700);
+    }
+    await workspace.json('install', 'scan');
+  },
+);
