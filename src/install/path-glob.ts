@@ -7,7 +7,7 @@ import { compareText } from '../core/text.js';
 
 type Segment = Glob | '**';
 
-export function compilePathGlob(pattern: string): (path: string) => boolean {
+function compilePathGlob(pattern: string): (path: string) => boolean {
   const segments = pattern
     .replace(/^\.\//, '')
     .replace(/\/+$/, '')

@@ -121,7 +121,7 @@ function assertUnique(items: readonly OfferedItem[]): void {
 }
 
 /** Throws `path_escape` where a path of a source leads out of it, links followed (INS-5). */
-export function assertInside(tree: string, path: string, what: string): void {
+function assertInside(tree: string, path: string, what: string): void {
   const real = realPath(join(tree, path));
   const root = realPath(tree);
   if (real === undefined || (root !== undefined && isWithin(root, real))) return;

@@ -25,7 +25,7 @@ export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: Command
 
 type Level = Verdict['verdict'];
 type Matches = (selector: Selector) => boolean;
-type Listing = Pick<Rules, 'policy' | 'within'>;
+type Listing = Pick<Rules, 'policy' | 'within' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: reading what was already given to a model is no more than giving it.
@@ -48,8 +48,7 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
       hint: 'a person must look at its tools and run: wield trust',
     };
   }
-  if (caller.kind === 'model' && rules.altered !== undefined)
-    return { verdict: 'deny', rule: null, code: 'integrity', ...rules.altered };
+  if (caller.kind === 'model' && rules.altered !== undefined) return alteration(rules.altered);
   if (rules.changes !== undefined && ruling.verdict === 'allow') {
     return {
       verdict: 'ask',
@@ -66,6 +65,8 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
  * that cannot be read may have denied anything, so a model sees nothing then; a person sees what is there to mend.
  */
 export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict | undefined {
+  // What an altered file says about itself counts for as little as what it does.
+  if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
   if (!hasRules(rules) || (rules.policy.fault !== undefined && caller.kind !== 'model')) return undefined;
   const selected = toSelected(tool);
   // A rule that names arguments denies some calls, and allows some.
@@ -75,6 +76,10 @@ export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict 
       : matchSelectorTool(selector, selected),
   );
   return ruling.verdict === 'deny' ? ruling : undefined;
+}
+
+function alteration(altered: NonNullable<Rules['altered']>): Verdict {
+  return { verdict: 'deny', rule: null, code: 'integrity', ...altered };
 }
 
 /** The rules of the configuration that are not about this call, for whoever asks why (POL-10). */

@@ -98,7 +98,7 @@ spec(
       '{{tools:declared}} {{tools:told}} {{tools:same}} {{path:tool:told}}/x {{path:told}} {{ns:told}}',
       '{{ tools:same }} {{path: told }} {{\tself\t}}',
       '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
-      '{{ \nself }} ${{ github.actor }} {{tools:same',
+      `{{ \nself }} \${{ github.actor }} {{tools:same`,
     ].join('\n');
     const workspace = createInstallWorkspace();
     const store = '~/.wield/store';
@@ -107,7 +107,7 @@ spec(
         `${store}/tool/declared/go.sh ${store}/tool/told/bin/run.sh ${store}/tool/same/same ${store}/tool/told/x ${store}/tool/told told`,
         `${store}/tool/same/same ${store}/tool/told ${store}/skill/probe`,
         '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
-        '{{ \nself }} ${{ github.actor }} {{tools:same',
+        `{{ \nself }} \${{ github.actor }} {{tools:same`,
       ].join('\n'),
     );
   },

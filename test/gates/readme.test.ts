@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import { VERBS } from '../../src/cli/verbs.js';
+import { ALIASES, VERBS } from '../../src/cli/verbs.js';
 import { KEYS, keyName, leaves } from '../../src/config/keys.js';
 import { wield } from '../support/cli.js';
 import {
@@ -90,7 +90,7 @@ describe('words', () => {
   });
 
   test('no document names a command that does not exist', () => {
-    const known = new Set([...VERBS.map((verb) => verb.name), 'help']);
+    const known = new Set([...VERBS.map((verb) => verb.name), ...Object.keys(ALIASES), 'help']);
     const unknown = present.flatMap((path) => {
       const text = readDocument(path);
       const inline = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);

@@ -43,11 +43,11 @@ export const DETECT: Files = {
   'tools/detect/TOOL.md':
     '---\ndescription: Detect the project type from files in the current directory.\nbin: detect.sh\n---\n',
   'tools/detect/detect.sh!':
-    '#!/bin/sh\n# @description Detect the project type.\n# @param path string Where to look\n. "$(dirname "$0")/lib.sh"\ndetect "${1:-$WIELD_PARAM_PATH}"\n',
+    '#!/bin/sh\n# @description Detect the project type.\n# @param path string Where to look\n. "$(dirname "$0")/lib.sh"\n[ "$#" -gt 0 ] || set -- "$WIELD_PARAM_PATH"\ndetect "$1"\n',
   'tools/detect/lib.sh': 'detect() { if [ -e "$1/package.json" ]; then echo node; else echo unknown; fi; }\n',
 };
 
-export const SCAN: Files = {
+const SCAN: Files = {
   'skills/scan/SKILL.md':
     '---\nname: scan\ndescription: Scan a project.\n---\n\n1. Run the shared tool: `{{tools:detect}} .`\n2. Source its library: `. {{path:tool:detect}}/lib.sh`\n3. Record the result: `{{self}}/resources/notes.md`\n',
   'skills/scan/resources/notes.md': '# Notes\n',

@@ -21,11 +21,12 @@ export const check: Verb = {
     const isThere = async (ref: string): Promise<boolean> =>
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
-    const own = await checkDirectory(directory, { world, isThere });
     const fix = flags.has('fix');
     const source = looksLikeSource(directory)
       ? await checkAsSource(directory, fix)
       : { items: 0, findings: [] };
+    // After what was mended, so that it is not complained of twice.
+    const own = await checkDirectory(directory, { world, isThere });
     const checked = Math.max(own.checked, source.items);
     const findings: Shown[] = [...own.findings, ...source.findings];
     const left = findings.filter(({ fixed }) => fixed !== true);

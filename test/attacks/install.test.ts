@@ -1,0 +1,213 @@
+// Hostile sources and hostile callers: what they try against installing, and what comes of it.
+
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createInstallWorkspace, DETECT, WORKED } from '../support/install.js';
+import { spec } from '../support/spec.js';
+
+const SKILL = '---\nname: x\ndescription: X.\n---\n';
+
+describe('addresses', () => {
+  spec(
+    'INS-7',
+    'A27: odd schemes, options and passwords in an address are refused',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const mark = join(workspace.dir, 'ran');
+      for (const address of [
+        `ext::sh -c touch% ${mark}`,
+        `ext::touch${mark}`,
+        'http://example.org/repo',
+        'git://example.org/repo',
+        'fd::17/foo',
+        '--upload-pack=touch /tmp/x',
+        'ssh://-oProxyCommand=touch/x',
+        'https://ada:secret@example.org/repo',
+        'https://example.org/a\nb',
+        'javascript:alert(1)',
+      ]) {
+        const run = await workspace.run('add', '--json', '--', address);
+        expect([address, run.status]).toEqual([address, 2]);
+        expect(run.stdout).not.toContain('secret');
+      }
+      expect(existsSync(mark)).toBe(false);
+    },
+    30_000,
+  );
+
+  spec('INS-7', 'A28: submodules are not fetched', async () => {
+    const workspace = createInstallWorkspace();
+    const inner = workspace.repository('inner', { 'tools/evil/evil!': '#!/bin/sh\n' });
+    const url = workspace.repository('outer', WORKED);
+    workspace.git(
+      'outer',
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      inner,
+      'tools/sub',
+    );
+    workspace.git('outer', 'commit', '--quiet', '-m', 'Sub');
+    const { source } = await workspace.json('add', url);
+    expect(source.items.find(({ name }: { name: string }) => name === 'sub')?.bin ?? null).toBe(null);
+    expect(existsSync(join(workspace.wieldHome, 'sources', 'evil'))).toBe(false);
+  });
+
+  spec(
+    'INS-7',
+    'A29: a hostile .git/config of a directory, and a bare repository in a tree, run nothing',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const mark = join(workspace.dir, 'ran');
+      const url = workspace.repository('hostile', {
+        ...WORKED,
+        'tools/detect/HEAD': 'ref: refs/heads/main\n',
+        'tools/detect/config': `[core]\n\tbare = true\n\tfsmonitor = "touch ${mark}"\n`,
+        'tools/detect/objects/x': '',
+        'tools/detect/refs/x': '',
+      });
+      workspace.git('hostile', 'config', 'core.fsmonitor', `touch ${mark}`);
+      workspace.git('hostile', 'config', 'core.sshCommand', `touch ${mark}`);
+      await workspace.json('add', url.replace('file://', ''), '--yes');
+      await workspace.json('remove-source', 'hostile', '--yes');
+      await workspace.json('add', url, '--yes');
+      await workspace.json('upgrade');
+      await workspace.run('doctor');
+      expect(existsSync(mark)).toBe(false);
+    },
+    30_000,
+  );
+});
+
+describe('bytes', () => {
+  spec(
+    'HOOK-2',
+    'A30 A31: no hook runs unapproved, nor by the approval of another source or item',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const mark = join(workspace.dir, 'ran');
+      const tool = { 'tools/t/TOOL.md': `---\nbuild: touch ${mark}\n---\n` };
+      await workspace.json(
+        'add',
+        workspace.source('first', tool),
+        '--yes',
+        '--run-hooks',
+        '--namespace',
+        'one',
+      );
+      expect(existsSync(mark)).toBe(true);
+      const second = createInstallWorkspace();
+      expect(second.dir).not.toBe(workspace.dir);
+      const other = workspace.source('second', tool);
+      const { installed } = await workspace.json('add', other, '--yes', '--namespace', 'two');
+      expect(installed[0].build).toBe('skipped');
+      workspace.source('first', { 'tools/t/more': 'changed' });
+      expect((await workspace.json('upgrade', 'one:t', '--yes')).items[0].build).toBe('skipped');
+    },
+  );
+
+  spec(
+    'INS-7',
+    'A32: a tag that moved is refused until it is accepted',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const url = workspace.repository('repo', WORKED);
+      workspace.git('repo', 'tag', 'v1');
+      await workspace.json('add', url, '--pin', 'v1', '--yes');
+      workspace.source('repo', { 'tools/detect/lib.sh': 'detect() { echo evil; }\n' });
+      workspace.git('repo', 'commit', '--quiet', '--all', '-m', 'Evil');
+      workspace.git('repo', 'tag', '--force', 'v1');
+      const before = workspace.snapshot();
+      for (const verb of ['sync', 'upgrade']) {
+        const error = await workspace.fail(verb);
+        expect([error.code, error.status, error.message]).toEqual([
+          'integrity',
+          7,
+          expect.stringContaining('moved'),
+        ]);
+      }
+      expect(workspace.snapshot()).toEqual(before);
+      await workspace.json('sync', '--accept');
+      expect((await workspace.json('upgrade', '--yes')).items).toHaveLength(1);
+    },
+    30_000,
+  );
+
+  spec(
+    'INS-24',
+    'A34 A35: links out of a tree, quotes and newlines in names and tokens come to nothing',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const source = workspace.source('odd', {
+        ...DETECT,
+        "skills/a'b/SKILL.md": SKILL,
+        'skills/c\nd/SKILL.md': SKILL,
+        'skills/e$(id)/SKILL.md': SKILL,
+        'skills/ok/SKILL.md': `${SKILL}{{path:tool:../../../etc}}\n`,
+      });
+      const { source: added } = await workspace.json('add', source);
+      expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect', 'ok']);
+      expect((await workspace.fail('install', 'ok')).code).toBe('bad_reference');
+      const linked = workspace.source('linked', { 'tools/t/t!': '#!/bin/sh\n' });
+      mkdirSync(join(linked, 'skills'));
+      symlinkSync('../../..', join(linked, 'skills/up'));
+      expect((await workspace.fail('add', linked)).code).toBe('path_escape');
+    },
+  );
+
+  spec('INS-22', 'A36: an installed tool shadows neither built-in tools nor the workspace', async () => {
+    const workspace = createInstallWorkspace();
+    workspace.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
+    const source = workspace.source('shadow', {
+      'tools/mine/mine!': '#!/bin/sh\necho theirs\n',
+      'tools/workdir/workdir!': '#!/bin/sh\necho theirs\n',
+    });
+    await workspace.json('add', source, '--yes');
+    expect((await workspace.run('call', 'mine')).stdout).toBe('mine\n');
+    expect((await workspace.run('call', 'workdir')).stdout).not.toContain('theirs');
+    const { tools } = await workspace.json('list', '--all');
+    expect(tools.filter((tool: { shadowedBy: string | null }) => tool.shadowedBy !== null)).toHaveLength(2);
+  });
+});
+
+test('A44: a process that a tool started may not install, add, upgrade or remove', async () => {
+  const workspace = createInstallWorkspace();
+  const source = workspace.source('tooling', WORKED);
+  await workspace.json('add', source);
+  for (const args of [
+    ['add', source, '--yes'],
+    ['install', 'scan'],
+    ['upgrade', '--yes'],
+    ['uninstall', 'scan', '--yes'],
+    ['remove-source', 'tooling', '--yes'],
+    ['sync'],
+  ]) {
+    const run = await workspace.runWith({ env: { WIELD_CALL: '1-1' } }, ...args, '--json');
+    expect([args, run.status]).toEqual([args, 5]);
+    expect(run.stdout).toContain('from inside a tool call');
+  }
+  expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
+}, 30_000);
+
+spec(
+  'INS-23',
+  'A33: an altered file of the store is seen before it runs for a model, whatever file it is',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
+    const call = () =>
+      workspace.toolbox().call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
+    for (const [file, text] of [
+      ['extra', 'new file'],
+      ['lib.sh', 'detect() { echo evil; }\n'],
+      ['detect.sh', '#!/bin/sh\necho evil\n'],
+    ] as const) {
+      writeFileSync(join(workspace.wieldHome, 'store/tool/detect', file), text);
+      const result = await call();
+      expect([file, result.error?.code]).toEqual([file, 'integrity']);
+    }
+  },
+);
