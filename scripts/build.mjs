@@ -30,7 +30,14 @@ await bundle.write({
   codeSplitting: {
     groups: [
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 2 },
-      { name: 'shared', test: /src\/(?!process\/(?:spawn|collect|end)\.ts)/, minShareCount: 2 },
+      {
+        name: 'shared',
+        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
+        minShareCount: 2,
+        priority: 1,
+      },
+      // What only the verbs of installing share is no part of any other start.
+      { name: 'installing', test: /src\/(?:install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/ },
     ],
   },
   // Names of functions and classes stay, since a stack trace is for reading.

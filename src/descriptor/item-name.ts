@@ -24,6 +24,16 @@ export function findNameFault(name: string): string | undefined {
   return undefined;
 }
 
+const NAMESPACE = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
+// Words that mean something else before a colon.
+const RESERVED: readonly string[] = [...ITEM_KINDS, 'file', 'mcp', 'inline'];
+
+/** Why a name cannot be a namespace; undefined where it can. Tools are called by it, so it is narrower than a name. */
+export function findNamespaceFault(name: string): string | undefined {
+  if (RESERVED.includes(name)) return 'means something else before a colon';
+  return NAMESPACE.test(name) ? undefined : 'has characters that no namespace may have';
+}
+
 /** What an item is called where it is installed: under its source's namespace, where there is one. */
 export function effectiveName(prefix: string | null, name: string): string {
   return prefix === null ? name : `${prefix}:${name}`;

@@ -1,24 +1,18 @@
 // Carries out a plan: checks, stages, builds, commits, runs hooks. All of it or nothing.
 
 import { lstatSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { count } from '../core/text.js';
 import type { Installed, InstalledItem } from '../descriptor/installed.js';
 import { digestParts } from '../files/digest.js';
 import { hashTree } from '../files/tree.js';
-import {
-  beginTransaction,
-  type Change,
-  collectGarbage,
-  commit,
-  endTransaction,
-  objectName,
-} from './commit.js';
+import { findAsides, toChanges, toRemoval } from './changes.js';
+import { beginTransaction, collectGarbage, commit, endTransaction, objectName } from './commit.js';
 import type { InstallContext, Paths } from './context.js';
 import { diffTrees, type FileChange } from './diff.js';
 import { consentTo, type Hook, runHook, toHook } from './hooks.js';
-import { isOccupied, type Link, readLink, removeEmpty } from './links.js';
+import { isOccupied, removeEmpty } from './links.js';
 import { keyOf, type PlannedItem } from './plan.js';
 import type { Rendering } from './references.js';
 import { writeStaged } from './stage.js';
@@ -109,6 +103,12 @@ export async function applyPlan(
   try {
     const staged: StagedItem[] = [];
     for (const [at, one] of planned.entries()) {
+      // An interrupt is heard only between turns.
+      if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (context.signal.aborted)
+        throw new ToolError('cancelled', 'stopped before anything changed', {
+          hint: 'run the command again',
+        });
       if (planned.length > 20 && at % 100 === 0)
         context.report({ kind: 'progress', text: `staging ${at} of ${count(planned.length, 'item')}` });
       staged.push(
@@ -223,75 +223,6 @@ function assertUnmodified({ planned, force, paths }: ApplyOptions): void {
       { hint: 'keep a copy of your changes, then repeat the command with --force, which drops them' },
     );
   }
-}
-
-// INS-25: what stands in the place of a link and is not ours.
-function findAsides({ planned, installed, removed, force, paths }: ApplyOptions): Map<string, string> {
-  const asides = new Map<string, string>();
-  const ours = new Map(installed.items.flatMap((item) => item.links.map((path) => [path, item] as const)));
-  const leaving = new Set([...removed, ...planned.flatMap(({ existing }) => existing ?? [])]);
-  const taken = new Map<string, string>();
-  for (const { links, effective, item } of planned) {
-    for (const { path } of links) {
-      const owner = ours.get(path);
-      const other =
-        taken.get(path) ?? (owner !== undefined && !leaving.has(owner) ? owner.effective : undefined);
-      if (other !== undefined) {
-        throw new ToolError('conflict', `the ${item.kind} ${effective} and ${other} would both be ${path}`, {
-          hint: `uninstall ${other} first; ${item.kind === 'agent' ? 'agents keep their bare name under any namespace' : 'two items cannot share a link'}`,
-        });
-      }
-      taken.set(path, effective);
-      if (!isOccupied(path) || readLink(path)?.startsWith(`${paths.store}/`)) continue;
-      if (!force) {
-        throw new ToolError('conflict', `${path} is there already, and wield did not make it`, {
-          hint: 'move it away, or repeat the command with --force, which keeps it aside',
-          data: { path },
-        });
-      }
-      asides.set(path, join(dirname(path), `.${basename(path)}.before-wield-${Date.now().toString(36)}`));
-    }
-  }
-  return asides;
-}
-
-function toChanges({ planned, object }: StagedItem, asides: ReadonlyMap<string, string>): Change[] {
-  const { existing, store, links } = planned;
-  const aside = links.flatMap(({ path }) => {
-    const to = asides.get(path);
-    return to === undefined ? [] : [{ path, to }];
-  });
-  const renamed = existing !== undefined && existing.store !== store;
-  const linksBefore = existing === undefined ? [] : linksOf(existing);
-  const change: Change = {
-    store,
-    before: existing === undefined || renamed ? null : existing.object,
-    after: object,
-    linksBefore: renamed
-      ? linksBefore.filter(({ path }) => links.some((link) => link.path === path))
-      : linksBefore,
-    linksAfter: links,
-    aside,
-  };
-  // A prefix change: the new name is there before the old one goes (INS-27).
-  const left = linksBefore.filter(({ path }) => !links.some((link) => link.path === path));
-  return renamed ? [change, { ...toRemoval(existing), linksBefore: left }] : [change];
-}
-
-function toRemoval(item: InstalledItem): Change {
-  return {
-    store: item.store,
-    before: item.object,
-    after: null,
-    linksBefore: linksOf(item),
-    linksAfter: [],
-    aside: [],
-  };
-}
-
-function linksOf({ links, store, kind, name }: InstalledItem): Link[] {
-  const target = kind === 'agent' || kind === 'rule' ? join(store, `${name}.md`) : store;
-  return links.map((path) => ({ path, target }));
 }
 
 function toInstalled(

@@ -7,6 +7,7 @@ import { digestParts } from '../files/digest.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { baseEnvironment, searchPath } from '../process/environment.js';
+import { createGuard } from '../process/guard.js';
 import { findLimiter, limitLauncher } from '../process/limits.js';
 import { runProcess } from '../process/spawn.js';
 import type { InstallContext, Paths } from './context.js';
@@ -27,6 +28,7 @@ export interface Hook {
 
 const TIME_LIMIT_MS = 15 * 60_000;
 const TAIL = 2000;
+let guard: (() => void) | undefined;
 
 /** A hook with its digest; `bytes` is the hash of what it would run among (A31). */
 export function toHook(facts: Omit<Hook, 'digest'>, location: string, bytes: string): Hook {
@@ -70,6 +72,9 @@ export async function runHook(hook: Hook, directory: string, context: InstallCon
   const { world, limits, signal, report } = context;
   const { event, run, item, source } = hook;
   const path = searchPath(world);
+  // Where we are killed, what a hook started ends with us: it must not write into what is undone.
+  guard ??= createGuard(world);
+  guard();
   report({ kind: 'progress', text: `running the ${event} hook of ${item ?? source}` });
   const outcome = await runProcess(
     {

@@ -5,7 +5,7 @@ import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { ResolvedReference } from '../descriptor/installed.js';
 import { effectiveName, findNameFault, type ItemKind, isItemKind } from '../descriptor/item-name.js';
-import { isSafePath } from '../descriptor/source-manifest.js';
+import { isSafePath } from '../descriptor/source-fields.js';
 import { isWithin } from '../files/within.js';
 import type { OfferedItem } from './scan.js';
 import type { Token } from './tokens.js';

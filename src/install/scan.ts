@@ -5,9 +5,9 @@ import { basename, join, relative } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText, count, quoteOutside } from '../core/text.js';
 import { findNameFault, ITEM_KINDS, type ItemKind } from '../descriptor/item-name.js';
+import { isSafePath } from '../descriptor/source-fields.js';
 import {
   type DeclaredItem,
-  isSafePath,
   type ManifestComplaint,
   NO_MANIFEST,
   readSourceManifest,

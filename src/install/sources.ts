@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
-import { findNameFault } from '../descriptor/item-name.js';
+import { findNamespaceFault } from '../descriptor/item-name.js';
 import type { Pin, SourceManifest } from '../descriptor/source-manifest.js';
 import { readTextFile } from '../files/read.js';
 import { recover } from './commit.js';
@@ -103,7 +103,7 @@ async function addOne(
   paths: Paths,
 ): Promise<AddedSource> {
   if (namespace !== undefined && namespace !== '') {
-    const fault = findNameFault(namespace);
+    const fault = findNamespaceFault(namespace);
     if (fault !== undefined)
       throw new ToolError('usage', `the namespace "${quoteOutside(namespace, 60)}" ${fault}`, {
         hint: 'use letters, digits, _ and -',

@@ -3,7 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { effectiveName } from '../../descriptor/item-name.js';
-import { parsePin } from '../../descriptor/source-manifest.js';
+import { parsePin } from '../../descriptor/source-fields.js';
 import type { AppliedItem } from '../../install/apply.js';
 import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/items.js';
 import { type AddedSource, addSource, working } from '../../install/sources.js';
