@@ -29,15 +29,20 @@ await bundle.write({
   // A file costs 0.4 ms to load, whatever is in it: what several verbs share is one chunk, but for what spawns.
   codeSplitting: {
     groups: [
-      { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 2 },
+      { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
         test: /src\/(?!process\/(?:spawn|collect|end)\.ts|install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
         minShareCount: 2,
+        priority: 3,
+      },
+      { name: 'spawn', test: /src\/process\/(?:spawn|collect|end)\.ts/, priority: 2 },
+      // What only the verbs of installing share is no part of any other start.
+      {
+        name: 'installing',
+        test: /src\/(?:install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
         priority: 1,
       },
-      // What only the verbs of installing share is no part of any other start.
-      { name: 'installing', test: /src\/(?:install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/ },
     ],
   },
   // Names of functions and classes stay, since a stack trace is for reading.

@@ -56,29 +56,36 @@ describe('each step of an upgrade', () => {
     ['killed', 'signal=KILL', 'rename,symlink,unlink,rmdir'],
     ['out of room', 'error=ENOSPC', 'rename,symlink,mkdir,fsync'],
   ] as const) {
-    specIf(hasStrace, 'no strace', 'INS-31', `F01 F02 F06: ${how}`, async () => {
-      const workspace = createInstallWorkspace();
-      await workspace.json('add', workspace.source('tooling', VERSION('v0')), '--yes');
-      const outcomes = new Set<string>();
-      let version = 'v0';
-      let step = 1;
-      for (; step < 60; step++) {
-        const next = `v${step}`;
-        workspace.source('tooling', VERSION(next));
-        const status = await underStrace(workspace, `${steps}:${injection}:when=${step}`, [
-          'upgrade',
-          '--yes',
-        ]);
-        const now = await look(workspace);
-        expect([version, next]).toContain(now);
-        outcomes.add(now === next ? 'new' : 'old');
-        version = now;
-        if (isEnded(status)) break;
-      }
-      expect(step).toBeGreaterThan(5);
-      expect(step).toBeLessThan(60);
-      expect(outcomes).toContain('old');
-      expect(outcomes).toContain('new');
-    });
+    specIf(
+      hasStrace,
+      'no strace',
+      'INS-31',
+      `F01 F02 F06: ${how}`,
+      async () => {
+        const workspace = createInstallWorkspace();
+        await workspace.json('add', workspace.source('tooling', VERSION('v0')), '--yes');
+        const outcomes = new Set<string>();
+        let version = 'v0';
+        let step = 1;
+        for (; step < 60; step++) {
+          const next = `v${step}`;
+          workspace.source('tooling', VERSION(next));
+          const status = await underStrace(workspace, `${steps}:${injection}:when=${step}`, [
+            'upgrade',
+            '--yes',
+          ]);
+          const now = await look(workspace);
+          expect([version, next]).toContain(now);
+          outcomes.add(now === next ? 'new' : 'old');
+          version = now;
+          if (isEnded(status)) break;
+        }
+        expect(step).toBeGreaterThan(5);
+        expect(step).toBeLessThan(60);
+        expect(outcomes).toContain('old');
+        expect(outcomes).toContain('new');
+      },
+      240_000,
+    );
   }
 });
