@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { count } from '../core/text.js';
 import type { Installed, InstalledItem } from '../descriptor/installed.js';
+import type { ItemKind } from '../descriptor/item-name.js';
 import { digestParts } from '../files/digest.js';
 import { hashTree } from '../files/tree.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
@@ -68,7 +69,13 @@ export function hooksOf(
     const one = (event: Hook['event'], run: string | null, where: string): Hook[] =>
       run === null
         ? []
-        : [toHook({ source: id, commit: at, item: effective, event, run, where }, location, form.hash)];
+        : [
+            toHook(
+              { source: id, commit: at, item: effective, kind: item.kind, event, run, where },
+              location,
+              form.hash,
+            ),
+          ];
     return [...one('build', item.build, 'a staging directory'), ...one('install', item.install, store)];
   });
   return [...hooks, ...removed.flatMap((item) => uninstallHook(item, locations))];
@@ -81,6 +88,7 @@ function uninstallHook(item: InstalledItem, locations: ReadonlyMap<string, strin
     source,
     commit: at,
     item: effective,
+    kind: item.kind,
     event: 'uninstall' as const,
     run: hooks.uninstall,
     where: store,
@@ -97,8 +105,11 @@ export async function applyPlan(
   const asides = findAsides(options);
   const hooks = hooksOf(planned, removed, locations);
   const approved = await consentTo(hooks, paths, context);
-  const hookFor = (effective: string, event: Hook['event']): Hook | undefined =>
-    hooks.find((hook) => hook.item === effective && hook.event === event && approved.has(hook.digest));
+  const hookFor = (kind: ItemKind, effective: string, event: Hook['event']): Hook | undefined =>
+    hooks.find(
+      (hook) =>
+        hook.kind === kind && hook.item === effective && hook.event === event && approved.has(hook.digest),
+    );
   const transaction = beginTransaction(paths);
   try {
     const staged: StagedItem[] = [];
@@ -112,12 +123,17 @@ export async function applyPlan(
       if (planned.length > 20 && at % 100 === 0)
         context.report({ kind: 'progress', text: `staging ${at} of ${count(planned.length, 'item')}` });
       staged.push(
-        await stage(one, join(transaction.staging, String(at)), hookFor(one.effective, 'build'), options),
+        await stage(
+          one,
+          join(transaction.staging, String(at)),
+          hookFor(one.item.kind, one.effective, 'build'),
+          options,
+        ),
       );
     }
     // While everything is still in its place: one that fails keeps all of it there.
     for (const item of removed) {
-      const hook = hookFor(item.effective, 'uninstall');
+      const hook = hookFor(item.kind, item.effective, 'uninstall');
       if (hook) await runHook(hook, item.store, context);
     }
     const gone = new Set([
@@ -136,7 +152,7 @@ export async function applyPlan(
       staged,
       beforeRecord: async () => {
         for (const { planned: one } of staged) {
-          const hook = hookFor(one.effective, 'install');
+          const hook = hookFor(one.item.kind, one.effective, 'install');
           if (hook === undefined) continue;
           await runHook(hook, one.store, context);
           hashes.set(one.key, hashTree(objectPath(staged, one, paths)));

@@ -3,6 +3,7 @@
 import { ToolError } from '../core/error.js';
 import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
 import { parseState } from '../descriptor/installed.js';
+import type { ItemKind } from '../descriptor/item-name.js';
 import { digestParts } from '../files/digest.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -19,6 +20,7 @@ export interface Hook {
   readonly commit: string | null;
   /** The item it belongs to; null: the source itself. */
   readonly item: string | null;
+  readonly kind: ItemKind | null;
   readonly event: 'install' | 'uninstall' | 'build';
   /** The text that `/bin/sh -c` gets. */
   readonly run: string;
@@ -32,8 +34,8 @@ let guard: (() => void) | undefined;
 
 /** A hook with its digest; `bytes` is the hash of what it would run among (A31). */
 export function toHook(facts: Omit<Hook, 'digest'>, location: string, bytes: string): Hook {
-  const { item, event, run } = facts;
-  return { ...facts, digest: digestParts(['hook', location, item ?? '', event, run, bytes]) };
+  const { item, kind, event, run } = facts;
+  return { ...facts, digest: digestParts(['hook', location, kind ?? '', item ?? '', event, run, bytes]) };
 }
 
 /** Which hooks may run: those approved before, and those that are approved now. */

@@ -216,7 +216,11 @@ function toSourceHook(event: Hook['event'], run: string, record: SourceRecord, t
   const { id, commit, location } = record;
   // A commit names every byte of its tree; a directory is its owner's, and changes as they work on it.
   const manifest = ['wield.toml', 'mind.toml'].map((file) => readTextFile(join(tree, file)) ?? '').join('\n');
-  return toHook({ source: id, commit, item: null, event, run, where: tree }, location, commit ?? manifest);
+  return toHook(
+    { source: id, commit, item: null, kind: null, event, run, where: tree },
+    location,
+    commit ?? manifest,
+  );
 }
 
 export interface SyncedSource {

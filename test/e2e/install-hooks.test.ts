@@ -184,3 +184,20 @@ spec(
   },
   30_000,
 );
+
+spec('HOOK-1', 'a tool and a skill of one name have each their own hook', async () => {
+  const workspace = createInstallWorkspace();
+  const item = (kind: string, path: string): string =>
+    `[[items]]\nkind = "${kind}"\nname = "same"\npath = "${path}"\ninstall = "echo ${kind} > which"\n`;
+  const source = workspace.source('same', {
+    'wield.toml': item('tool', 't') + item('skill', 's'),
+    't/x': '',
+    's/SKILL.md': '---\nname: same\ndescription: Same.\n---\n',
+  });
+  await workspace.json('add', source, '--yes', '--run-hooks');
+  expect([workspace.stored('tool/same/which'), workspace.stored('skill/same/which')]).toEqual([
+    'tool\n',
+    'skill\n',
+  ]);
+  expect((await workspace.run('verify')).status).toBe(0);
+});

@@ -3,6 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
 import type { InstalledItem } from '../../descriptor/installed.js';
+import { isModified } from '../../install/apply.js';
 import { carryOut, findDependents, loadInventory, planRemoval, planUninstall } from '../../install/items.js';
 import { findSource } from '../../install/source.js';
 import { dropSource, working } from '../../install/sources.js';
@@ -40,14 +41,21 @@ export const uninstall: Verb = {
       const inventory = loadInventory(context, paths);
       const plan = planUninstall(positionals, inventory);
       const dependents = findDependents(plan.removed, inventory.installed);
+      // What people or skills wrote into it goes with it, so they hear of it.
+      const modified = plan.removed.filter((item) => isModified(item, paths));
       const document = {
         ok: true,
         dryRun: flags.has('dry-run'),
         removed: plan.removed.map(toInstalledJson),
+        modified: modified.map(nameOf),
         dependents: dependents.map(toInstalledJson),
         hooks: plan.hooks,
       };
       if (!json) {
+        for (const item of modified)
+          terminal.err(
+            `  ${terminal.paint('yellow', 'changed', 'err')}  where it is installed: ${nameOf(item)}\n`,
+          );
         for (const item of dependents)
           terminal.err(`  ${terminal.paint('yellow', 'needed', 'err')}  by ${item.kind} ${item.effective}\n`);
         if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
