@@ -112,7 +112,7 @@ export function createManifestReader(complain: (path: TomlPath, message: string,
     }
     for (const key of ['name', 'path'])
       if (fields[key] === undefined) complain(path, `"${key}" is missing`, `add ${key} = "…"`);
-    // TOOL-7 of the first system: these mean something for a tool only.
+    // These mean something for a tool only.
     for (const key of kind === 'tool' ? [] : ['bin', 'build'])
       if (fields[key] !== undefined)
         complain([...path, key], `${key} is for tools, and this is a ${kind}`, `remove ${key}`);

@@ -1,4 +1,4 @@
-// Git, run so that nothing of a repository, a user or a system can make it run anything else (SECURITY 17).
+// Git, run so that nothing of a repository, a user or a system can make it run anything else (INS-7).
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

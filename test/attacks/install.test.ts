@@ -99,8 +99,6 @@ describe('bytes', () => {
         'one',
       );
       expect(existsSync(mark)).toBe(true);
-      const second = createInstallWorkspace();
-      expect(second.dir).not.toBe(workspace.dir);
       const other = workspace.source('second', tool);
       const { installed } = await workspace.json('add', other, '--yes', '--namespace', 'two');
       expect(installed[0].build).toBe('skipped');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createInstallWorkspace, DETECT, type Files } from '../support/install.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 
 const TOOL = (build: string): Files => ({
   'tools/made/TOOL.md': `---\ndescription: Made by a build.\nbin: out.sh\nbuild: ${build}\n---\n`,
@@ -89,11 +89,12 @@ spec(
   },
 );
 
-spec(
+specIf(
+  hasPty,
+  'no terminal to be had',
   'HOOK-2',
   'a hook is shown with source, command and place, nothing hidden, and remembered by its bytes',
   async () => {
-    if (!hasPty) return;
     const workspace = createInstallWorkspace();
     const url = workspace.repository('repo', { ...TOOL(`${BUILD} && true \u202esafe`) });
     const commit = workspace.git('repo', 'rev-parse', 'HEAD').trim();

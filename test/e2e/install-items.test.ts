@@ -15,7 +15,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createInstallWorkspace, DETECT, type InstallWorkspace, WORKED } from '../support/install.js';
-import { spec } from '../support/spec.js';
+import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import { spec, specIf } from '../support/spec.js';
 
 const skill = (name: string, text = 'Text.'): string =>
   `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
@@ -404,7 +405,7 @@ describe('change', () => {
 
 spec('INS-23', 'a failure leaves what was there, byte for byte, links included', async () => {
   const workspace = createInstallWorkspace();
-  const source = await installWorked(workspace);
+  await installWorked(workspace);
   const before = workspace.snapshot();
   workspace.source('tooling', {
     'tools/detect/lib.sh': 'new\n',
@@ -420,7 +421,6 @@ spec('INS-23', 'a failure leaves what was there, byte for byte, links included',
   const error = await workspace.fail('upgrade', '--yes', '--run-hooks');
   expect([error.code, error.message]).toEqual(['tool_failed', expect.stringContaining('status 3')]);
   expect(workspace.snapshot()).toEqual(before);
-  expect(source).not.toBe('');
 });
 
 spec(
@@ -457,4 +457,24 @@ spec(
     expect(Object.keys(await statesOf(workspace))).toEqual(['detect', 'scan']);
   },
   60_000,
+);
+
+specIf(
+  hasPty,
+  'no terminal to be had',
+  'INS-28',
+  'at a terminal dependents are named and asked about',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await installWorked(workspace);
+    const remove = (answer: string) =>
+      wieldAtTerminal(workspace, ['uninstall', 'detect'], {
+        answers: [['all the same?', `${answer}\n`]],
+        env: { NO_COLOR: '1' },
+      });
+    expect((await remove('n')).screen).toContain('needed  by skill scan');
+    expect(Object.keys(await statesOf(workspace))).toEqual(['detect', 'scan']);
+    expect((await remove('y')).screen).toContain('removed  tool detect');
+    expect(Object.keys(await statesOf(workspace))).toEqual(['scan']);
+  },
 );

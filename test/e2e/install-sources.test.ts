@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { json } from '../support/cli.js';
 import { createInstallWorkspace, DETECT, type Files, WORKED, writeFiles } from '../support/install.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\nText.\n`;
 
@@ -52,17 +52,22 @@ describe('adding', () => {
     60_000,
   );
 
-  spec('INS-1', 'at a terminal it offers to install, and does so on yes', async () => {
-    if (!hasPty) return;
-    const workspace = createInstallWorkspace();
-    const source = workspace.source('tooling', WORKED);
-    const run = await wieldAtTerminal(workspace, ['add', source], {
-      answers: [['Install all of it?', 'y\n']],
-    });
-    expect(run.screen).toContain('install  tool detect');
-    expect(run.screen).toContain('installed  skill scan');
-    expect(run.status).toBe(0);
-  });
+  specIf(
+    hasPty,
+    'no terminal to be had',
+    'INS-1',
+    'at a terminal it offers to install, and does so on yes',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const source = workspace.source('tooling', WORKED);
+      const run = await wieldAtTerminal(workspace, ['add', source], {
+        answers: [['Install all of it?', 'y\n']],
+      });
+      expect(run.screen).toContain('install  tool detect');
+      expect(run.screen).toContain('installed  skill scan');
+      expect(run.status).toBe(0);
+    },
+  );
 
   spec(
     'INS-1',
