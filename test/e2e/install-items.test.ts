@@ -1,5 +1,6 @@
 // Items: what installing leaves on disk, what it refuses, how it upgrades, and how it goes away again.
 
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -107,9 +108,11 @@ describe('on disk', () => {
       'tools/deep/x': '',
     });
     symlinkSync('/etc/passwd', join(source, 'tools/linked/passwd'));
+    mkdirSync(join(source, 'tools/piped'));
+    execFileSync('mkfifo', [join(source, 'tools/piped/fifo')]);
     mkdirSync(join(source, 'tools/deep', ...Array.from({ length: 130 }, () => 'd')), { recursive: true });
     await workspace.json('add', source);
-    for (const name of ['linked', 'deep'])
+    for (const name of ['linked', 'deep', 'piped'])
       expect((await workspace.fail('install', name)).code).toBe('invalid_definition');
     await workspace.json('install', 'good');
     const mode = (file: string): number =>
@@ -437,6 +440,7 @@ spec(
       ['list', '--installed'],
       ['list', '--available'],
       ['search', 'detect'],
+      ['probe', 'detect'],
       ['sync'],
       ['upgrade', '--dry-run'],
       ['upgrade'],
@@ -444,6 +448,7 @@ spec(
       ['check', source],
       ['uninstall', 'scan', '--dry-run'],
       ['remove-source', 'tooling', '--dry-run'],
+      ['unmeld', 'tooling', '--dry-run'],
     ]) {
       const run = await workspace.run(...args, '--json');
       expect([args, run.status, run.stdout.split('\n').length]).toEqual([args, 0, 2]);
