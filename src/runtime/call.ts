@@ -73,16 +73,13 @@ export function locate(
 
 /** The input as it is judged and run: repaired, and checked unless that is not wanted. Throws `invalid_input`. */
 export async function settleInput(
-  parts: CallParts,
   tool: Tool,
   raw: unknown,
+  settings: Settings,
   { checkInput = true }: PlanOptions,
-): Promise<{ readonly input: Json; readonly repairs: readonly Repair[] }> {
-  const json = toJson(raw);
-  const { input, repairs } = parts.settings().repair
-    ? repairInput(json, tool.input.json)
-    : { input: json, repairs: [] };
-  return { input: checkInput ? await check(tool, input) : input, repairs };
+): Promise<Json> {
+  const { input } = repairRaw(tool, raw, settings);
+  return checkInput ? check(tool, input) : input;
 }
 
 /** Everything before the run: what exactly would run, and whether it may. Throws what is wrong. */
@@ -92,8 +89,10 @@ export async function prepare(
   raw: unknown,
   options: PlanOptions,
 ): Promise<Prepared> {
+  const { checkInput = true } = options;
   const settings = parts.settings();
-  const { input, repairs } = await settleInput(parts, tool, raw, options);
+  const { input: repaired, repairs } = repairRaw(tool, raw, settings);
+  const input = checkInput ? await check(tool, repaired) : repaired;
   const executor = parts.executors.get(tool.action.kind)!;
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings), MAX_TIMER_MS);
   const plan = deepFreeze(
@@ -183,6 +182,15 @@ function timeLimit(tool: Tool, { limits, tools }: Settings): number {
     own?.timeoutMs ??
     Math.min(tool.traits.timeoutMs ?? limits.timeoutMs, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+}
+
+function repairRaw(
+  tool: Tool,
+  raw: unknown,
+  { repair }: Settings,
+): { readonly input: Json; readonly repairs: readonly Repair[] } {
+  const input = toJson(raw);
+  return repair ? repairInput(input, tool.input.json) : { input, repairs: [] };
 }
 
 async function check(tool: Tool, input: Json): Promise<Json> {
