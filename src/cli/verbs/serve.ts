@@ -131,7 +131,7 @@ function listen(server: ReturnType<typeof createServer>, { host, port }: Address
 }
 
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
-  const tools = await toolbox.list();
+  const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' } });
   terminal.out(
     `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
   );
