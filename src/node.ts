@@ -215,7 +215,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       const pin = pinStore.check(tool);
       return {
         trusted: call.trust === true || trusted(),
-        ...(typeof pin === 'string' ? {} : { changes: pin.diff }),
+        changes: typeof pin === 'string' ? undefined : pin.diff,
       };
     },
     policy: () => configuration().policy,

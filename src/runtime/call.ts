@@ -85,17 +85,13 @@ export function locate(
 
 /** The input as it is judged and run: repaired, and checked unless that is not wanted. Throws `invalid_input`. */
 export async function settleInput(
-  parts: CallParts,
   tool: Tool,
   raw: unknown,
-  { checkInput = true, fault }: PlanOptions,
-): Promise<{ readonly input: Json; readonly repairs: readonly Repair[] }> {
-  if (fault !== undefined) throw fault;
-  const json = toJson(raw);
-  const { input, repairs } = parts.settings().repair
-    ? repairInput(json, tool.input.json)
-    : { input: json, repairs: [] };
-  return { input: checkInput ? await check(tool, input) : input, repairs };
+  settings: Settings,
+  { checkInput = true }: PlanOptions,
+): Promise<Json> {
+  const { input } = repairRaw(tool, raw, settings);
+  return checkInput ? check(tool, input) : input;
 }
 
 /** Everything before the run: what exactly would run, and whether it may. Throws what is wrong. */
@@ -105,8 +101,11 @@ export async function prepare(
   raw: unknown,
   options: PlanOptions,
 ): Promise<Prepared> {
+  const { checkInput = true, fault } = options;
+  if (fault !== undefined) throw fault;
   const settings = parts.settings();
-  const { input, repairs } = await settleInput(parts, tool, raw, options);
+  const { input: repaired, repairs } = repairRaw(tool, raw, settings);
+  const input = checkInput ? await check(tool, repaired) : repaired;
   const executor = parts.executors.get(tool.action.kind)!;
   const inherited = parts.inheritedTimeout(tool, settings.limits.timeoutMs);
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings, inherited), MAX_TIMER_MS);
@@ -218,6 +217,15 @@ function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): 
     own?.timeoutMs ??
     Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+}
+
+function repairRaw(
+  tool: Tool,
+  raw: unknown,
+  { repair }: Settings,
+): { readonly input: Json; readonly repairs: readonly Repair[] } {
+  const input = toJson(raw);
+  return repair ? repairInput(input, tool.input.json) : { input, repairs: [] };
 }
 
 async function check(tool: Tool, input: Json): Promise<Json> {

@@ -166,11 +166,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => ({
-      ...rules(tool, callOptions),
-      policy: policy(callOptions.caller ?? CODE),
-      within,
-    }),
+    rules: (tool, callOptions, within) => {
+      const { trusted, changes } = rules(tool, callOptions);
+      return { trusted, changes, policy: policy(callOptions.caller ?? CODE), within };
+    },
     settings,
     inheritedTimeout: cascade.inheritedTimeout,
     secrets,
@@ -226,7 +225,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async explain(ref, raw, callOptions = {}) {
       const found = locate(parts, ref, callOptions);
       const { tool, caller } = found;
-      const { input } = await settleInput(parts, tool, raw, callOptions);
+      const input = await settleInput(tool, raw, settings(), callOptions);
       const judged = await prepare(parts, found, raw, callOptions).then(
         ({ plan }) => plan,
         () => ({ tool, input }),

@@ -1,6 +1,5 @@
 // `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
 
-import { addAbortSignal } from 'node:stream';
 import {
   type FlagKind,
   formatToolHelp,
@@ -9,15 +8,15 @@ import {
   readOwnFlags,
 } from '../../consumers/commands/index.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
-import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
-import { readHead } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
 import { assertPerson, createApprove } from '../approve.js';
+import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
@@ -143,51 +142,6 @@ async function chooseInput(
   if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return {};
   const text = await readStdin(terminal, signal);
   return text.trim() === '' ? {} : parseJson(text, 'standard input');
-}
-
-/** The text of an `--input`: JSON as it stands, `@` and a file, or `-` for standard input. */
-export async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
-  if (source === '-') {
-    const text = await readStdin(terminal, signal);
-    return text.trim() === '' ? '{}' : text;
-  }
-  if (!source.startsWith('@')) return source;
-  const path = source.slice(1);
-  const reading = readHead(path, INPUT_BOUNDS.maxBytes);
-  if ('fault' in reading) {
-    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check the path after @' });
-  }
-  if (!reading.complete) throw inputTooLarge(path);
-  return reading.bytes.toString('utf8');
-}
-
-async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
-  const notice = setTimeout(() => {
-    terminal.err(`reading JSON from standard input; Ctrl-D ends it, --input '{}' skips it\n`);
-  }, 2000);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of addAbortSignal(signal, process.stdin) as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > INPUT_BOUNDS.maxBytes) throw inputTooLarge('standard input');
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new ToolError('cancelled', 'interrupted while reading standard input', {
-      hint: `--input '{}' reads none`,
-    });
-  } finally {
-    clearTimeout(notice);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function inputTooLarge(what: string): ToolError {
-  return new ToolError('too_large', `${what} is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`, {
-    hint: 'let the tool read the file itself, and pass it the path',
-  });
 }
 
 async function callForJson(
