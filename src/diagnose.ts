@@ -1,8 +1,7 @@
 // Looks at the machine and the tools, and says what is missing, slow or not in force.
 
-import { relative } from 'node:path';
 import { isToolError } from './core/error.js';
-import { count } from './core/text.js';
+import { count, shortenPath } from './core/text.js';
 import type { Problem } from './core/tool.js';
 import type { NodeToolbox } from './node.js';
 import { searchPath } from './process/environment.js';
@@ -26,15 +25,16 @@ export interface Diagnosis {
 
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
-export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
-  const all = [...(await toolbox.problems()), ...(await interpreterProblems(toolbox))];
+/** What is wrong here; `more` are problems that only the caller can see. */
+export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
+  const all = [...(await toolbox.problems()), ...(await interpreterProblems(toolbox)), ...more];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
     (level: 'warning' | 'problem') =>
     (problem: Problem): Finding => ({
       level,
-      about: shorten(problem.path, toolbox),
+      about: shortenPath(problem.path, toolbox.workdir, toolbox.world.home),
       message: problem.message,
       hint: problem.hint,
     });
@@ -131,12 +131,4 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
     }
   }
   return problems;
-}
-
-function shorten(path: string, { workdir, world }: NodeToolbox): string {
-  const local = relative(workdir, path);
-  if (!local.startsWith('..')) return local;
-  return world.home !== undefined && path.startsWith(`${world.home}/`)
-    ? `~${path.slice(world.home.length)}`
-    : path;
 }

@@ -36,6 +36,8 @@ export interface Verb {
   readonly flags: Readonly<Record<string, FlagHelp>>;
   /** How many positionals it takes at most. */
   readonly positionals: number;
+  /** What its positionals are, for completion: these words, names of tools, or files. */
+  readonly completes?: 'tools' | 'files' | readonly string[];
   /** Reads its arguments after the first positional itself. */
   readonly readsRest?: boolean;
   /** Runs until it is told to stop: a signal other than Ctrl-C is then its ordinary end. */

@@ -39,6 +39,8 @@ export interface Listing {
   readonly problems: readonly Problem[];
   /** The first of each name, in path order. */
   readonly skills: readonly Skill[];
+  /** Built-in tools that are not offered. */
+  readonly unlisted: readonly Tool[];
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -63,6 +65,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const list = (): Listing => {
     const winners = new Map<string, Tool>();
     const tools: Tool[] = [];
+    const unlisted: Tool[] = [];
     const shadowed: ShadowedTool[] = [];
     const problems: Problem[] = [];
     const skills = new Map<string, Skill>();
@@ -71,7 +74,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (winner) shadowed.push({ tool, by: winner });
       else {
         winners.set(tool.name, tool);
-        if (listed) tools.push(tool);
+        (listed ? tools : unlisted).push(tool);
       }
     };
     const listings = places()
@@ -89,7 +92,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       for (const tool of listing.tools) add(tool, true);
       problems.push(...listing.problems);
     }
-    return { tools, shadowed, problems, skills: [...skills.values()] };
+    return { tools, shadowed, problems, skills: [...skills.values()], unlisted };
   };
 
   const look = (name: string): Tool | undefined => {

@@ -77,8 +77,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const search = createToolSearch(() => catalog.list().tools);
 
   const survey = (): Survey => {
-    const { tools, shadowed, problems, skills } = catalog.list();
-    return { tools, shadowed, skills, problems: [...(options.problems?.() ?? []), ...problems] };
+    const { tools, shadowed, problems, skills, unlisted } = catalog.list();
+    return { tools, shadowed, skills, unlisted, problems: [...(options.problems?.() ?? []), ...problems] };
   };
 
   const parts: CallParts = {

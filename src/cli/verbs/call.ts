@@ -1,6 +1,7 @@
 // `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
 
 import { addAbortSignal } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import {
   type FlagKind,
   formatToolHelp,
@@ -12,10 +13,12 @@ import { exitStatus, ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type ProcessPlan } from '../../core/plan.js';
 import type { Part, ToolResult } from '../../core/result.js';
-import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
+import { formatBytes, parseDuration, sanitize, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { readHead } from '../../files/read.js';
+import type { NodeToolbox } from '../../node.js';
+import { commandOf } from '../commands.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
@@ -45,42 +48,65 @@ export const call: Verb = {
     full: { kind: 'switch', description: 'With --json: the whole output, however long' },
   },
   positionals: 1,
+  completes: 'tools',
   readsRest: true,
   async run(verbCall) {
-    const { terminal, positionals, rest, flags: before, toolbox: open } = verbCall;
+    const { positionals, rest, flags, toolbox: open } = verbCall;
     const [ref] = positionals;
     if (ref === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
     const toolbox = open();
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool === undefined) {
-      // The call itself says why, in its own shape and to whoever watches calls.
-      const asJson = before.has('json') || rest.includes('--json');
-      const answer = asJson ? callForJson : callForPerson;
-      return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, before));
-    }
-    // Own flags are read first: `--help` helps also where the rest is wrong.
-    const ownKind = (name: string): FlagKind | undefined =>
-      OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
-    const flags = new Map([...before, ...readOwnFlags(tool, rest, ownKind)]);
-    const json = flags.has('json');
-    if (flags.has('help')) {
-      printHelp(terminal, formatToolHelp(tool, `wield call ${tool.name}`), json);
-      return 0;
-    }
-    const { input: fromFlags, given } = readCommandInput(tool, rest, ownKind);
-    if (flags.has('cwd') && !before.has('cwd')) {
-      throw new ToolError('usage', '--cwd must stand before the tool', {
-        hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
-      });
-    }
-    const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);
-    const options = toCallOptions(verbCall, flags);
-    if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
-    if (json) return callForJson(verbCall, toolbox, ref, input, options);
-    return callForPerson(verbCall, toolbox, ref, input, options);
+    if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${tool.name}`);
+    // The call itself says why, in its own shape and to whoever watches calls.
+    const asJson = flags.has('json') || rest.includes('--json');
+    const answer = asJson ? callForJson : callForPerson;
+    return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, flags));
   },
 };
+
+/** Calls a tool with the rest of a command line; `command` is what was typed before it. */
+export async function callTool(
+  verbCall: VerbCall,
+  tool: Tool,
+  rest: readonly string[],
+  command: string,
+): Promise<number> {
+  const { terminal, flags: before, toolbox: open } = verbCall;
+  const toolbox = open();
+  // Own flags are read first: `--help` helps also where the rest is wrong.
+  const flags = new Map([...before, ...readOwnFlags(tool, rest, kindOfOwnFlag)]);
+  const json = flags.has('json');
+  if (flags.has('help')) {
+    printHelp(terminal, formatToolHelp(tool, command, { from: describeOrigin(tool, toolbox) }), json);
+    return 0;
+  }
+  const { input: fromFlags, given } = readCommandInput(tool, rest, {
+    ownKind: kindOfOwnFlag,
+    command: commandOf(tool),
+  });
+  if (flags.has('cwd') && !before.has('cwd')) {
+    throw new ToolError('usage', '--cwd must stand before the tool', {
+      hint: command.replace('wield', `wield --cwd ${flags.get('cwd')}`),
+    });
+  }
+  const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);
+  const options = toCallOptions(verbCall, flags);
+  if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, tool.name, input, options);
+  if (json) return callForJson(verbCall, toolbox, tool.name, input, options);
+  return callForPerson(verbCall, toolbox, tool.name, input, options);
+}
+
+/** The kind of a flag that is wield's own on a tool. */
+export function kindOfOwnFlag(name: string): FlagKind | undefined {
+  return OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
+}
+
+function describeOrigin({ origin }: Tool, { workdir, world }: NodeToolbox): string {
+  const { uri, format } = origin;
+  if (uri === null) return format;
+  return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workdir, world.home) : uri;
+}
 
 function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string | true>): CallOptions {
   const timeout = flags.get('timeout');

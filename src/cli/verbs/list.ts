@@ -2,6 +2,7 @@
 
 import { count, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
+import { commandProblems } from '../commands.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -19,7 +20,9 @@ export const list: Verb = {
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.survey();
-    const problems = survey.problems.filter((problem) => problem.severity === 'error');
+    const problems = [...survey.problems, ...commandProblems(survey)].filter(
+      (problem) => problem.severity === 'error',
+    );
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
     const entries: Entry[] = [];

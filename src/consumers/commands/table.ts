@@ -1,0 +1,152 @@
+// Which words call which tool: every visible tool once, and what two of them, or a tool and a verb, both claim.
+
+import { ToolError } from '../../core/error.js';
+import { compareText, nearest, quoteOutside } from '../../core/text.js';
+import type { Problem, Tool } from '../../core/tool.js';
+import { commandName, commandWords } from './names.js';
+
+/** The tools of each word, more than one where they collide. */
+export type Commands = ReadonlyMap<string, readonly Tool[]>;
+
+export interface CommandTable {
+  /** Commands without a group. */
+  readonly single: Commands;
+  readonly groups: ReadonlyMap<string, Commands>;
+}
+
+/** The commands of visible tools. */
+export function toCommandTable(tools: Iterable<Tool>): CommandTable {
+  const single = new Map<string, Tool[]>();
+  const groups = new Map<string, Map<string, Tool[]>>();
+  for (const tool of tools) {
+    if (tool.traits.hidden) continue;
+    const { group, word } = commandName(tool);
+    let commands = single;
+    if (group !== undefined) {
+      commands = groups.get(group) ?? new Map<string, Tool[]>();
+      groups.set(group, commands);
+    }
+    const same = commands.get(word);
+    if (same) same.push(tool);
+    else commands.set(word, [tool]);
+  }
+  return { single, groups };
+}
+
+/** What a word stands for: a tool, a group, or nothing. Throws `ambiguous` where it could be several. */
+export function findCommand(
+  { single, groups }: CommandTable,
+  word: string,
+): { readonly tool: Tool } | { readonly group: string; readonly commands: Commands } | undefined {
+  const tools = single.get(word) ?? [];
+  const commands = groups.get(word);
+  if (tools.length + (commands ? 1 : 0) > 1) {
+    const group = commands ? [`the group ${word}`] : [];
+    throw ambiguous(word, tools, [...group, ...tools.map((tool) => tool.name)]);
+  }
+  if (commands) return { group: word, commands };
+  return tools[0] && { tool: tools[0] };
+}
+
+/** The tool of a word within a group: its command, or its whole name. Throws `ambiguous` or `usage`. */
+export function findInGroup(group: string, commands: Commands, word: string, program: string): Tool {
+  const byName = [...commands.values()].flat().find((tool) => tool.name === word);
+  const tools = byName ? [byName] : (commands.get(word) ?? []);
+  if (tools.length > 1)
+    throw ambiguous(
+      `${group} ${word}`,
+      tools,
+      tools.map((tool) => tool.name),
+    );
+  if (tools[0]) return tools[0];
+  const [close] = nearest(word, commands.keys());
+  const all = `${program} ${group} shows all`;
+  throw new ToolError('usage', `${group} has no command "${quoteOutside(word, 80)}"`, {
+    hint: close === undefined ? all : `did you mean ${program} ${group} ${close}? ${all}`,
+  });
+}
+
+function ambiguous(words: string, tools: readonly Tool[], claimants: readonly string[]): ToolError {
+  const [first] = tools.map((tool) => tool.name).sort(compareText);
+  return new ToolError('ambiguous', `"${words}" is the command of ${claimants.join(' and ')}`, {
+    hint: `call one by its name: wield call ${first}`,
+    data: { candidates: tools.map((tool) => tool.name) },
+  });
+}
+
+/** Commands that cannot be offered: words of the program itself, and words of several tools (MOD-25). */
+export function findCommandProblems(tools: Iterable<Tool>, reserved: ReadonlySet<string>): Problem[] {
+  const table = toCommandTable(tools);
+  const names = new Map<string, Tool>();
+  for (const commands of [table.single, ...table.groups.values()]) {
+    for (const same of commands.values()) for (const tool of same) names.set(tool.name, tool);
+  }
+  const problems: Problem[] = [];
+  for (const [word, same] of table.single) {
+    // A name answers too, wherever its tool stands.
+    const bearer = names.get(word);
+    const all = bearer === undefined || same.includes(bearer) ? same : [...same, bearer];
+    if (reserved.has(word)) for (const tool of all) problems.push(collidesWithVerb(tool, word));
+    else if (all.length > 1) problems.push(collide(`"${word}"`, all));
+  }
+  for (const [group, commands] of table.groups) {
+    const [first] = commands.values();
+    const bearer = table.single.get(group)?.[0] ?? names.get(group);
+    if (reserved.has(group)) problems.push(groupCollides(group, first![0]!, 'a command of wield itself'));
+    else if (bearer && commandName(bearer).group !== group)
+      problems.push(groupCollides(group, first![0]!, `the tool ${bearer.name}`));
+    for (const [word, same] of commands)
+      if (same.length > 1) problems.push(collide(`"${group} ${word}"`, same));
+  }
+  return problems;
+}
+
+function collidesWithVerb(tool: Tool, word: string): Problem {
+  return {
+    severity: 'error',
+    path: pathOf(tool),
+    message: `is no command: "${word}" is a command of wield itself`,
+    hint: `wield call ${tool.name} calls it; rename it to have a command`,
+  };
+}
+
+function collide(words: string, tools: readonly Tool[]): Problem {
+  const names = tools.map((tool) => tool.name).join(' and ');
+  return {
+    severity: 'error',
+    path: pathOf(tools[0]!),
+    message: `${words} is the command of ${names}`,
+    hint: `each answers to its name: wield call ${tools[0]!.name}; rename one of them`,
+  };
+}
+
+function groupCollides(group: string, tool: Tool, what: string): Problem {
+  return {
+    severity: 'error',
+    path: pathOf(tool),
+    message: `the group "${group}" is no command: the word is ${what}`,
+    hint: `its tools answer to their names: wield call ${tool.name}; rename the group`,
+  };
+}
+
+function pathOf({ origin, name }: Tool): string {
+  const { uri } = origin;
+  if (uri === null || !uri.startsWith('file://')) return uri ?? name;
+  try {
+    return decodeURIComponent(new URL(uri).pathname);
+  } catch {
+    return uri;
+  }
+}
+
+/** Every word that comes first, for suggestions and completion: commands without a group, and groups. */
+export function firstWords({ single, groups }: CommandTable): string[] {
+  return [...single.keys(), ...groups.keys()];
+}
+
+/** What one types before a tool's arguments; by `call` where the tool has no command of its own. */
+export function commandLineOf(tool: Tool, program: string, reserved: ReadonlySet<string>): string {
+  const name = commandName(tool);
+  const taken = tool.traits.hidden || reserved.has(name.group ?? name.word);
+  return taken ? `${program} call ${tool.name}` : `${program} ${commandWords(name)}`;
+}
