@@ -9,11 +9,13 @@ import {
   readCommandInput,
   readOwnFlags,
 } from '../../consumers/commands/index.js';
+import { inputTwice, parseTimeout } from '../../consumers/commands/input.js';
+import { contentText } from '../../consumers/commands/output.js';
 import { exitStatus, ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type ProcessPlan } from '../../core/plan.js';
-import type { Part, ToolResult } from '../../core/result.js';
-import { formatBytes, parseDuration, sanitize, shortenPath } from '../../core/text.js';
+import type { ToolResult } from '../../core/result.js';
+import { formatBytes, sanitize, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { readHead } from '../../files/read.js';
@@ -110,12 +112,7 @@ function describeOrigin({ origin }: Tool, { workdir, world }: NodeToolbox): stri
 
 function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string | true>): CallOptions {
   const timeout = flags.get('timeout');
-  const timeoutMs = timeout === undefined ? undefined : parseDuration(String(timeout));
-  if (timeout !== undefined && timeoutMs === undefined) {
-    throw new ToolError('usage', `--timeout "${sanitize(String(timeout))}" is not a duration`, {
-      hint: 'write 500ms, 30s, 5m or 1h',
-    });
-  }
+  const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
   return {
     caller: PERSON,
     signal,
@@ -132,11 +129,7 @@ async function chooseInput(
   fromFlags: JsonObject | undefined,
 ): Promise<unknown> {
   if (inputFlag !== undefined) {
-    if (fromFlags !== undefined) {
-      throw new ToolError('usage', '--input and parameters as flags exclude each other', {
-        hint: 'put everything into --input, or nothing',
-      });
-    }
+    if (fromFlags !== undefined) throw inputTwice();
     return parseJson(await readInput(String(inputFlag), terminal, signal), '--input');
   }
   if (fromFlags !== undefined) return fromFlags;
@@ -228,7 +221,7 @@ async function callForPerson(
   });
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
-  if (!streamed) terminal.out(result.content.map(partText).join(''));
+  if (!streamed) terminal.out(contentText(result));
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
 }
@@ -248,20 +241,6 @@ function createStatusLine(terminal: Terminal) {
       shown = false;
     },
   };
-}
-
-function partText(part: Part): string {
-  switch (part.type) {
-    case 'text':
-      return part.text === '' || part.text.endsWith('\n') ? part.text : `${part.text}\n`;
-    case 'image':
-    case 'audio':
-      return `[${part.type} ${part.mimeType}, ${formatBytes(Math.floor(part.data.length * 0.75))}]\n`;
-    case 'resource_link':
-      return `[${part.name}: ${part.uri}]\n`;
-    case 'resource':
-      return part.resource.text ?? `[${part.resource.uri}]\n`;
-  }
 }
 
 async function dryRun(

@@ -58,7 +58,7 @@ function usage(parameters: readonly Parameter[], positionals: readonly Parameter
 function flagUsage(parameter: Parameter): string {
   if (isSwitch(parameter))
     return parameter.default === true ? `--no-${parameter.flag}` : `--${parameter.flag}`;
-  const shown = parameter.default === undefined ? '' : shownValue(parameter.default);
+  const shown = (parameter.default ?? null) === null ? '' : shownValue(parameter.default!);
   const value = shown !== '' && shown.length <= 20 ? shown : typeName(parameter).toUpperCase();
   return `--${parameter.flag} ${value}${isVariadic(parameter) ? ' …' : ''}`;
 }

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import { nearest, quoteOutside } from '../../core/text.js';
+import { nearest, parseDuration, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
 import {
@@ -44,7 +44,7 @@ export function readCommandInput(
   const positionals: string[] = [];
   for (const argument of split(argv, find, ownKind)) {
     if (argument.kind === 'positional') positionals.push(argument.value);
-    else if (argument.kind !== 'flag') throw badFlag(argument, parameters, command);
+    else if (argument.kind !== 'flag') throw badFlag(argument, parameters, { command, ownKind });
     else if (ownKind(argument.name) === undefined) {
       const { parameter, path, json, negated } = find(argument.name)!;
       const raw = negated ? negate(argument.value) : argument.value === true ? 'true' : argument.value;
@@ -80,6 +80,22 @@ export function readOwnFlags(
     else own.set(argument.name, value);
   }
   return own;
+}
+
+/** What is wrong with giving the input in two ways at once. */
+export function inputTwice(): ToolError {
+  return new ToolError('usage', '--input and parameters as flags exclude each other', {
+    hint: 'put everything into --input, or nothing',
+  });
+}
+
+/** The milliseconds of `--timeout`. */
+export function parseTimeout(text: string): number {
+  const milliseconds = parseDuration(text);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new ToolError('usage', `--timeout "${quoteOutside(text, 40)}" is not a duration`, {
+    hint: 'write 500ms, 30s, 5m or 1h',
+  });
 }
 
 function split(
@@ -163,7 +179,7 @@ function placePositionals(
 function badFlag(
   argument: Argument & { name: string },
   parameters: readonly Parameter[],
-  command: string,
+  { command, ownKind }: Required<CommandInputOptions>,
 ): ToolError {
   const help = `${command} --help shows all`;
   if (argument.kind === 'incomplete') {
@@ -171,7 +187,8 @@ function badFlag(
   }
   const name = argument.name.replace(/^--?/, '');
   const shown = quoteOutside(name, 80);
-  const close = nearest(name, [...parameters.map((parameter) => parameter.flag), ...OWN_FLAGS]);
+  const own = [...OWN_FLAGS].filter((flag) => ownKind(flag) !== undefined);
+  const close = nearest(name, [...parameters.map((parameter) => parameter.flag), ...own]);
   return new ToolError('invalid_input', `unknown parameter "${shown}"`, {
     hint: close.length > 0 ? `did you mean --${close[0]}? ${help}` : help,
     data: { faults: [{ path: `/${name}`, expected: 'no such parameter', got: `undeclared "${name}"` }] },

@@ -85,9 +85,10 @@ export function createFlagTable(parameters: readonly Parameter[]): (word: string
     if (!table.has(word)) table.set(word, parameter);
   };
   for (const parameter of parameters) add(parameter.flag, parameter);
-  for (const parameter of parameters)
-    if (!OWN_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
-  for (const parameter of parameters) add(`param-${parameter.name}`, parameter);
+  // A colon at the end of a flag says that its value is JSON, whatever the parameter is called.
+  const others = parameters.filter(({ name }) => !name.endsWith(':'));
+  for (const parameter of others) if (!OWN_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
+  for (const parameter of others) add(`param-${parameter.name}`, parameter);
   return (word) => table.get(word);
 }
 
