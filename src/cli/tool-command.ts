@@ -10,7 +10,7 @@ import {
   toCommandTable,
 } from '../consumers/commands/table.js';
 import { isToolError, ToolError } from '../core/error.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Survey, Toolbox } from '../core/toolbox.js';
 import { oneLine, printHelp, printJson } from './print.js';
@@ -54,11 +54,11 @@ async function runInGroup(verbCall: VerbCall, group: string, commands: Commands)
   const { flags, rest } = verbCall;
   const kindOf = (name: string) => (Object.hasOwn(COMMON_FLAGS, name) ? COMMON_FLAGS[name]!.kind : undefined);
   const { parsed, rest: after } = splitArguments(rest, kindOf, { stopAtPositional: true });
+  const odd = parsed.find((argument) => argument.kind === 'unknown' || argument.kind === 'incomplete');
+  if (odd !== undefined && 'name' in odd && odd.kind !== 'flag')
+    throw unknownFlag(undefined, odd.name, odd.kind);
   const word = parsed.find((argument) => argument.kind === 'positional')?.value;
   if (word === undefined) {
-    for (const argument of parsed)
-      if (argument.kind !== 'flag' && argument.kind !== 'positional')
-        throw unknownFlag(undefined, argument.name, argument.kind);
     const json = flags.has('json') || parsed.some((one) => one.kind === 'flag' && one.name === 'json');
     showGroup(verbCall, group, commands, json);
     return 0;
@@ -72,7 +72,7 @@ async function runInGroup(verbCall: VerbCall, group: string, commands: Commands)
 
 function showGroup({ terminal }: VerbCall, group: string, commands: Commands, json: boolean): void {
   const entries = [...commands]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .flatMap(([word, tools]) => tools.map((tool) => ({ word: tools.length > 1 ? tool.name : word, tool })));
   if (json) {
     printJson(terminal, {

@@ -85,7 +85,7 @@ export async function registerToolsAsCLI(
     parent.description(count([...commands.values()].flat().length, 'command'));
     mountAll(parent, commands, `${program.name()} ${group}`);
   }
-  return findCommandProblems(tools, taken);
+  return findCommandProblems(tools, { name: program.name(), reserved: taken });
 }
 
 function mount(

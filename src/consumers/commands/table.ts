@@ -50,8 +50,8 @@ export function findCommand(
 
 /** The tool of a word within a group: its command, or its whole name. Throws `ambiguous` or `usage`. */
 export function findInGroup(group: string, commands: Commands, word: string, program: string): Tool {
-  const byName = [...commands.values()].flat().find((tool) => tool.name === word);
-  const tools = byName ? [byName] : (commands.get(word) ?? []);
+  const byName = [...commands.values()].flat().filter((tool) => tool.name === word);
+  const tools = [...new Set([...(commands.get(word) ?? []), ...byName])];
   if (tools.length > 1)
     throw ambiguous(
       `${group} ${word}`,
@@ -74,8 +74,17 @@ function ambiguous(words: string, tools: readonly Tool[], claimants: readonly st
   });
 }
 
+/** A program that has tools as commands, and words of its own. */
+export interface Program {
+  readonly name: string;
+  readonly reserved: ReadonlySet<string>;
+  /** What calls a tool that has no command, where there is such a way: `wield call`. */
+  readonly call?: string;
+}
+
 /** Commands that cannot be offered: words of the program itself, and words of several tools (MOD-25). */
-export function findCommandProblems(tools: Iterable<Tool>, reserved: ReadonlySet<string>): Problem[] {
+export function findCommandProblems(tools: Iterable<Tool>, program: Program): Problem[] {
+  const { reserved } = program;
   const table = toCommandTable(tools);
   const names = new Map<string, Tool>();
   for (const commands of [table.single, ...table.groups.values()]) {
@@ -86,47 +95,52 @@ export function findCommandProblems(tools: Iterable<Tool>, reserved: ReadonlySet
     // A name answers too, wherever its tool stands.
     const bearer = names.get(word);
     const all = bearer === undefined || same.includes(bearer) ? same : [...same, bearer];
-    if (reserved.has(word)) for (const tool of all) problems.push(collidesWithVerb(tool, word));
-    else if (all.length > 1) problems.push(collide(`"${word}"`, all));
+    if (reserved.has(word)) for (const tool of all) problems.push(collidesWithVerb(tool, word, program));
+    else if (all.length > 1) problems.push(collide(`"${word}"`, all, program));
   }
   for (const [group, commands] of table.groups) {
     const [first] = commands.values();
     const bearer = table.single.get(group)?.[0] ?? names.get(group);
-    if (reserved.has(group)) problems.push(groupCollides(group, first![0]!, 'a command of wield itself'));
+    if (reserved.has(group))
+      problems.push(groupCollides(group, first![0]!, `a command of ${program.name} itself`, program));
     else if (bearer && commandName(bearer).group !== group)
-      problems.push(groupCollides(group, first![0]!, `the tool ${bearer.name}`));
+      problems.push(groupCollides(group, first![0]!, `the tool ${bearer.name}`, program));
     for (const [word, same] of commands)
-      if (same.length > 1) problems.push(collide(`"${group} ${word}"`, same));
+      if (same.length > 1) problems.push(collide(`"${group} ${word}"`, same, program));
   }
   return problems;
 }
 
-function collidesWithVerb(tool: Tool, word: string): Problem {
+function collidesWithVerb(tool: Tool, word: string, program: Program): Problem {
   return {
     severity: 'error',
     path: pathOf(tool),
-    message: `is no command: "${word}" is a command of wield itself`,
-    hint: `wield call ${tool.name} calls it; rename it to have a command`,
+    message: `is no command: "${word}" is a command of ${program.name} itself`,
+    hint: `${callable(program, tool, 'calls it')}rename it to have a command`,
   };
 }
 
-function collide(words: string, tools: readonly Tool[]): Problem {
+function collide(words: string, tools: readonly Tool[], program: Program): Problem {
   const names = tools.map((tool) => tool.name).join(' and ');
   return {
     severity: 'error',
     path: pathOf(tools[0]!),
     message: `${words} is the command of ${names}`,
-    hint: `each answers to its name: wield call ${tools[0]!.name}; rename one of them`,
+    hint: `${callable(program, tools[0]!, 'calls the first')}rename one of them`,
   };
 }
 
-function groupCollides(group: string, tool: Tool, what: string): Problem {
+function groupCollides(group: string, tool: Tool, what: string, program: Program): Problem {
   return {
     severity: 'error',
     path: pathOf(tool),
     message: `the group "${group}" is no command: the word is ${what}`,
-    hint: `its tools answer to their names: wield call ${tool.name}; rename the group`,
+    hint: `${callable(program, tool, 'calls its first tool')}rename the group`,
   };
+}
+
+function callable({ call }: Program, tool: Tool, what: string): string {
+  return call === undefined ? '' : `${call} ${tool.name} ${what}; `;
 }
 
 function pathOf({ origin, name }: Tool): string {
@@ -145,8 +159,8 @@ export function firstWords({ single, groups }: CommandTable): string[] {
 }
 
 /** What one types before a tool's arguments; by `call` where the tool has no command of its own. */
-export function commandLineOf(tool: Tool, program: string, reserved: ReadonlySet<string>): string {
+export function commandLineOf(tool: Tool, { name: program, reserved, call = program }: Program): string {
   const name = commandName(tool);
   const taken = tool.traits.hidden || reserved.has(name.group ?? name.word);
-  return taken ? `${program} call ${tool.name}` : `${program} ${commandWords(name)}`;
+  return taken ? `${call} ${tool.name}` : `${program} ${commandWords(name)}`;
 }
