@@ -9,7 +9,7 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
-import { VERBS } from './verbs.js';
+import { RESERVED, VERBS } from './verbs.js';
 
 const INTERRUPTED = 130;
 
@@ -69,6 +69,7 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
       json,
       cwd,
       env: process.env,
+      reserved: RESERVED,
       signal,
       toolbox: openToolbox,
     });

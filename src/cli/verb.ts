@@ -22,6 +22,8 @@ export interface VerbCall {
   readonly json: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Words that no tool is called by: the verbs, and a few more (MOD-25). */
+  readonly reserved: ReadonlySet<string>;
   /** Ends when the person interrupts. */
   readonly signal: AbortSignal;
   /** The toolbox of the workdir, made when first asked for; options count then. */

@@ -85,7 +85,7 @@ export async function callTool(
   }
   const { input: fromFlags, given } = readCommandInput(tool, rest, {
     ownKind: kindOfOwnFlag,
-    command: commandOf(tool),
+    command: commandOf(tool, verbCall.reserved),
   });
   if (flags.has('cwd') && !before.has('cwd')) {
     throw new ToolError('usage', '--cwd must stand before the tool', {

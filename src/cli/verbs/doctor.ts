@@ -15,9 +15,9 @@ export const doctor: Verb = {
   examples: ['wield doctor'],
   flags: {},
   positionals: 0,
-  async run({ terminal, json, toolbox: open }) {
+  async run({ terminal, json, reserved, toolbox: open }) {
     const toolbox = open();
-    const commands = commandProblems(await toolbox.survey());
+    const commands = commandProblems(await toolbox.survey(), reserved);
     const { findings, problems, warnings } = await diagnose(toolbox, commands);
     if (json) {
       printJson(terminal, {

@@ -16,11 +16,11 @@ export const list: Verb = {
     all: { kind: 'switch', description: 'Hidden and shadowed tools too' },
   },
   positionals: 0,
-  async run({ terminal, flags, json, toolbox: open }) {
+  async run({ terminal, flags, json, reserved, toolbox: open }) {
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.survey();
-    const problems = [...survey.problems, ...commandProblems(survey)].filter(
+    const problems = [...survey.problems, ...commandProblems(survey, reserved)].filter(
       (problem) => problem.severity === 'error',
     );
     const hidden = all || flags.has('hidden');

@@ -22,7 +22,7 @@ export const show: Verb = {
   flags: {},
   positionals: 1,
   completes: 'tools',
-  async run({ terminal, positionals, json, toolbox: open }) {
+  async run({ terminal, positionals, json, reserved, toolbox: open }) {
     const [ref] = positionals;
     if (ref === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
@@ -53,7 +53,7 @@ export const show: Verb = {
       ['you', describeVerdict(verdicts[0]!)],
       ['a model', describeVerdict(verdicts[1]!)],
       ['traits', describeTraits(tool)],
-      ['example', [commandOf(tool), ...exampleArguments(tool)].join(' ')],
+      ['example', [commandOf(tool, reserved), ...exampleArguments(tool)].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
     if (rows.length > 0) terminal.out(`${sanitize(rows.join('\n'))}\n\n`);

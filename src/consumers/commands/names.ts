@@ -10,14 +10,21 @@ export interface CommandName {
 
 const ALREADY = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
+/** Whether a tool is called by its name as it is: no group, nothing to change. */
+export function isPlain({ name, traits }: Pick<Tool, 'name' | 'traits'>): boolean {
+  return traits.group === undefined && ALREADY.test(name);
+}
+
+// The engine takes milliseconds to prepare a pattern with classes of Unicode, and most names need none.
+const ASCII = /^[ -~]*$/;
+
 /** Text in kebab-case: lower case, everything but letters and digits one dash; empty where nothing is left. */
 export function kebab(text: string): string {
   if (ALREADY.test(text)) return text;
-  return text
-    .replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-')
-    .replace(/[^\p{L}\p{N}\p{M}]+/gu, '-')
-    .replace(/^-|-$/g, '')
-    .toLowerCase();
+  const words = ASCII.test(text)
+    ? text.replace(/([a-z0-9])(?=[A-Z])/g, '$1-').replace(/[^A-Za-z0-9]+/g, '-')
+    : text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-');
+  return words.replace(/^-|-$/g, '').toLowerCase();
 }
 
 /** The command of a tool. A namespace stays as it is: `jk:find_all` is `jk:find-all`. */

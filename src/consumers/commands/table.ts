@@ -3,7 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { compareText, nearest, quoteOutside } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
-import { commandName, commandWords } from './names.js';
+import { commandName, commandWords, isPlain } from './names.js';
 
 /** The tools of each word, more than one where they collide. */
 export type Commands = ReadonlyMap<string, readonly Tool[]>;
@@ -85,7 +85,7 @@ export interface Program {
 /** Commands that cannot be offered: words of the program itself, and words of several tools (MOD-25). */
 export function findCommandProblems(tools: Iterable<Tool>, program: Program): Problem[] {
   const { reserved } = program;
-  const table = toCommandTable(tools);
+  const table = toCommandTable(findSuspects(tools, reserved));
   const names = new Map<string, Tool>();
   for (const commands of [table.single, ...table.groups.values()]) {
     for (const same of commands.values()) for (const tool of same) names.set(tool.name, tool);
@@ -109,6 +109,24 @@ export function findCommandProblems(tools: Iterable<Tool>, program: Program): Pr
       if (same.length > 1) problems.push(collide(`"${group} ${word}"`, same, program));
   }
   return problems;
+}
+
+// Names differ, so that a tool called by its name collides only with what is not, and with the program. A listing
+// asks this each time, and has a thousand tools.
+function findSuspects(tools: Iterable<Tool>, reserved: ReadonlySet<string>): Tool[] {
+  const plain: Tool[] = [];
+  const suspects: Tool[] = [];
+  const claimed = new Set<string>();
+  for (const tool of tools) {
+    if (isPlain(tool)) plain.push(tool);
+    else {
+      const { group, word } = commandName(tool);
+      claimed.add(group ?? word);
+      suspects.push(tool);
+    }
+  }
+  for (const tool of plain) if (reserved.has(tool.name) || claimed.has(tool.name)) suspects.push(tool);
+  return suspects;
 }
 
 function collidesWithVerb(tool: Tool, word: string, program: Program): Problem {
