@@ -37,7 +37,7 @@ export async function answer(argv: readonly string[]): Promise<number> {
   const { candidates, files } = await complete(words, current).catch(() => NOTHING);
   // Only bash looks for a file behind `--path=`.
   const found = { candidates, files: files && (shell === 'bash' || !current.startsWith('-')) };
-  createTerminal({ plain: true, env: process.env }).out(formatAnswer(found, shell, line));
+  createTerminal({ plain: true, env: process.env }).out(formatAnswer(found, line));
   return 0;
 }
 

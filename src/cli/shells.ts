@@ -95,11 +95,11 @@ export function splitLine(line: string, breaks: string): Line {
   return { words, current: word ?? '', quote, kept };
 }
 
-/** What a shell reads: whether files fit, then a line for each candidate. */
-export function formatAnswer({ candidates, files }: Completion, shell: Shell, line?: Line): string {
+/** What a shell reads: whether files fit, then a line for each candidate; quoted for bash where its line is given. */
+export function formatAnswer({ candidates, files }: Completion, line?: Line): string {
   // A value with a control character cannot be typed on a line, and would end the line here.
   const plain = candidates.filter((one) => !/[\u0000-\u001f\u007f]/.test(one.value));
-  const lines = plain.map((one) => (shell === 'bash' && line ? forBash(one, line) : forOthers(one)));
+  const lines = plain.map((one) => (line ? forBash(one, line) : forOthers(one)));
   return `${[files ? 'files' : 'words', ...lines].join('\n')}\n`;
 }
 
