@@ -54,20 +54,23 @@ async function runInGroup(verbCall: VerbCall, group: string, commands: Commands)
   const { flags, rest } = verbCall;
   const kindOf = (name: string) => (Object.hasOwn(COMMON_FLAGS, name) ? COMMON_FLAGS[name]!.kind : undefined);
   const { parsed, rest: after } = splitArguments(rest, kindOf, { stopAtPositional: true });
-  const odd = parsed.find((argument) => argument.kind === 'unknown' || argument.kind === 'incomplete');
-  if (odd !== undefined && 'name' in odd && odd.kind !== 'flag')
-    throw unknownFlag(undefined, odd.name, odd.kind);
-  const word = parsed.find((argument) => argument.kind === 'positional')?.value;
+  const between: string[] = [];
+  const words: string[] = [];
+  for (const argument of parsed) {
+    if (argument.kind === 'positional') words.push(argument.value);
+    else if (argument.kind !== 'flag') throw unknownFlag(undefined, argument.name, argument.kind);
+    else between.push(`--${argument.name}${argument.value === true ? '' : `=${argument.value}`}`);
+  }
+  const [word, ...others] = words;
   if (word === undefined) {
-    const json = flags.has('json') || parsed.some((one) => one.kind === 'flag' && one.name === 'json');
-    showGroup(verbCall, group, commands, json);
+    showGroup(verbCall, group, commands, flags.has('json') || between.includes('--json'));
     return 0;
   }
   const { name } = findInGroup(group, commands, word, 'wield');
   const tool = await verbCall.toolbox().find(name);
-  // Flags between the group and the command are the command's.
-  const between = rest.slice(0, rest.length - after.length - 1);
-  return callTool(verbCall, tool, [...between, ...after], `wield ${group} ${word}`);
+  // Flags between the group and the command are the command's; what `--` made positional stays so.
+  const own = others.length > 0 ? ['--', ...others] : after;
+  return callTool(verbCall, tool, [...between, ...own], `wield ${group} ${word}`);
 }
 
 function showGroup({ terminal }: VerbCall, group: string, commands: Commands, json: boolean): void {

@@ -41,6 +41,8 @@ describe('commands', () => {
     [['membot', 'deep-search', '-5'], { query: '-5' }],
     [['membot', 'deep-search', '--', '--odd'], { query: '--odd' }],
     [['membot', 'tree'], {}],
+    [['membot', '--plain', 'read', 'a.md'], { path: 'a.md' }],
+    [['membot', '--', 'read', '--odd'], { path: '--odd' }],
     [['tree'], {}],
     [['deploy-site', 'main', '--dry'], { branch: 'main', dry: true }],
     [['deploy_site', 'main', '--no-dry'], { branch: 'main', dry: false }],
