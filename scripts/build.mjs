@@ -26,11 +26,15 @@ await bundle.write({
   banner: (chunk) => (chunk.isEntry ? '#!/usr/bin/env node' : ''),
   entryFileNames: 'wield.cjs',
   chunkFileNames: '[name]-[hash].cjs',
-  // A file costs 0.4 ms to load, whatever is in it: what several verbs share is one chunk, but for what spawns.
+  // A file costs 0.4 ms to load, whatever is in it: what several verbs share is one chunk, but for what calls and spawns.
   codeSplitting: {
     groups: [
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 2 },
-      { name: 'shared', test: /src\/(?!process\/(?:spawn|collect|end)\.ts)/, minShareCount: 2 },
+      {
+        name: 'shared',
+        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts)/,
+        minShareCount: 2,
+      },
     ],
   },
   // Names of functions and classes stay, since a stack trace is for reading.

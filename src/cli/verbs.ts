@@ -76,8 +76,20 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/clean.js')).clean,
   },
   {
+    name: 'completions',
+    summary: 'Print a script that completes wield in a shell',
+    load: async () => (await import('./verbs/completions.js')).completions,
+  },
+  {
     name: 'version',
     summary: 'Print the version',
     load: async () => (await import('./verbs/version.js')).version,
   },
 ];
+
+/** Words that no tool or group can be called by (MOD-25). */
+export const RESERVED: ReadonlySet<string> = new Set([
+  ...VERBS.map((verb) => verb.name),
+  'help',
+  '__complete',
+]);

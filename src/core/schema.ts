@@ -61,12 +61,20 @@ export function acceptedTypes(node: SchemaNode, root: JsonSchema, depth = 0): Re
   if (Array.isArray(type)) return new Set(type.filter((entry) => typeof entry === 'string'));
   if (Array.isArray(node.enum)) return new Set(node.enum.map(jsonType));
   if ('const' in node) return new Set([jsonType(node.const)]);
+  if (depth > MAX_STEPS) return new Set();
+  const typesOf = (branch: unknown) => acceptedTypes(followRef(branch, root), root, depth + 1);
   const branches = node.anyOf ?? node.oneOf;
-  if (!Array.isArray(branches) || depth > MAX_STEPS) return new Set();
-  const accepted = branches.map((branch) => acceptedTypes(followRef(branch, root), root, depth + 1));
+  if (!Array.isArray(branches)) return Array.isArray(node.allOf) ? inAll(node.allOf.map(typesOf)) : new Set();
+  const accepted = branches.map(typesOf);
   return accepted.some((types) => types.size === 0)
     ? new Set()
     : new Set(accepted.flatMap((types) => [...types]));
+}
+
+// What every part that says something accepts.
+function inAll(parts: readonly ReadonlySet<string>[]): ReadonlySet<string> {
+  const [first, ...others] = parts.filter((types) => types.size > 0);
+  return new Set([...(first ?? [])].filter((type) => others.every((types) => types.has(type))));
 }
 
 function jsonType(value: unknown): string {

@@ -81,6 +81,12 @@ function editDistance(from: string, to: string, limit: number): number {
   return last[to.length]!;
 }
 
+/** A path for a person: from the workdir where it lies there, else from the home directory, else whole. */
+export function shortenPath(path: string, workdir: string, home: string | undefined): string {
+  if (path.startsWith(`${workdir}/`)) return path.slice(workdir.length + 1);
+  return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
 /** The order of names everywhere: by code unit, the same on every machine. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -139,6 +139,8 @@ export interface Traits {
   /** Selectors of the tools it may call in turn; absent: no limit of its own (SKL-4). */
   readonly allowedTools?: readonly string[];
   readonly examples: readonly Json[];
+  /** Parameters that a command line takes without a flag, in this order (MOD-21). */
+  readonly positional?: readonly string[];
 }
 
 /** Traits of a tool that says nothing about itself. */

@@ -105,6 +105,8 @@ export interface Survey {
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
   readonly skills: readonly Skill[];
+  /** Built-in tools that are not offered: none of a listing, and there for a person or code. */
+  readonly unlisted: readonly Tool[];
 }
 
 export interface Toolbox {

@@ -53,6 +53,8 @@ export interface Listing {
   readonly problems: readonly Problem[];
   /** The first of each name, in path order. */
   readonly skills: readonly Skill[];
+  /** Built-in tools that are not offered. */
+  readonly unlisted: readonly Tool[];
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -106,6 +108,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const list = (): Listing => {
     const winners = new Map<string, Tool>();
     const tools: Tool[] = [];
+    const unlisted: Tool[] = [];
     const shadowed: ShadowedTool[] = [];
     const problems: Problem[] = [];
     const skills = new Map<string, Skill>();
@@ -116,7 +119,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (winner) shadowed.push({ tool, by: winner });
       else {
         winners.set(tool.name, tool);
-        if (listed) tools.push(tool);
+        (listed ? tools : unlisted).push(tool);
       }
     };
     const listings = inOrder().map((directory) => directory.list());
@@ -137,6 +140,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       shadowed,
       problems,
       skills: [...skills.values()],
+      unlisted,
     };
   };
 

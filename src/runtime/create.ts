@@ -135,7 +135,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
 
   const survey = (caller: Caller): Survey => {
-    const { tools, shadowed, problems, skills } = catalog.list();
+    const { tools, shadowed, problems, skills, unlisted } = catalog.list();
     const all = [
       ...(options.problems?.() ?? []),
       ...problems,
@@ -147,7 +147,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         ),
       ...(options.references?.problems(skills) ?? []),
     ];
-    return { ...sift(tools, caller), shadowed, skills, problems: all };
+    return {
+      ...sift(tools, caller),
+      shadowed,
+      skills,
+      unlisted: sift(unlisted, caller).tools,
+      problems: all,
+    };
   };
 
   const findForCode = (ref: string): Tool => locate(parts, ref, {}).tool;

@@ -1,5 +1,6 @@
 // `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
 
+import { fileURLToPath } from 'node:url';
 import {
   type FlagKind,
   formatToolHelp,
@@ -7,15 +8,18 @@ import {
   readCommandInput,
   readOwnFlags,
 } from '../../consumers/commands/index.js';
+import { inputTwice, parseTimeout } from '../../consumers/commands/input.js';
+import { contentText } from '../../consumers/commands/output.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
-import type { Part, ToolResult } from '../../core/result.js';
-import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
+import type { ToolResult } from '../../core/result.js';
+import { sanitize, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import type { NodeToolbox } from '../../node.js';
 import { assertPerson, createApprove } from '../approve.js';
+import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { type Terminal, writeAsync } from '../terminal.js';
@@ -46,41 +50,61 @@ export const call: Verb = {
     full: { kind: 'switch', description: 'With --json: the whole output, however long' },
   },
   positionals: 1,
+  completes: 'tools',
   readsRest: true,
   async run(verbCall) {
-    const { terminal, positionals, rest, flags: before, toolbox: open } = verbCall;
+    const { positionals, rest, flags, toolbox: open } = verbCall;
     const [ref] = positionals;
     if (ref === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
     const toolbox = open();
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool === undefined) {
-      // The call itself says why, in its own shape and to whoever watches calls.
-      const asJson = before.has('json') || rest.includes('--json');
-      const answer = asJson ? callForJson : callForPerson;
-      return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, toolbox, before));
-    }
-    // Own flags are read first: `--help` helps also where the rest is wrong.
-    const ownKind = (name: string): FlagKind | undefined =>
-      OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
-    const flags = new Map([...before, ...readOwnFlags(tool, rest, ownKind)]);
-    const json = flags.has('json');
-    if (flags.has('help')) {
-      printHelp(terminal, formatToolHelp(tool, `wield call ${tool.name}`), json);
-      return 0;
-    }
-    if (flags.has('cwd') && !before.has('cwd')) {
-      throw new ToolError('usage', '--cwd must stand before the tool', {
-        hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
-      });
-    }
-    const { input, ...fault } = await readInputs(verbCall, tool, flags.get('input'), ownKind);
-    const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
-    if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
-    if (json) return callForJson(verbCall, toolbox, ref, input, options);
-    return callForPerson(verbCall, toolbox, ref, input, options);
+    if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${tool.name}`);
+    // The call itself says why, in its own shape and to whoever watches calls.
+    const asJson = flags.has('json') || rest.includes('--json');
+    const answer = asJson ? callForJson : callForPerson;
+    return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, toolbox, flags));
   },
 };
+
+/** Calls a tool with the rest of a command line; `command` is what was typed before it. */
+export async function callTool(
+  verbCall: VerbCall,
+  tool: Tool,
+  rest: readonly string[],
+  command: string,
+): Promise<number> {
+  const { terminal, flags: before, toolbox: open } = verbCall;
+  const toolbox = open();
+  // Own flags are read first: `--help` helps also where the rest is wrong.
+  const flags = new Map([...before, ...readOwnFlags(tool, rest, kindOfOwnFlag)]);
+  const json = flags.has('json');
+  if (flags.has('help')) {
+    printHelp(terminal, formatToolHelp(tool, command, { from: describeOrigin(tool, toolbox) }), json);
+    return 0;
+  }
+  if (flags.has('cwd') && !before.has('cwd')) {
+    throw new ToolError('usage', '--cwd must stand before the tool', {
+      hint: command.replace('wield', `wield --cwd ${flags.get('cwd')}`),
+    });
+  }
+  const { input, ...fault } = await readInputs(verbCall, tool, rest, flags.get('input'));
+  const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
+  if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, tool.name, input, options);
+  if (json) return callForJson(verbCall, toolbox, tool.name, input, options);
+  return callForPerson(verbCall, toolbox, tool.name, input, options);
+}
+
+/** The kind of a flag that is wield's own on a tool. */
+export function kindOfOwnFlag(name: string): FlagKind | undefined {
+  return OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
+}
+
+function describeOrigin({ origin }: Tool, { workdir, world }: NodeToolbox): string {
+  const { uri, format } = origin;
+  if (uri === null) return format;
+  return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workdir, world.home) : uri;
+}
 
 function toCallOptions(
   { signal, terminal }: VerbCall,
@@ -88,12 +112,7 @@ function toCallOptions(
   flags: ReadonlyMap<string, string | true>,
 ): CallOptions {
   const timeout = flags.get('timeout');
-  const timeoutMs = timeout === undefined ? undefined : parseDuration(String(timeout));
-  if (timeout !== undefined && timeoutMs === undefined) {
-    throw new ToolError('usage', `--timeout "${sanitize(String(timeout))}" is not a duration`, {
-      hint: 'write 500ms, 30s, 5m or 1h',
-    });
-  }
+  const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
   const approve = createApprove({ terminal, yes: flags.has('yes'), insideCall });
   return {
@@ -110,11 +129,14 @@ function toCallOptions(
 async function readInputs(
   verbCall: VerbCall,
   tool: Tool,
+  rest: readonly string[],
   inputFlag: string | true | undefined,
-  ownKind: (name: string) => FlagKind | undefined,
 ): Promise<{ input: unknown; fault?: ToolError }> {
   try {
-    const { input, given } = readCommandInput(tool, verbCall.rest, ownKind);
+    const { input, given } = readCommandInput(tool, rest, {
+      ownKind: kindOfOwnFlag,
+      command: commandOf(tool, verbCall.reserved),
+    });
     return { input: await chooseInput(verbCall, tool, inputFlag, given ? input : undefined) };
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
@@ -130,11 +152,7 @@ async function chooseInput(
   fromFlags: JsonObject | undefined,
 ): Promise<unknown> {
   if (inputFlag !== undefined) {
-    if (fromFlags !== undefined) {
-      throw new ToolError('usage', '--input and parameters as flags exclude each other', {
-        hint: 'put everything into --input, or nothing',
-      });
-    }
+    if (fromFlags !== undefined) throw inputTwice();
     return parseJson(await readInput(String(inputFlag), terminal, signal), '--input');
   }
   if (fromFlags !== undefined) return fromFlags;
@@ -182,7 +200,7 @@ async function callForPerson(
   });
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
-  if (!streamed) terminal.out(result.content.map(partText).join(''));
+  if (!streamed) terminal.out(contentText(result));
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
 }
@@ -202,20 +220,6 @@ function createStatusLine(terminal: Terminal) {
       shown = false;
     },
   };
-}
-
-function partText(part: Part): string {
-  switch (part.type) {
-    case 'text':
-      return part.text === '' || part.text.endsWith('\n') ? part.text : `${part.text}\n`;
-    case 'image':
-    case 'audio':
-      return `[${part.type} ${part.mimeType}, ${formatBytes(Math.floor(part.data.length * 0.75))}]\n`;
-    case 'resource_link':
-      return `[${part.name}: ${part.uri}]\n`;
-    case 'resource':
-      return part.resource.text ?? `[${part.resource.uri}]\n`;
-  }
 }
 
 async function dryRun(

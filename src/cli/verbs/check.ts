@@ -14,6 +14,7 @@ export const check: Verb = {
   examples: ['wield check .agents/skills/notes', 'wield check'],
   flags: {},
   positionals: 1,
+  completes: 'files',
   async run({ terminal, positionals, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
     const { world, find, survey } = toolbox();

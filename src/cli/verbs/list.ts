@@ -6,6 +6,7 @@ import { normalizeTags } from '../../core/name.js';
 import { count, quoteOutside, revealHidden } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
+import { commandProblems } from '../commands.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -38,11 +39,13 @@ export const list: Verb = {
     },
   },
   positionals: 0,
-  async run({ terminal, flags, repeated, json, toolbox: open }) {
+  async run({ terminal, flags, repeated, json, reserved, toolbox: open }) {
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.survey({ caller: PERSON });
-    const problems = survey.problems.filter((problem) => problem.severity === 'error');
+    const problems = [...survey.problems, ...commandProblems(survey, reserved)].filter(
+      (problem) => problem.severity === 'error',
+    );
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
     const fits = createFilter(repeated('tag'), repeated('format'));

@@ -1,11 +1,12 @@
 // `wield show`: everything about one tool.
 
-import { exampleArguments, parameterRows, toParameters } from '../../consumers/commands/index.js';
+import { exampleArguments, parameterRows } from '../../consumers/commands/index.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
+import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -21,7 +22,8 @@ export const show: Verb = {
   examples: ['wield show hello', 'wield show hello --json'],
   flags: {},
   positionals: 1,
-  async run({ terminal, positionals, json, toolbox: open }) {
+  completes: 'tools',
+  async run({ terminal, positionals, json, reserved, toolbox: open }) {
     const [ref] = positionals;
     if (ref === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
@@ -45,7 +47,7 @@ export const show: Verb = {
       });
       return 0;
     }
-    const parameters = toParameters(tool.input.json);
+    const rows = parameterRows(tool);
     const facts: [string, string][] = [
       ['format', tool.origin.format],
       ['from', tool.origin.uri ?? 'this program'],
@@ -56,10 +58,10 @@ export const show: Verb = {
       ['traits', describeTraits(tool)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
-      ['example', ['wield call', tool.name, ...exampleArguments(tool, parameters)].join(' ')],
+      ['example', [commandOf(tool, reserved), ...exampleArguments(tool)].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
-    if (parameters.length > 0) terminal.out(`${sanitize(parameterRows(parameters).join('\n'))}\n\n`);
+    if (rows.length > 0) terminal.out(`${sanitize(rows.join('\n'))}\n\n`);
     for (const [name, value] of facts) {
       if (value !== '')
         terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);

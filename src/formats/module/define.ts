@@ -4,7 +4,7 @@ import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import { deepFreeze, isRecord, type Json } from '../../core/json.js';
 import { isToolName, normalizeTags } from '../../core/name.js';
-import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import { acceptedTypes, followRef, type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
 import type { Tool, Traits } from '../../core/tool.js';
 import { createJsonSchema } from '../../schema/json.js';
@@ -25,6 +25,8 @@ export interface ToolDefinition {
   /** Selectors of the tools that it may call in turn; left out: no limit of its own. */
   readonly allowedTools?: readonly string[];
   readonly examples?: readonly Json[];
+  /** How it is given at a command line: parameters that need no flag, in order; an array last (MOD-21). */
+  readonly cli?: { readonly positional?: readonly string[] };
   /** JSON Schema (2020-12) of the input object; left out: no parameters. */
   readonly inputSchema?: JsonSchema;
   readonly outputSchema?: JsonSchema;
@@ -47,6 +49,7 @@ const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
   timeoutMs: 'duration',
   allowedTools: 'strings',
   examples: 'array',
+  cli: 'object',
   inputSchema: 'object',
   outputSchema: 'object',
   execute: 'function',
@@ -64,6 +67,7 @@ export function defineTool<Definition extends ToolDefinition>(definition: Defini
 export function toTool(definition: ToolDefinition): Tool {
   assertDefinition(definition);
   const { name, description, inputSchema = NO_PARAMETERS, outputSchema, execute } = definition;
+  assertPositionals(definition, inputSchema);
   return deepFreeze({
     name,
     description,
@@ -99,7 +103,29 @@ function toTraits(definition: ToolDefinition): Traits {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(allowedTools === undefined ? {} : { allowedTools }),
     examples: definition.examples ?? [],
+    ...(definition.cli?.positional === undefined ? {} : { positional: definition.cli.positional }),
   };
+}
+
+function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSchema): void {
+  const unknown = Object.keys(cli ?? {}).find((key) => key !== 'positional');
+  if (unknown !== undefined) throw bad(name, 'cli', `has no field "${unknown}"`);
+  const positional: unknown = cli?.positional;
+  if (positional === undefined) return;
+  if (!isKind(positional, 'strings')) throw bad(name, 'cli.positional', `must be ${KINDS.strings}`);
+  const names = positional as readonly string[];
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  names.forEach((parameter, index) => {
+    if (!Object.hasOwn(properties, parameter) || names.indexOf(parameter) !== index)
+      throw bad(name, 'cli.positional', `must name parameters, each once; "${parameter}" is not one`);
+    const isArray = acceptedTypes(followRef(properties[parameter], schema), schema).has('array');
+    if (isArray && index < names.length - 1)
+      throw bad(
+        name,
+        'cli.positional',
+        `must have the array "${parameter}" last, since it takes all that is left`,
+      );
+  });
 }
 
 function schemaOf<T>(name: string, field: string, create: () => T): T {

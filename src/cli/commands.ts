@@ -1,0 +1,21 @@
+// Tools as commands of wield: what collides with its own words, and how a tool is called.
+
+import { commandLineOf, findCommandProblems, type Program } from '../consumers/commands/table.js';
+import type { Problem, Tool } from '../core/tool.js';
+import type { Survey } from '../core/toolbox.js';
+
+const toProgram = (reserved: ReadonlySet<string>): Program => ({
+  name: 'wield',
+  reserved,
+  call: 'wield call',
+});
+
+/** Commands that cannot be offered (MOD-25). */
+export function commandProblems({ tools, unlisted }: Survey, reserved: ReadonlySet<string>): Problem[] {
+  return findCommandProblems([...tools, ...unlisted], toProgram(reserved));
+}
+
+/** What one types to call a tool, before its arguments. */
+export function commandOf(tool: Tool, reserved: ReadonlySet<string>): string {
+  return commandLineOf(tool, toProgram(reserved));
+}
