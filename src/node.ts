@@ -6,7 +6,8 @@ import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skill
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
-import type { Place, PlaceKind } from './core/format.js';
+import type { Place } from './core/format.js';
+import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from './core/search-path.js';
 import type { Skill } from './core/skill.js';
 import type { Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
@@ -14,6 +15,7 @@ import type { World } from './core/world.js';
 import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { digestParts } from './files/digest.js';
+import { isWithin, realPath } from './files/within.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
@@ -23,6 +25,8 @@ import { isGranted } from './process/environment.js';
 import { createGuard } from './process/guard.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
+import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
+import { removeShippedIndex, writeShippedIndex } from './resolve/shipped-index.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
@@ -35,6 +39,8 @@ export interface NodeToolboxOptions {
   readonly cwd?: string;
   /** Tools given by code; they win over every other of their name. */
   readonly tools?: readonly ToolDefinition[];
+  /** The search path, over every configuration; `...` in it stands for what that says (RES-6). */
+  readonly paths?: readonly PathEntry[];
   /** Built-in tools that are listed, by name or group; all can be called by a person or code. */
   readonly offer?: readonly string[];
   /** Trusts the workspace for the life of this toolbox (POL-22). */
@@ -53,10 +59,14 @@ export interface NodeToolbox extends Toolbox {
   readonly trustStore: TrustStore;
   readonly world: World;
   configuration(): Configuration;
+  /** Writes the index that a library ships into its directory of skills (RES-22). */
+  writeIndex(directory: string): { file: string; entries: number; tools: number };
+  /** Removes it, where there is one. */
+  removeIndex(directory: string): { file: string; removed: boolean };
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '5';
+const INDEX_VERSION = '6';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -78,7 +88,16 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir = directory;
     watching.refresh();
   };
-  const places = () => findPlaces(workdir, world.home);
+  const namedPaths = options.paths === undefined ? undefined : assertPaths(options.paths);
+  // RES-6, SCR-17: the search path first, then the workdir's scripts, then the person's own.
+  const searchPath = () => ({
+    entries: namedPaths === undefined ? settings().paths : fillRest(namedPaths, settings().paths),
+    expected: DEFAULT_PATHS,
+    workdir,
+    home: world.home,
+    workspaces: [workdir, firstWorkdir, ...roots()],
+  });
+  const places = () => [...findSearchPath(searchPath()), ...findScriptPlaces(workdir, world.home)];
   // Trust and the user's configuration change what is offered, so their directory is watched too.
   const watching = createWatch(() => [...places().flatMap(watchedDirectories), wieldHome], world);
   const configuration = createConfiguration({ managed: MANAGED_CONFIG, wieldHome, workdir: () => workdir });
@@ -86,7 +105,9 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const trustStore = createTrustStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => {
-    const named = settings().roots.map((root) => resolve(firstWorkdir, expandHome(root, world.home)));
+    const named = settings().roots.map(
+      (root) => toDirectory(root, firstWorkdir, world.home) ?? resolve(firstWorkdir, root),
+    );
     return named.length > 0 ? named : [firstWorkdir];
   };
 
@@ -96,6 +117,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
+  const formats = [createToolsJsonFormat(), createSkillFormat(), createScriptFormat(world)];
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: [
@@ -104,7 +126,9 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     offered: isOffered,
     places,
-    formats: [createToolsJsonFormat(), createSkillFormat(), createScriptFormat(world)],
+    toAbsolute: (path) => toDirectory(path, workdir, world.home),
+    ownerOf: (directory) => findOwner(directory, places()),
+    formats,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -127,29 +151,45 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       fault: configuration().fault,
     }),
     settings,
-    problems: () => configuration().problems,
+    problems: () => [...configuration().problems, ...findMissing(searchPath())],
     secrets: () => findSecrets(configuration(), world),
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
-  return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+  return Object.assign(toolbox, {
+    wieldHome,
+    trustStore,
+    world,
+    configuration,
+    writeIndex: (directory: string) =>
+      writeShippedIndex({ directory, formats, version: INDEX_VERSION, world }),
+    removeIndex: removeShippedIndex,
+  });
 }
 
-function expandHome(path: string, home: string | undefined): string {
-  return home !== undefined && /^~(?=\/|$)/.test(path) ? home + path.slice(1) : path;
-}
-
-// RES-6, SCR-17, SCR-25: skills first, then scripts; in each the workdir's before the person's own.
-function findPlaces(workdir: string, home: string | undefined): Place[] {
-  const own = home === undefined ? undefined : join(home, '.agents');
-  const local = join(workdir, '.agents');
-  const find = (kind: PlaceKind, more: readonly string[]): Place[] => [
-    ...[...(local === own ? [] : [join(local, kind)]), ...more].map(
-      (directory): Place => ({ directory, owner: 'workspace', kind }),
-    ),
-    ...(own === undefined ? [] : [{ directory: join(own, kind), owner: 'user', kind } as const]),
+// SCR-17, SCR-25: the workdir's scripts before the person's own.
+function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
+  const own = home === undefined ? undefined : join(home, '.agents', 'tools');
+  const local = join(workdir, '.agents', 'tools');
+  return [
+    ...(local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' } as const]),
+    ...(own === undefined ? [] : [{ directory: own, owner: 'user', kind: 'tools' } as const]),
   ];
-  return [...find('skills', [join(workdir, 'skills')]), ...find('tools', [])];
+}
+
+// What is named by its path alone is trusted as a checkout is, unless it lies below what is the person's own.
+function findOwner(directory: string, places: readonly Place[]): Owner {
+  const real = realPath(directory) ?? directory;
+  const holder = places.find((place) => isWithin(realPath(place.directory) ?? place.directory, real));
+  return holder?.owner === 'user' ? 'user' : 'workspace';
+}
+
+function assertPaths(paths: readonly PathEntry[]): readonly PathEntry[] {
+  const read = readPaths(paths);
+  if (read !== undefined) return read;
+  throw new ToolError('invalid_definition', 'paths is no search path', {
+    hint: 'give directories as text, { external: "…" } and { ignore: "…" }',
+  });
 }
 
 // The values of variables that the configuration passes on may be credentials: none stands in a message.

@@ -1,5 +1,7 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
+import { isAbsolute, normalize } from 'node:path';
+import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
@@ -72,9 +74,17 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
         ),
       );
     } else {
+      let parsed = key.parse(value);
+      if (layer === 'project' && key.project === 'extends') {
+        parsed = filterPaths(parsed as readonly PathEntry[], (dir) => {
+          const isOwn = isBelow(dir);
+          if (!isOwn) problems.push(notOwn(file, line, path, dir));
+          return isOwn;
+        });
+      }
       values.push({
         path: canonicalPath(path),
-        value: key.parse(value),
+        value: parsed,
         written: JSON.stringify(value),
         layer,
         file,
@@ -83,6 +93,19 @@ export function readConfigFile(file: string, layer: Layer): ConfigFile {
     }
   }
   return { values, problems };
+}
+
+// A checkout may order what it holds itself, and name nothing else on the machine.
+function isBelow(dir: string): boolean {
+  return !isAbsolute(dir) && !dir.startsWith('~') && !/^\.\.(?:[/\\]|$)/.test(normalize(dir));
+}
+
+function notOwn(file: string, line: number, path: readonly string[], dir: string): Problem {
+  return problem(
+    file,
+    `line ${line}: a project's ${path.join('.')} cannot name "${quoteOutside(dir)}", which is outside its workdir`,
+    'name it in ~/.wield/config.toml',
+  );
 }
 
 // Most workspaces have no configuration, and then no parser is loaded.

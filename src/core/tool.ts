@@ -72,7 +72,8 @@ export interface Origin {
   readonly owner: Owner;
 }
 
-export type Owner = 'program' | 'user' | 'workspace';
+/** `library`: named by the user or the program as one, and outside the workspace (RES-5). */
+export type Owner = 'program' | 'user' | 'library' | 'workspace';
 
 /** What tells one state of a file from another without reading it; `changedMs` moves with every change, of mode too. */
 export interface FileIdentity {
@@ -108,6 +109,10 @@ export interface Traits {
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
   readonly examples: readonly Json[];
+  /** Selectors of the tools that it may call (RES-9). */
+  readonly allowedTools?: readonly string[];
+  /** What else its author says of it; changes nothing. */
+  readonly metadata?: Readonly<Record<string, Json>>;
 }
 
 /** Traits of a tool that says nothing about itself. */

@@ -13,7 +13,8 @@ const MAX_BYTES = 1024 * 1024;
 export function createSkillFormat(): Format {
   return {
     name: 'skill',
-    place: 'skills',
+    places: ['skills'],
+    entries: 'directories',
     claims: (entry) => !entry.startsWith('.'),
     filesOf: (entry) => [join(entry, 'SKILL.md')],
     read: readSkillDirectory,

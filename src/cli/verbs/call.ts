@@ -17,6 +17,7 @@ import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { readHead } from '../../files/read.js';
 import { printError, printHelp, printJson } from '../print.js';
+import { fromHere } from '../reference.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
@@ -48,9 +49,10 @@ export const call: Verb = {
   readsRest: true,
   async run(verbCall) {
     const { terminal, positionals, rest, flags: before, toolbox: open } = verbCall;
-    const [ref] = positionals;
-    if (ref === undefined)
+    const [named] = positionals;
+    if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
+    const ref = fromHere(named, verbCall.cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref).catch(() => undefined);
     if (tool === undefined) {
@@ -65,13 +67,13 @@ export const call: Verb = {
     const flags = new Map([...before, ...readOwnFlags(tool, rest, ownKind)]);
     const json = flags.has('json');
     if (flags.has('help')) {
-      printHelp(terminal, formatToolHelp(tool, `wield call ${tool.name}`), json);
+      printHelp(terminal, formatToolHelp(tool, `wield call ${named}`), json);
       return 0;
     }
     const { input: fromFlags, given } = readCommandInput(tool, rest, ownKind);
     if (flags.has('cwd') && !before.has('cwd')) {
       throw new ToolError('usage', '--cwd must stand before the tool', {
-        hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
+        hint: `wield call --cwd ${flags.get('cwd')} ${named}`,
       });
     }
     const input = await chooseInput(verbCall, tool, flags.get('input'), given ? fromFlags : undefined);

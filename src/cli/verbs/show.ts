@@ -6,6 +6,7 @@ import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
 import { printJson } from '../print.js';
+import { fromHere } from '../reference.js';
 import type { Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
@@ -20,13 +21,14 @@ export const show: Verb = {
   examples: ['wield show hello', 'wield show hello --json'],
   flags: {},
   positionals: 1,
-  async run({ terminal, positionals, json, toolbox: open }) {
-    const [ref] = positionals;
-    if (ref === undefined)
+  async run({ terminal, positionals, json, cwd, toolbox: open }) {
+    const [named] = positionals;
+    if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
+    const ref = fromHere(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
-    const { command, verdicts } = await judge(toolbox, tool);
+    const { command, verdicts } = await judge(toolbox, ref, tool);
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -51,7 +53,7 @@ export const show: Verb = {
       ['you', describeVerdict(verdicts[0]!)],
       ['a model', describeVerdict(verdicts[1]!)],
       ['traits', describeTraits(tool)],
-      ['example', ['wield call', tool.name, ...exampleArguments(tool, parameters)].join(' ')],
+      ['example', ['wield call', positionals[0]!, ...exampleArguments(tool, parameters)].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
     if (parameters.length > 0) terminal.out(`${sanitize(parameterRows(parameters).join('\n'))}\n\n`);
@@ -64,12 +66,16 @@ export const show: Verb = {
 };
 
 // What would run, and what the policy says to a person and to a model. A tool that cannot run says why instead.
-async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; verdicts: Verdict[] }> {
+async function judge(
+  toolbox: Toolbox,
+  ref: string,
+  tool: Tool,
+): Promise<{ command: string; verdicts: Verdict[] }> {
   const verdicts: Verdict[] = [];
   let command = 'code of this process';
   for (const caller of CALLERS) {
     try {
-      const { plan, verdict } = await toolbox.plan(tool.name, tool.traits.examples[0] ?? {}, {
+      const { plan, verdict } = await toolbox.plan(ref, tool.traits.examples[0] ?? {}, {
         caller,
         checkInput: false,
       });
