@@ -1,7 +1,7 @@
 // Tools given by code while a toolbox lives: registering, callback references, finding, forgetting (RES-9, RES-10).
 
 import type { ToolContext } from '../core/context.js';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { deepFreeze, isRecord, type Json, toJson } from '../core/json.js';
 import { parseRef } from '../core/ref.js';
 import type { JsonSchema } from '../core/schema.js';
@@ -122,7 +122,7 @@ function toRegistered(options: RegisterToolOptions): Tool {
   const visibility = options.visibility ?? metadata.visibility;
   if (visibility !== undefined && visibility !== 'hidden')
     throw bad(shown, 'visibility', 'can only be "hidden"');
-  const tool = toTool({
+  const tool = toToolOf({
     name,
     description: description ?? name,
     tags: [...(options.tags ?? []), ...toTexts(shown, 'metadata.tags', metadata.tags)],
@@ -141,6 +141,24 @@ function toRegistered(options: RegisterToolOptions): Tool {
       ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
     },
   });
+}
+
+// A definition's fields have other names here.
+const OWN_NAMES: Readonly<Record<string, string>> = {
+  inputSchema: 'params',
+  outputSchema: 'returns',
+  execute: 'fn',
+};
+
+function toToolOf(definition: ToolDefinition): Tool {
+  try {
+    return toTool(definition);
+  } catch (error) {
+    const field = isToolError(error) ? error.data?.field : undefined;
+    const own = typeof field === 'string' ? OWN_NAMES[field] : undefined;
+    if (own === undefined) throw error;
+    throw bad(definition.name, own, (error as Error).message.replace(/^.*?: \w+ /, ''));
+  }
 }
 
 function assertFields(shown: string, options: RegisterToolOptions): void {
