@@ -3,12 +3,12 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, Place, Reading } from '../core/format.js';
-import { compileGlob } from '../core/glob.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { hasIdentity, statOrNothing, toIdentity } from '../files/read.js';
+import { createIgnore } from './ignore.js';
 import type { IndexFile } from './index-file.js';
 
 export interface DirectoryOptions {
@@ -62,11 +62,16 @@ export interface Snapshot {
 // Two changes within a tick of the file system's clock look alike; the coarsest in use counts 2 s.
 const SETTLE_MS = 2000;
 
+/** Whether a state can be told from any later one. */
+export function isSettled(state: FileState, world: World): boolean {
+  return state === undefined || world.now() - state.changedMs > SETTLE_MS;
+}
+
 export function createDirectory({ place, format, world, index }: DirectoryOptions): Directory {
   // Joined by hand below: `join` takes half as long as looking at the file.
   const prefix = join(place.directory, sep);
   const filesOf = format.filesOf?.bind(format);
-  const isIgnored = ignoring(place, prefix);
+  const isIgnored = createIgnore(place.ignore ?? [], prefix);
   const isOurs = (entry: string): boolean => format.claims(entry) && !isIgnored(entry);
   let snapshot: Snapshot | undefined;
   let listing: DirectoryListing | undefined;
@@ -74,9 +79,6 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
   let declared: Map<string, string> | undefined;
   // What `find` read before anything was listed.
   const found = new Map<string, Entry>();
-
-  const isSettled = (state: FileState): boolean =>
-    state === undefined || world.now() - state.changedMs > SETTLE_MS;
 
   const isUnchanged = (entry: Entry): boolean => {
     if (!entry.settled) return false;
@@ -96,7 +98,8 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
     const toEntry = (states: readonly FileState[], reading: Entry['reading']): Entry => ({
       name,
       states,
-      settled: states.every(isSettled) && states.some((state) => state !== undefined),
+      settled:
+        states.every((state) => isSettled(state, world)) && states.some((state) => state !== undefined),
       reading,
       indexed: false,
     });
@@ -124,7 +127,7 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
       if (entry !== undefined) entries.set(name, entry);
     }
     if (same && previous !== undefined) return previous;
-    return { identity, settled: isSettled(identity), entries, shipped: previous?.shipped ?? false };
+    return { identity, settled: isSettled(identity, world), entries, shipped: previous?.shipped ?? false };
   };
 
   const readNames = (): string[] => {
@@ -247,16 +250,6 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
       keep(undefined);
     },
   };
-}
-
-// RES-5: a plain glob is about names, one with a separator about whole paths.
-function ignoring({ ignore = [] }: Place, prefix: string): (entry: string) => boolean {
-  const names = new Set(ignore.filter((pattern) => /^[\w.-]+$/.test(pattern)));
-  const globs = ignore
-    .filter((pattern) => !names.has(pattern))
-    .map((pattern) => ({ ofPath: pattern.includes('/'), glob: compileGlob(pattern) }));
-  return (entry) =>
-    names.has(entry) || globs.some(({ ofPath, glob }) => glob.matches(ofPath ? prefix + entry : entry));
 }
 
 function toDeclared({ entries }: Snapshot): Map<string, string> {

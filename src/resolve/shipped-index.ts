@@ -14,7 +14,7 @@ import type { World } from '../core/world.js';
 import { checksum } from '../files/checksum.js';
 import { readHead, statOrNothing, toIdentity } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import { createDirectory, type Entry, type Snapshot } from './directory.js';
+import { createDirectory, type Entry, isSettled, type Snapshot } from './directory.js';
 
 /** Its name, in the directory that it is about. */
 const SHIPPED_INDEX = '.wield-index';
@@ -164,7 +164,7 @@ function isEntryName(name: string): boolean {
 
 // Undefined where the files are not those that the index was made of: the entry is then read.
 function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptions): Entry | undefined {
-  const { place, format, toSchema } = options;
+  const { place, format, toSchema, world } = options;
   const files = filesOf(format, name, place);
   if (JSON.stringify(files.map(stateOf)) !== JSON.stringify(shipped.states)) return undefined;
   const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
@@ -204,7 +204,8 @@ function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptio
     const stats = statOrNothing(file);
     return stats && toIdentity(stats);
   });
-  return { name, states, settled: true, reading: { tools, skills, problems: [] }, indexed: true };
+  const settled = states.every((state) => isSettled(state, world));
+  return { name, states, settled, reading: { tools, skills, problems: [] }, indexed: true };
 }
 
 function readShippedEntry(value: unknown): ShippedEntry {
