@@ -204,7 +204,7 @@ spec(
   },
 );
 
-spec('RES-10 POL-9', 'a callback reference is subject to policy like any other tool', async () => {
+spec('RES-10', 'a callback reference is subject to policy like any other tool', async () => {
   const workspace = createWorkspace();
   workspace.config('not toml');
   const toolbox = workspace.toolbox();
