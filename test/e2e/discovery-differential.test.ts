@@ -1,6 +1,6 @@
 // Proves by random histories that a long-lived toolbox and its indexes answer as naive readings do, whatever happens.
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -14,7 +14,7 @@ import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 // More with `npm run histories`.
 const RUNS = Number(process.env.WIELD_HISTORIES ?? 60);
-const READY = 60;
+const READY = Math.min(RUNS, 400);
 const LIMIT_MS = process.env.WIELD_HISTORIES === undefined ? 20_000 : 3_600_000;
 
 // Everything that a caller can learn, schemas included.
@@ -134,7 +134,9 @@ spec(
     await sleep(2300);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        await live(workspace, roots.pop() ?? create(), steps);
+        const root = roots.pop() ?? create();
+        await live(workspace, root, steps);
+        rmSync(root, { recursive: true });
       }),
       { numRuns: RUNS, interruptAfterTimeLimit: LIMIT_MS },
     );
