@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { registerTool } from '../../src/helpers/index.js';
 import { createNodeToolbox, type NodeToolbox } from '../../src/node.js';
-import { act, CONFIGS, prepare, ROOTS, type Step, step } from '../support/histories.js';
+import { act, CONFIGS, EVERY_NAME, prepare, ROOTS, type Step, step } from '../support/histories.js';
 import { predict } from '../support/naive-resolver.js';
 import { sleep } from '../support/processes.js';
 import { spec } from '../support/spec.js';
@@ -109,11 +109,19 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
         );
         break;
       }
-      case 'find': {
-        const known = await findOne(toolbox, action.ref);
-        expect(known).toEqual(await findOne(open(`fresh${fresh++}`), action.ref));
-        const predicted = predict({ workdir, home, config, registered })[action.ref];
-        if (predicted !== undefined) expect(known.uri).toBe(predicted);
+      case 'find':
+        expect(await findOne(toolbox, action.ref)).toEqual(
+          await findOne(open(`fresh${fresh++}`), action.ref),
+        );
+        break;
+      case 'findAll': {
+        const predicted = predict({ workdir, home, config, registered });
+        const naive = open(`fresh${fresh++}`);
+        for (const name of EVERY_NAME) {
+          const known = await findOne(toolbox, name);
+          expect([name, known]).toEqual([name, await findOne(naive, name)]);
+          if (predicted[name] !== undefined) expect([name, known.uri]).toEqual([name, predicted[name]]);
+        }
         break;
       }
       default:
@@ -133,7 +141,7 @@ spec(
     // What changed a moment ago is read at every look; only what rested is believed, and worth trying.
     await sleep(2300);
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
         const root = roots.pop() ?? create();
         await live(workspace, root, steps);
         rmSync(root, { recursive: true });

@@ -59,13 +59,17 @@ export type Step =
   | { do: 'register'; name: string; word: string }
   | { do: 'unregister'; name: string }
   | { do: 'clear'; name: string | undefined }
-  | { do: 'list' | 'restart' }
+  | { do: 'list' | 'restart' | 'findAll' }
   | { do: 'find'; ref: string };
 
 type FileStep = Extract<Step, { place: string }>;
 
+/** Every name that can be one in these histories, and one that never is. */
+export const EVERY_NAME = [...NAMES, 'z', 'q', 'nothing'] as const;
+
 const constant = <T extends string>(value: T) => fc.constant(value);
-const skillPlace = fc.constantFrom(...SKILL_PLACES);
+// Most happens in two of them, so that what happens has to do with what happened before.
+const skillPlace = fc.constantFrom(...SKILL_PLACES, 'skills', 'skills', 'skills', 'lib', 'lib');
 const scriptPlace = fc.constantFrom(...SCRIPT_PLACES);
 const name = fc.constantFrom(...NAMES);
 const entry = fc.constantFrom(...ENTRIES);
@@ -151,7 +155,8 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: constant('clear'), name: fc.option(name, { nil: undefined }) }) },
   { weight: 4, arbitrary: fc.record({ do: constant('list') }) },
   { weight: 1, arbitrary: fc.record({ do: constant('restart') }) },
-  { weight: 6, arbitrary: fc.record({ do: constant('find'), ref }) },
+  { weight: 5, arbitrary: fc.record({ do: constant('findAll') }) },
+  { weight: 4, arbitrary: fc.record({ do: constant('find'), ref }) },
 );
 
 /** Does to the files what a step says. */
