@@ -26,7 +26,6 @@ import { createGuard } from './process/guard.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
 import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
-import { removeShippedIndex, writeShippedIndex } from './resolve/shipped-index.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
@@ -60,9 +59,9 @@ export interface NodeToolbox extends Toolbox {
   readonly world: World;
   configuration(): Configuration;
   /** Writes the index that a library ships into its directory of skills (RES-22). */
-  writeIndex(directory: string): { file: string; entries: number; tools: number };
+  writeIndex(directory: string): Promise<{ file: string; entries: number; tools: number }>;
   /** Removes it, where there is one. */
-  removeIndex(directory: string): { file: string; removed: boolean };
+  removeIndex(directory: string): Promise<{ file: string; removed: boolean }>;
 }
 
 // Raised whenever a line of the index means something else.
@@ -161,9 +160,14 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     trustStore,
     world,
     configuration,
-    writeIndex: (directory: string) =>
-      writeShippedIndex({ directory, formats, version: INDEX_VERSION, world }),
-    removeIndex: removeShippedIndex,
+    async writeIndex(directory: string) {
+      const { writeShippedIndex } = await import('./resolve/write-shipped-index.js');
+      return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
+    },
+    async removeIndex(directory: string) {
+      const { removeShippedIndex } = await import('./resolve/write-shipped-index.js');
+      return removeShippedIndex(directory);
+    },
   });
 }
 

@@ -1,23 +1,20 @@
 // The index that a library ships in its own directory: believed for listings while its files look as it says (RES-22).
 
-import { rmSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Format, Place } from '../core/format.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import { isToolName, normalizeTags } from '../core/name.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
-import { DEFAULT_IGNORE } from '../core/search-path.js';
 import type { Skill } from '../core/skill.js';
 import type { Action, Tool, Traits } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { checksum } from '../files/checksum.js';
 import { readHead, statOrNothing, toIdentity } from '../files/read.js';
-import { writeFileAtomic } from '../files/write.js';
-import { createDirectory, type Entry, isSettled, type Snapshot } from './directory.js';
+import { type Entry, isSettled, type Snapshot } from './directory.js';
 
 /** Its name, in the directory that it is about. */
-const SHIPPED_INDEX = '.wield-index';
+export const SHIPPED_INDEX = '.wield-index';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface ShippedIndexOptions {
@@ -30,7 +27,7 @@ export interface ShippedIndexOptions {
 }
 
 /** No path stands in the file: all of them follow from the names of entries. */
-interface ShippedEntry {
+export interface ShippedEntry {
   /** Size and time of each file of the entry; null for one that is missing. */
   readonly states: readonly (readonly [number, number] | null)[];
   readonly tools: readonly ShippedTool[];
@@ -72,51 +69,7 @@ export function loadShippedIndex(options: ShippedIndexOptions): Snapshot | undef
   }
 }
 
-export interface WriteShippedIndexOptions {
-  readonly directory: string;
-  readonly formats: readonly Format[];
-  readonly version: string;
-  readonly world: World;
-}
-
-/** Writes the index of a directory into it, and gives how many entries and tools it has. */
-export function writeShippedIndex(options: WriteShippedIndexOptions) {
-  const { directory, version, world } = options;
-  const place: Place = { directory, owner: 'library', kind: 'skills', ignore: DEFAULT_IGNORE };
-  const formats = options.formats.filter((format) => format.places.includes(place.kind));
-  const document: Record<string, Record<string, ShippedEntry>> = {};
-  const names = new Set<string>();
-  let tools = 0;
-  for (const format of formats) {
-    const view = createDirectory({ place, format, world, index: NO_INDEX });
-    const own: [string, ShippedEntry][] = [];
-    for (const name of view.names()) {
-      const reading = view.at(name);
-      // What is odd about an entry is said by reading it.
-      if (reading === undefined || reading.problems.length > 0) continue;
-      own.push([name, toShipped(reading, filesOf(format, name, place))]);
-      names.add(name);
-      tools += reading.tools.length;
-    }
-    document[format.name] = Object.fromEntries(own);
-  }
-  const body = Buffer.from(`${JSON.stringify(document)}\n`);
-  const first = Buffer.from(firstLine(version, body));
-  const file = join(directory, SHIPPED_INDEX);
-  writeFileAtomic(file, Buffer.concat([first, body]), { mode: 0o644 });
-  return { file, entries: names.size, tools };
-}
-
-export function removeShippedIndex(directory: string) {
-  const file = join(directory, SHIPPED_INDEX);
-  const removed = statOrNothing(file) !== undefined;
-  rmSync(file, { force: true });
-  return { file, removed };
-}
-
-const NO_INDEX = { load: () => undefined, save: () => {}, remove: () => {} };
-
-function firstLine(version: string, body: Buffer): string {
+export function firstLine(version: string, body: Buffer): string {
   return `wield-index\t${version}\t${checksum(body)}\n`;
 }
 
@@ -129,32 +82,12 @@ function parseShipped(bytes: Buffer, version: string): Readonly<Record<string, J
   return document as Readonly<Record<string, Json>>;
 }
 
-function toShipped(reading: NonNullable<Entry['reading']>, files: readonly string[]): ShippedEntry {
-  return {
-    states: files.map(stateOf),
-    tools: reading.tools.map(({ name, description, input, output, traits, origin }) => ({
-      name,
-      description,
-      input: input.json,
-      ...(output === undefined ? {} : { output: output.json }),
-      traits,
-      server: origin.server,
-    })),
-    skills: (reading.skills ?? []).map(({ name, description, allowedTools, metadata }) => ({
-      name,
-      description,
-      allowedTools,
-      metadata,
-    })),
-  };
-}
-
-function stateOf(file: string): readonly [number, number] | null {
+export function stateOf(file: string): readonly [number, number] | null {
   const stats = statOrNothing(file);
   return stats === undefined ? null : [stats.size, Math.floor(stats.mtimeMs)];
 }
 
-function filesOf(format: Format, entry: string, place: Place): string[] {
+export function filesOf(format: Format, entry: string, place: Place): string[] {
   return (format.filesOf?.(entry) ?? [entry]).map((file) => join(place.directory, file));
 }
 
