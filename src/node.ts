@@ -9,7 +9,8 @@ import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './bu
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
-import type { Place, PlaceKind } from './core/format.js';
+import type { Place } from './core/format.js';
+import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from './core/search-path.js';
 import type { Skill } from './core/skill.js';
 import type { CallerKind, Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
@@ -19,6 +20,7 @@ import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text.js';
 import { digestParts } from './files/digest.js';
+import { isWithin, realPath } from './files/within.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
@@ -35,6 +37,7 @@ import { createCascadeResolver } from './resolve/cascade.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
 import { createReferences } from './resolve/references.js';
+import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
@@ -50,6 +53,8 @@ export interface NodeToolboxOptions {
   readonly cwd?: string;
   /** Tools given by code; they win over every other of their name. */
   readonly tools?: readonly ToolDefinition[];
+  /** The search path, over every configuration; `...` in it stands for what that says (RES-6). */
+  readonly paths?: readonly PathEntry[];
   /** Built-in tools that are listed, by name or group; all can be called by a person or code. */
   readonly offer?: readonly string[];
   /** Trusts the workspace for the life of this toolbox (POL-22). */
@@ -75,10 +80,14 @@ export interface NodeToolbox extends Toolbox {
   readonly audit: Pick<AuditRecorder, 'directory' | 'findFault'>;
   configuration(): Configuration;
   approvals(): Promise<ApprovalStore>;
+  /** Writes the index that a library ships into its directory of skills (RES-22). */
+  writeIndex(directory: string): Promise<{ file: string; entries: number; tools: number }>;
+  /** Removes it, where there is one. */
+  removeIndex(directory: string): Promise<{ file: string; removed: boolean }>;
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '8';
+const INDEX_VERSION = '9';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -100,7 +109,16 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir = directory;
     watching.refresh();
   };
-  const places = () => findPlaces(workdir, world.home);
+  const namedPaths = options.paths === undefined ? undefined : assertPaths(options.paths);
+  // RES-6, SCR-17: the search path first, then the workdir's scripts, then the person's own.
+  const searchPath = () => ({
+    entries: namedPaths === undefined ? settings().paths : fillRest(namedPaths, settings().paths),
+    expected: DEFAULT_PATHS,
+    workdir,
+    home: world.home,
+    workspaces: [workdir, firstWorkdir, ...roots()],
+  });
+  const places = () => [...findSearchPath(searchPath()), ...findScriptPlaces(workdir, world.home)];
   // Trust and the user's configuration change what is offered, so their directory is watched too.
   const watching = createWatch(() => [...places().flatMap(watchedDirectories), wieldHome], world);
   const configuration = createConfiguration({
@@ -114,7 +132,9 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const pinStore = createPinStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const roots = (): readonly string[] => {
-    const named = settings().roots.map((root) => resolve(firstWorkdir, expandHome(root, world.home)));
+    const named = settings().roots.map(
+      (root) => toDirectory(root, firstWorkdir, world.home) ?? resolve(firstWorkdir, root),
+    );
     return named.length > 0 ? named : [firstWorkdir];
   };
 
@@ -138,6 +158,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     );
     return denied.size === 0 ? skills : skills.filter(({ file }) => !denied.has(pathToFileURL(file).href));
   };
+  const formats = [createToolsJsonFormat(), skillFormat, createScriptFormat(world)];
 
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
@@ -152,7 +173,9 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     offered: isOffered,
     places,
-    formats: [createToolsJsonFormat(), skillFormat, createScriptFormat(world)],
+    toAbsolute: (path) => toDirectory(path, workdir, world.home),
+    ownerOf: (directory) => findOwner(directory, places()),
+    formats,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -220,7 +243,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     },
     policy: () => configuration().policy,
     settings,
-    problems: () => configuration().problems,
+    problems: () => [...configuration().problems, ...findMissing(searchPath())],
     secrets: () => findSecrets(configuration(), world),
     recorder,
     tracer: createTracer(world.debug),
@@ -228,7 +251,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   const insideCall = world.env[MARK] !== undefined;
-  const around = {
+  return Object.assign(toolbox, {
     wieldHome,
     trustStore,
     pinStore,
@@ -237,25 +260,40 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     configuration,
     approvals,
     audit: recorder,
-  };
-  return Object.assign(toolbox, around);
+    async writeIndex(directory: string) {
+      const { writeShippedIndex } = await import('./resolve/write-shipped-index.js');
+      return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
+    },
+    async removeIndex(directory: string) {
+      const { removeShippedIndex } = await import('./resolve/write-shipped-index.js');
+      return removeShippedIndex(directory);
+    },
+  });
 }
 
-function expandHome(path: string, home: string | undefined): string {
-  return home !== undefined && /^~(?=\/|$)/.test(path) ? home + path.slice(1) : path;
-}
-
-// RES-6, SCR-17, SCR-25: skills first, then scripts; in each the workdir's before the person's own.
-function findPlaces(workdir: string, home: string | undefined): Place[] {
-  const own = home === undefined ? undefined : join(home, '.agents');
-  const local = join(workdir, '.agents');
-  const find = (kind: PlaceKind, more: readonly string[]): Place[] => [
-    ...[...(local === own ? [] : [join(local, kind)]), ...more].map(
-      (directory): Place => ({ directory, owner: 'workspace', kind }),
-    ),
-    ...(own === undefined ? [] : [{ directory: join(own, kind), owner: 'user', kind } as const]),
+// SCR-17, SCR-25: the workdir's scripts before the person's own.
+function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
+  const own = home === undefined ? undefined : join(home, '.agents', 'tools');
+  const local = join(workdir, '.agents', 'tools');
+  return [
+    ...(local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' } as const]),
+    ...(own === undefined ? [] : [{ directory: own, owner: 'user', kind: 'tools' } as const]),
   ];
-  return [...find('skills', [join(workdir, 'skills')]), ...find('tools', [])];
+}
+
+// What is named by its path alone is trusted as a checkout is, unless it lies below what is the person's own.
+function findOwner(directory: string, places: readonly Place[]): Owner {
+  const real = realPath(directory) ?? directory;
+  const holder = places.find((place) => isWithin(realPath(place.directory) ?? place.directory, real));
+  return holder?.owner === 'user' ? 'user' : 'workspace';
+}
+
+function assertPaths(paths: readonly PathEntry[]): readonly PathEntry[] {
+  const read = readPaths(paths);
+  if (read !== undefined) return read;
+  throw new ToolError('invalid_definition', 'paths is no search path', {
+    hint: 'give directories as text, { external: "…" } and { ignore: "…" }',
+  });
 }
 
 // RES-16: the search for the skill that governs a tool stops at the first of these that holds the tool.

@@ -21,7 +21,7 @@ export interface ToolboxOptions {
   readonly repair?: boolean;
 }
 
-/** A toolbox of exactly the given tools. Throws `invalid_definition` or `conflict`. */
+/** A toolbox of the given tools, and of those that are registered later. Throws `invalid_definition` or `conflict`. */
 export function createToolbox({ tools, workdir = '/', limits = {}, repair = true }: ToolboxOptions): Toolbox {
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
@@ -35,8 +35,10 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
       builtin: [],
       offered: () => false,
       places: () => [],
+      toAbsolute: () => undefined,
+      ownerOf: () => 'program',
       formats: [],
-      index: { load: () => undefined, save: () => {} },
+      index: { load: () => undefined, save: () => {}, remove: () => {} },
       world: QUIET,
     }),
     executors: [createFunctionExecutor({ digest: digestParts, debug: QUIET.debug })],
@@ -45,7 +47,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
     secrets: () => [],
     trusted: () => true,
     instructions: () => '',
-    // What was given stays as it is.
+    // Only code changes what there is here.
     watch: () => () => {},
     workdir: {
       get: () => directory,

@@ -71,6 +71,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/config.js')).config,
   },
   {
+    name: 'index',
+    summary: 'Write the index that a library ships',
+    load: async () => (await import('./verbs/write-index.js')).writeIndex,
+  },
+  {
     name: 'clean',
     summary: 'Remove caches',
     load: async () => (await import('./verbs/clean.js')).clean,

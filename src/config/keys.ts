@@ -1,13 +1,14 @@
 // The keys of the configuration: what each may hold, and how a lower layer may change it.
 
 import { isRecord } from '../core/json.js';
+import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
 
 /**
  * What a lower layer can do to a higher one's value: lower a ceiling, say it anew, say it where no higher one
- * does and the workspace is trusted, hold beside it and only narrow, or nothing at all.
+ * does and the workspace is trusted, hold beside it and only narrow, add to a list, or nothing at all.
  */
-export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'ignored';
+export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'extends' | 'ignored';
 
 export interface Key {
   readonly expected: string;
@@ -76,6 +77,11 @@ export const KEYS: Readonly<Record<string, Key>> = {
     expected: 'an array of names or groups of built-in tools',
     parse: strings,
     project: 'ignored',
+  },
+  paths: {
+    expected: 'an array of directories, { external = "…" } and { ignore = "…" }',
+    parse: readPaths,
+    project: 'extends',
   },
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },

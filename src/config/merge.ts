@@ -1,5 +1,6 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
+import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
 import type { ConfigValue, Layer } from './read.js';
@@ -16,15 +17,25 @@ export function effectiveValues(
     const key = value.path.join('.');
     const above = effective.get(key);
     const ceiling = (above?.value ?? ceilingOf(value, values, defaults)) as number | undefined;
-    if (wins(value, above, ceiling)) effective.set(key, value);
+    if (wins(value, above, ceiling)) effective.set(key, withRest(value, above?.value ?? defaults.get(key)));
   }
   return effective;
+}
+
+// In a list that extends, `...` stands for the list of the layers above.
+function withRest(value: ConfigValue, above: unknown): ConfigValue {
+  if (KEYS[keyName(value.path)]!.project !== 'extends') return value;
+  const rest = (above ?? []) as readonly PathEntry[];
+  return { ...value, value: fillRest(value.value as readonly PathEntry[], rest) };
 }
 
 function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
   const { project } = KEYS[keyName(value.path)]!;
   if (project === 'replaces') return true;
   if (project === 'narrows') return above === undefined;
+  // What a higher layer names stays named; only the defaults can be left out.
+  if (project === 'extends')
+    return above === undefined || (value.value as readonly PathEntry[]).includes(REST);
   if (project === 'adds') return above === undefined || value.value === false;
   if (project === 'ignored') return above === undefined || above.layer !== 'managed';
   return ceiling === undefined || (value.value as number) < ceiling;
@@ -60,6 +71,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['skills.context-mode', DEFAULT_SETTINGS.skills.contextMode],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
   ['builtin.offer', DEFAULT_SETTINGS.offer],
+  ['paths', DEFAULT_SETTINGS.paths],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
   ['audit.contents', DEFAULT_SETTINGS.audit.contents],
   ['audit.required', DEFAULT_SETTINGS.audit.required],
@@ -102,6 +114,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
       rotateBytes: get('audit.rotate'),
       keep: get('audit.keep'),
     },
+    paths: get('paths'),
   };
 }
 

@@ -1,7 +1,9 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
 import { lstatSync } from 'node:fs';
+import { isAbsolute, normalize } from 'node:path';
 import type { Rule } from '../core/rule.js';
+import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
@@ -110,9 +112,17 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
         ),
       );
     } else {
+      let parsed = key.parse(value);
+      if (layer === 'project' && key.project === 'extends') {
+        parsed = filterPaths(parsed as readonly PathEntry[], (dir) => {
+          const isOwn = isBelow(dir);
+          if (!isOwn) problems.push(notOwn(file, line, path, dir));
+          return isOwn;
+        });
+      }
       values.push({
         path: canonicalPath(path),
-        value: key.parse(value),
+        value: parsed,
         written: JSON.stringify(value),
         layer,
         file,
@@ -125,6 +135,19 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
 
 function isDeny({ selector }: Rule): boolean {
   return selector.policy === 'deny';
+}
+
+// A checkout may order what it holds itself, and name nothing else on the machine.
+function isBelow(dir: string): boolean {
+  return !isAbsolute(dir) && !dir.startsWith('~') && !/^\.\.(?:[/\\]|$)/.test(normalize(dir));
+}
+
+function notOwn(file: string, line: number, path: readonly string[], dir: string): Problem {
+  return problem(
+    file,
+    `line ${line}: a project's ${path.join('.')} cannot name "${quoteOutside(dir)}", which is outside its workdir`,
+    'name it in ~/.wield/config.toml',
+  );
 }
 
 // Most workspaces have no configuration, and then no parser is loaded.

@@ -1,5 +1,7 @@
 // The Settings that the configuration gives, with the defaults for everything it leaves out.
 
+import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
+
 export interface Settings {
   /** Whether input is repaired (RUN-4). */
   readonly repair: boolean;
@@ -44,6 +46,8 @@ export interface Settings {
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
+  /** The search path (RES-6). */
+  readonly paths: readonly PathEntry[];
 }
 
 export interface ToolSettings {
@@ -70,4 +74,5 @@ export const DEFAULT_SETTINGS: Settings = {
   audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5 },
   offer: [],
   roots: [],
+  paths: DEFAULT_PATHS,
 };

@@ -99,7 +99,8 @@ export interface Origin {
   readonly builtin?: true;
 }
 
-export type Owner = 'program' | 'user' | 'workspace' | 'package' | 'upstream';
+/** `library`: named by the user or the program as one, and outside the workspace (RES-5). */
+export type Owner = 'program' | 'user' | 'library' | 'workspace' | 'package' | 'upstream';
 
 /** What tells one state of a file from another without reading it; `changedMs` moves with every change, of mode too. */
 export interface FileIdentity {
@@ -141,6 +142,8 @@ export interface Traits {
   readonly examples: readonly Json[];
   /** Parameters that a command line takes without a flag, in this order (MOD-21). */
   readonly positional?: readonly string[];
+  /** What else its author says of it; changes nothing. */
+  readonly metadata?: Readonly<Record<string, Json>>;
 }
 
 /** Traits of a tool that says nothing about itself. */

@@ -116,7 +116,7 @@ export interface Toolbox {
   list(options?: ListOptions): Promise<readonly Tool[]>;
   /** Visible tools that fit some words, best first; an exact name before all. */
   search(query: string, limit: number, options?: SearchOptions): Promise<readonly Tool[]>;
-  /** The tool of a name. Throws `not_found` or `invalid_ref`. */
+  /** The tool of a name, a path or a URI (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
   find(ref: string): Promise<Tool>;
   /** Runs a tool. Never throws: every outcome is a result. */
   call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
@@ -142,6 +142,14 @@ export interface Toolbox {
   survey(options?: SearchOptions): Promise<Survey>;
   /** Watches calls; the returned function stops it. */
   on(observer: Observer): () => void;
+  /** Adds a tool: it shadows every other of its name at once (RES-9). Throws `conflict` where code gave one before. */
+  register(tool: Tool): void;
+  /** Takes such a tool away; whether there was one. */
+  unregister(name: string): boolean;
+  /** Forgets what was read of a tool, lists and indexes that hold it included (RES-14). */
+  clearToolCache(name: string): void;
+  /** Forgets everything that was read. */
+  clearAllCaches(): void;
   /** Moves to another directory; the next listing and call see it (SCR-16). */
   setWorkdir(directory: string): void;
   /** Ends running calls and frees what was held. */

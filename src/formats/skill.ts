@@ -24,7 +24,8 @@ const DESCRIPTION_LENGTH = 200;
 export function createSkillFormat(): Format {
   return {
     name: 'skill',
-    place: 'skills',
+    places: ['skills'],
+    entries: 'directories',
     yields: true,
     claims: (entry) => !entry.startsWith('.'),
     filesOf: (entry) => [join(entry, 'SKILL.md')],

@@ -4,18 +4,22 @@ import { fileURLToPath } from 'node:url';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
 import { isToolName } from '../core/name.js';
+import { parseRef } from '../core/ref.js';
 import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
-import { compareText, nearest, quoteOutside } from '../core/text.js';
-import type { Problem, ShadowedTool, Tool } from '../core/tool.js';
+import { compareText } from '../core/text.js';
+import type { Owner, Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { isWithin } from '../files/within.js';
+import { locate, toFilePath } from './at-path.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory, type Directory, type DirectoryListing } from './directory.js';
 import type { IndexFile } from './index-file.js';
+import { ambiguous, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
 export interface CatalogOptions {
   /** Tools given by code: first in precedence, changed by registering. */
-  readonly registered: ReadonlyMap<string, Tool>;
+  readonly registered: Map<string, Tool>;
   /**
    * Built-in tools. A person or code finds all of them; those that are offered are listed, and only they are
    * there for a model (SRV-14). Their names are reserved on disk (RES-3).
@@ -25,19 +29,17 @@ export interface CatalogOptions {
   readonly offered: (tool: Tool, skills: readonly Skill[]) => boolean;
   /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
   readonly places: () => readonly Place[];
+  /** A path of a reference made absolute; undefined where it cannot be. */
+  readonly toAbsolute: (path: string) => string | undefined;
+  /** Whose files lie in a directory that is none of the places. */
+  readonly ownerOf: (directory: string) => Owner;
   readonly formats: readonly Format[];
   readonly index: IndexFile;
   readonly world: World;
 }
 
-export interface Catalog {
-  list(): Listing;
-  /** The tool of a name. Throws `not_found` or `invalid_ref`. */
-  find(name: string, options?: FindOptions): Tool;
-}
-
 export interface FindOptions {
-  /** Only what is listed. */
+  /** Only what is listed is found, by whatever reference: for a model. */
   readonly visibleOnly?: boolean;
   /** Only what could be listed: hidden tools too, and no built-in tool that is not offered. */
   readonly offeredOnly?: boolean;
@@ -45,6 +47,18 @@ export interface FindOptions {
   readonly mayName?: (tool: Tool) => boolean;
   /** What may not be named is not found either. */
   readonly namedOnly?: boolean;
+}
+
+export interface Catalog {
+  list(): Listing;
+  /** The tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
+  find(ref: string, options?: FindOptions): Tool;
+  /** Adds a tool by code. Throws `conflict` where the name is taken by another such, or by an offered built-in. */
+  register(tool: Tool): void;
+  /** Whether there was one. */
+  unregister(name: string): boolean;
+  /** Forgets everything that was read, or what holds a tool of this name (RES-14). */
+  forget(name?: string): void;
 }
 
 export interface Listing {
@@ -57,29 +71,41 @@ export interface Listing {
   readonly unlisted: readonly Tool[];
 }
 
+// Views of directories that are on no search path: enough for a program that names its files.
+const MAX_VIEWS = 256;
+
+/** A tool at a path; one that yields gives way to the others there. */
+interface Found {
+  readonly tool: Tool;
+  readonly yields: boolean;
+}
+
 export function createCatalog(options: CatalogOptions): Catalog {
   const { registered, offered, places, formats, index, world } = options;
   const builtin = options.builtin.map(
     (tool): Tool => ({ ...tool, origin: { ...tool.origin, builtin: true } }),
   );
-  const directories = new Map<string, readonly Directory[]>();
+  const views = new Map<string, Directory>();
 
-  // Every format that reads this kind of place, in their order.
-  const directoriesOf = (place: Place): readonly Directory[] => {
-    const key = `${place.kind} ${place.owner}\n${place.directory}`;
-    let known = directories.get(key);
+  const viewOf = (place: Place, format: Format): Directory => {
+    const { kind, owner, directory, external = false, ignore = [] } = place;
+    const key = [format.name, kind, owner, external, directory, ...ignore].join('\n');
+    let known = views.get(key);
     if (known === undefined) {
-      known = formats
-        .filter((format) => format.place === place.kind)
-        .map((format) => createDirectory({ place, format, world, index }));
-      directories.set(key, known);
+      if (views.size >= MAX_VIEWS) views.clear();
+      known = createDirectory({ place, format, world, index });
+      views.set(key, known);
     }
     return known;
   };
 
+  // Every format that reads this kind of place, in their order.
+  const viewsOf = (place: Place): readonly Directory[] =>
+    formats.filter((format) => format.places.includes(place.kind)).map((format) => viewOf(place, format));
+
   // SKL-3: what yields comes after everything else, whatever place it lies in.
   const inOrder = (): readonly Directory[] => {
-    const all = places().flatMap(directoriesOf);
+    const all = places().flatMap(viewsOf);
     return [...all.filter((directory) => !directory.yields), ...all.filter((directory) => directory.yields)];
   };
 
@@ -94,9 +120,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return known;
   };
 
+  // What a definition refers to is found like anything else, and followed no further here (RES-19).
   const delegates = createDelegates((ref) => {
     try {
-      return registered.has(ref) || isToolName(ref) ? look(ref) : undefined;
+      return seek(ref, {});
     } catch (error) {
       if (!isToolError(error)) throw error;
       return undefined;
@@ -169,7 +196,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     });
   };
 
-  const look = (name: string): Tool | undefined => {
+  /** RES-3: programmatic, built-in, search path, scripts; the first hit wins. */
+  const look = (name: string): Tool | Problem | undefined => {
     const given = registered.get(name);
     if (given) return claim(given).tool;
     const own = builtin.find((tool) => tool.name === name);
@@ -182,61 +210,144 @@ export function createCatalog(options: CatalogOptions): Catalog {
       // A file that is no tool keeps no other from being one, in a listing as here.
       problem ??= found;
     }
-    if (problem) throw notUsable(name, problem);
-    return undefined;
+    return problem;
   };
 
   const isOffered = (tool: Tool): boolean => !builtin.includes(tool) || offered(tool, list().skills);
 
-  const find: Catalog['find'] = (name, options = {}) => {
-    const { visibleOnly = false, offeredOnly = visibleOnly, mayName = () => true, namedOnly } = options;
-    // Untyped code can send anything, and a pattern would take `undefined` for a word.
-    if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
-      const what =
-        typeof name === 'string' ? `"${quoteOutside(name, 80)}"` : `a reference of type ${typeof name}`;
-      throw new ToolError('invalid_ref', `${what} is not a tool name`, {
-        hint: 'use a name that `wield list` shows',
-      });
-    }
-    const tool = look(name);
-    const isOutOfReach =
-      tool === undefined ||
-      (visibleOnly && tool.traits.hidden) ||
-      (offeredOnly && !isOffered(tool)) ||
-      (namedOnly && !mayName(tool));
-    if (isOutOfReach) throw notFound(name, list().tools.filter(mayName), places());
-    return delegates.complete(tool);
+  const isInReach = (tool: Tool, reach: FindOptions): boolean =>
+    !(reach.visibleOnly && tool.traits.hidden) &&
+    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool)) &&
+    !(reach.namedOnly && reach.mayName?.(tool) === false);
+
+  /** The entry of a format at a path. What is on the search path keeps its place there, what is not has none. */
+  const viewAt = (path: string, format: Format, visibleOnly: boolean) => {
+    const located = locate(path, format);
+    if (located === undefined) return undefined;
+    const { directory, entry } = located;
+    const known = places().find(
+      (place) => place.directory === directory && format.places.includes(place.kind),
+    );
+    if (visibleOnly) return known && viewOf(known, format).at(entry);
+    const owner = known?.owner ?? options.ownerOf(directory);
+    return viewOf({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry);
   };
 
-  return { list, find };
+  const readAt = (
+    path: string,
+    reach: FindOptions,
+  ): { tools: readonly Found[]; problem?: Problem | undefined } => {
+    const { visibleOnly = false } = reach;
+    // Nothing else is even looked at for a model.
+    if (visibleOnly && !places().some((place) => isWithin(place.directory, path))) return { tools: [] };
+    const readings = formats.flatMap((format) => {
+      const reading = viewAt(path, format, visibleOnly);
+      return reading === undefined ? [] : [{ reading, yields: format.yields === true }];
+    });
+    const tools = readings.flatMap(({ reading, yields }) =>
+      reading.tools.map((tool): Found => ({ tool: claim(tool).tool, yields })),
+    );
+    // A path is another way to write a name that a model is offered, and no way to a file that it is not: else a
+    // rule that names a tool would be about another file of that name (decision 0018).
+    const isWinner = ({ tool }: Found): boolean => {
+      const winner = look(tool.name);
+      return (
+        winner !== undefined &&
+        !('severity' in winner) &&
+        winner.origin.uri === tool.origin.uri &&
+        isInReach(winner, reach)
+      );
+    };
+    return {
+      tools: tools.filter((found) => (visibleOnly ? isWinner(found) : isInReach(found.tool, reach))),
+      problem: visibleOnly
+        ? undefined
+        : readings.flatMap(({ reading }) => reading.problems).find(({ severity }) => severity === 'error'),
+    };
+  };
+
+  /** The one tool of several that a fragment picks; undefined where there is none. */
+  const pick = (ref: string, found: readonly Found[], fragment: string | undefined): Tool | undefined => {
+    const names = (some: readonly Found[]): string[] => [...new Set(some.map(({ tool }) => tool.name))];
+    if (fragment !== undefined) {
+      const picked = found.find(({ tool }) => tool.name === fragment);
+      if (picked === undefined && found.length > 0) throw nothingAt(ref, names(found));
+      return picked?.tool;
+    }
+    // A skill gives way to the tools of its directory, here as by name.
+    const first = found.filter(({ yields }) => !yields);
+    const wanted = first.length > 0 ? first : found;
+    if (names(wanted).length > 1) throw ambiguous(ref, names(wanted));
+    return wanted[0]?.tool;
+  };
+
+  const findNamed = (name: string, reach: FindOptions): Tool | undefined => {
+    const found = registered.has(name) || isToolName(name) ? look(name) : undefined;
+    if (found === undefined) return undefined;
+    if ('severity' in found) throw notUsable(name, found);
+    return isInReach(found, reach) ? found : undefined;
+  };
+
+  const findAt = (ref: string, path: string, fragment: string | undefined, reach: FindOptions): Tool => {
+    const absolute = options.toAbsolute(path);
+    const { tools, problem } = absolute === undefined ? { tools: [] } : readAt(absolute, reach);
+    const tool = pick(ref, tools, fragment);
+    if (tool !== undefined) return tool;
+    throw problem === undefined ? nothingAt(ref, []) : notUsable(path, problem);
+  };
+
+  /** The tool of a reference as its definition stands. */
+  const seek = (text: string, reach: FindOptions): Tool => {
+    const ref = parseRef(text);
+    if (ref.kind === 'path') return findAt(text, ref.path, ref.fragment, reach);
+    if (ref.kind === 'uri') {
+      const seen = [...registered.values()]
+        .filter(({ origin }) => origin.uri === ref.uri || origin.uri === text)
+        .map((tool): Found => ({ tool: claim(tool).tool, yields: false }))
+        .filter(({ tool }) => isInReach(tool, reach));
+      const whole = seen.filter(({ tool }) => tool.origin.uri === text);
+      const tool = whole.length === 1 ? whole[0]!.tool : pick(text, seen, ref.fragment);
+      if (tool !== undefined) return tool;
+      if (ref.scheme !== 'file') throw nothingAt(text, []);
+      return findAt(text, toFilePath(ref.uri), ref.fragment, reach);
+    }
+    const { name, fragment } = ref;
+    const named = fragment === undefined ? findNamed(name, reach) : undefined;
+    if (named !== undefined) return named;
+    // RES-1: in no catalog, so it is tried as a file of the workdir.
+    const absolute = options.toAbsolute(name);
+    const tools = absolute === undefined ? [] : readAt(absolute, reach).tools;
+    const tool = pick(text, tools, fragment);
+    if (tool !== undefined) return tool;
+    const { mayName = () => true } = reach;
+    throw fragment === undefined && isToolName(name)
+      ? notFound(name, list().tools.filter(mayName), places())
+      : invalidName(text);
+  };
+
+  const find: Catalog['find'] = (text, reach = {}) => delegates.complete(seek(text, reach));
+
+  return {
+    list,
+    find,
+    register(tool) {
+      const { name } = tool;
+      const reserved = builtin.find((candidate) => candidate.name === name);
+      if (registered.has(name) || (reserved !== undefined && offered(reserved, list().skills))) {
+        throw new ToolError('conflict', `there is a tool "${name}" already`, {
+          hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
+        });
+      }
+      registered.set(name, tool);
+    },
+    unregister: (name) => registered.delete(name),
+    forget(name) {
+      places().flatMap(viewsOf);
+      for (const view of views.values()) view.forget(name);
+    },
+  };
 }
 
 function pathOf({ name, origin: { uri } }: Tool): string {
   return uri?.startsWith('file:') ? fileURLToPath(uri) : (uri ?? name);
-}
-
-function notUsable(name: string, problem: Problem): ToolError {
-  return new ToolError('not_found', `${name} is not a tool: ${problem.path} ${problem.message}`, {
-    hint: problem.hint,
-    data: { path: problem.path },
-  });
-}
-
-// ERR-3, RES-11
-function notFound(name: string, tools: readonly Tool[], places: readonly Place[]): ToolError {
-  const close = nearest(
-    name,
-    tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
-  );
-  const searched = places.map((place) => place.directory);
-  const hint =
-    close.length > 0
-      ? `did you mean ${close.join(', ')}? wield list shows all`
-      : searched.length > 0
-        ? `wield list shows what there is; looked in ${searched.join(', ')}`
-        : 'give the tool to createToolbox';
-  return new ToolError('not_found', `there is no tool "${name}"`, {
-    hint,
-    data: { nearest: close, searched },
-  });
 }

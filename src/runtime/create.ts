@@ -63,7 +63,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   // Every running call listens; the limiter bounds how many there are.
   setMaxListeners(0, closing.signal);
   let running = 0;
-  const digested = new WeakMap<Tool, Tool>();
+  const listeners = new Set<() => void>();
+  let digested = new WeakMap<Tool, Tool>();
 
   // TOOL-6: a found tool knows its digest. The catalog hands out the same object while nothing changed.
   const withDigest = (tool: Tool): Tool => {
@@ -119,6 +120,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     if (denied.length === 0) return { tools, denied };
     const left = new Set(denied.map(({ tool }) => tool));
     return { tools: tools.filter((tool) => !left.has(tool)), denied };
+  };
+
+  // What is on disk is looked at; what code changes is told.
+  const wake = (): void => {
+    for (const listener of listeners) guard(listener)();
   };
 
   const cascade = options.cascade ?? UNGOVERNED;
@@ -261,13 +267,34 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get trusted() {
       return options.trusted();
     },
-    watch: options.watch,
+    watch(listener) {
+      listeners.add(listener);
+      const stop = options.watch(listener);
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
+    },
     async survey({ caller = CODE } = {}) {
       return survey(caller);
     },
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
+    },
+    register(tool) {
+      catalog.register(tool);
+      wake();
+    },
+    unregister(name) {
+      const removed = catalog.unregister(name);
+      if (removed) wake();
+      return removed;
+    },
+    clearToolCache: (name) => catalog.forget(name),
+    clearAllCaches() {
+      digested = new WeakMap();
+      catalog.forget();
     },
     setWorkdir: workdir.set,
     async close() {

@@ -22,6 +22,7 @@ import { assertPerson, createApprove } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
+import { fromHere } from '../reference.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
@@ -54,12 +55,13 @@ export const call: Verb = {
   readsRest: true,
   async run(verbCall) {
     const { positionals, rest, flags, toolbox: open } = verbCall;
-    const [ref] = positionals;
-    if (ref === undefined)
+    const [named] = positionals;
+    if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
+    const ref = fromHere(named, verbCall.cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${tool.name}`);
+    if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${named}`, ref);
     // The call itself says why, in its own shape and to whoever watches calls.
     const asJson = flags.has('json') || rest.includes('--json');
     const answer = asJson ? callForJson : callForPerson;
@@ -67,12 +69,13 @@ export const call: Verb = {
   },
 };
 
-/** Calls a tool with the rest of a command line; `command` is what was typed before it. */
+/** Calls a tool with the rest of a command line; `command` is what was typed before it, `ref` how it is found. */
 export async function callTool(
   verbCall: VerbCall,
   tool: Tool,
   rest: readonly string[],
   command: string,
+  ref = tool.name,
 ): Promise<number> {
   const { terminal, flags: before, toolbox: open } = verbCall;
   const toolbox = open();
@@ -90,9 +93,9 @@ export async function callTool(
   }
   const { input, ...fault } = await readInputs(verbCall, tool, rest, flags.get('input'));
   const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
-  if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, tool.name, input, options);
-  if (json) return callForJson(verbCall, toolbox, tool.name, input, options);
-  return callForPerson(verbCall, toolbox, tool.name, input, options);
+  if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
+  if (json) return callForJson(verbCall, toolbox, ref, input, options);
+  return callForPerson(verbCall, toolbox, ref, input, options);
 }
 
 /** The kind of a flag that is wield's own on a tool. */

@@ -8,6 +8,7 @@ import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
+import { fromHere } from '../reference.js';
 import type { Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
@@ -23,13 +24,16 @@ export const show: Verb = {
   flags: {},
   positionals: 1,
   completes: 'tools',
-  async run({ terminal, positionals, json, reserved, toolbox: open }) {
-    const [ref] = positionals;
-    if (ref === undefined)
+  async run({ terminal, positionals, json, cwd, reserved, toolbox: open }) {
+    const [named] = positionals;
+    if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
+    const ref = fromHere(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
-    const { command, verdicts } = await judge(toolbox, tool);
+    const { command, verdicts } = await judge(toolbox, ref, tool);
+    // What was named by a path has no command of its own.
+    const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.cascade(tool).catch(() => null);
     if (json) {
       printJson(terminal, {
@@ -58,7 +62,7 @@ export const show: Verb = {
       ['traits', describeTraits(tool)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
-      ['example', [commandOf(tool, reserved), ...exampleArguments(tool)].join(' ')],
+      ['example', [exampleCommand, ...exampleArguments(tool)].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
     if (rows.length > 0) terminal.out(`${sanitize(rows.join('\n'))}\n\n`);
@@ -71,12 +75,16 @@ export const show: Verb = {
 };
 
 // What would run, and what the policy says to a person and to a model. A tool that cannot run says why instead.
-async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; verdicts: Verdict[] }> {
+async function judge(
+  toolbox: Toolbox,
+  ref: string,
+  tool: Tool,
+): Promise<{ command: string; verdicts: Verdict[] }> {
   const verdicts: Verdict[] = [];
   let command = '';
   for (const caller of CALLERS) {
     try {
-      const { plan, verdict } = await toolbox.plan(tool.name, tool.traits.examples[0] ?? {}, {
+      const { plan, verdict } = await toolbox.plan(ref, tool.traits.examples[0] ?? {}, {
         caller,
         checkInput: false,
       });
