@@ -217,7 +217,14 @@ spec(
   'emptyGlobals gives a toolbox without tools, problems or memory, each time another',
   async () => {
     const toolbox = emptyGlobals();
-    expect(await toolbox.survey()).toEqual({ tools: [], shadowed: [], problems: [], skills: [] });
+    expect(await toolbox.survey()).toEqual({
+      tools: [],
+      denied: [],
+      shadowed: [],
+      unlisted: [],
+      problems: [],
+      skills: [],
+    });
     registerTool(toolbox, { name: 'a', fn: () => 'a' });
     expect(await listTools(emptyGlobals())).toEqual([]);
     clearToolCache(toolbox, 'a');

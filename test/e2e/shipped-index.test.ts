@@ -12,6 +12,7 @@ import { sleep } from '../support/processes.js';
 import { createSkillWorkspace, MODEL, printing, type SkillWorkspace, writeSkill } from '../support/search.js';
 import { spec } from '../support/spec.js';
 
+// Skills, each of them a tool with one more in its tools.json.
 const COUNT = 20;
 
 interface Library {
@@ -40,7 +41,7 @@ async function createLibrary(): Promise<Library> {
     );
   }
   const made = json(await wield(workspace, ['index', directory, '--json']));
-  expect(made).toMatchObject({ ok: true, directory, entries: COUNT, tools: COUNT });
+  expect(made).toMatchObject({ ok: true, directory, entries: COUNT, tools: 2 * COUNT });
   let machines = 0;
   const open = () =>
     workspace.toolbox({
@@ -80,7 +81,7 @@ describe('wield index', () => {
     expect(file).toBe(join(directory, '.wield-index'));
     expect(readFileSync(file, 'utf8')).not.toContain(workspace.home);
     const again = await wield(workspace, ['index'], { cwd: directory });
-    expect(again.stdout).toBe(`  written  ${file}  ${COUNT} entries, ${COUNT} tools\n`);
+    expect(again.stdout).toBe(`  written  ${file}  ${COUNT} entries, ${2 * COUNT} tools\n`);
     expect(json(await wield(workspace, ['index', directory, '--clean', '--json']))).toMatchObject({
       ok: true,
       file,
@@ -101,7 +102,7 @@ describe('a library with an index', () => {
     const fromDisk = async (from: NodeToolbox) =>
       (await from.list()).filter(({ origin }) => origin.owner === 'library');
     const { result, opened } = await opensOf(() => fromDisk(toolbox));
-    expect(result).toHaveLength(COUNT);
+    expect(result).toHaveLength(2 * COUNT);
     expect(opened.filter((path) => path.startsWith(join(directory, 'entry')))).toEqual([]);
     await wield(workspace, ['index', directory, '--clean']);
     const look = ({ name, description, input, origin, traits, action }: (typeof result)[number]) => ({
@@ -134,7 +135,7 @@ describe('a library with an index', () => {
     const good = readFileSync(file);
     const text = good.toString('utf8');
     const truth = await descriptions(open());
-    expect(Object.keys(truth)).toHaveLength(COUNT + 1);
+    expect(Object.keys(truth)).toHaveLength(2 * COUNT + 1);
     const damages: [string, Buffer | string][] = [
       ['empty', ''],
       ['garbage', Buffer.from([0xff, 0x00, 0xfe, 0x0a])],
