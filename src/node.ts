@@ -7,6 +7,8 @@ import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
+import type { Middleware, MiddlewareFunction } from './core/middleware.js';
+import type { Settings } from './core/settings.js';
 import type { Skill } from './core/skill.js';
 import type { Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
@@ -18,6 +20,7 @@ import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
+import { createConfiguredMiddleware } from './middleware/index.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isGranted } from './process/environment.js';
 import { createGuard } from './process/guard.js';
@@ -25,6 +28,7 @@ import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
+import { toMiddleware } from './runtime/steps.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { findWorkdir } from './workspace.js';
@@ -35,6 +39,8 @@ export interface NodeToolboxOptions {
   readonly cwd?: string;
   /** Tools given by code; they win over every other of their name. */
   readonly tools?: readonly ToolDefinition[];
+  /** What runs are wrapped in, around what the configuration names; the first is outermost. */
+  readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
   /** Built-in tools that are listed, by name or group; all can be called by a person or code. */
   readonly offer?: readonly string[];
   /** Trusts the workspace for the life of this toolbox (POL-22). */
@@ -127,12 +133,28 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       fault: configuration().fault,
     }),
     settings,
+    middleware: joinMiddleware(options.middleware ?? []),
+    paths: () => places().map((place) => place.directory),
     problems: () => configuration().problems,
     secrets: () => findSecrets(configuration(), world),
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
   return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+}
+
+// What code gives stands around what the configuration names: a limit that a person sets holds for every run.
+function joinMiddleware(
+  given: NonNullable<NodeToolboxOptions['middleware']>,
+): (settings: Settings) => readonly Middleware[] {
+  const own = given.map(toMiddleware);
+  const configured = createConfiguredMiddleware();
+  let known: { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] } | undefined;
+  return ({ middleware }) => {
+    const now = configured(middleware);
+    if (known?.of !== now) known = { of: now, all: own.length === 0 ? now : [...own, ...now] };
+    return known.all;
+  };
 }
 
 function expandHome(path: string, home: string | undefined): string {

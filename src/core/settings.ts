@@ -1,5 +1,7 @@
 // The Settings that the configuration gives, with the defaults for everything it leaves out.
 
+import type { MiddlewareSettings } from './middleware.js';
+
 export interface Settings {
   /** Whether input is repaired (RUN-4). */
   readonly repair: boolean;
@@ -35,6 +37,8 @@ export interface Settings {
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
+  /** What runs are wrapped in, the first outermost (RUN-9). */
+  readonly middleware: readonly MiddlewareSettings[];
 }
 
 export interface ToolSettings {
@@ -60,4 +64,5 @@ export const DEFAULT_SETTINGS: Settings = {
   tools: new Map(),
   offer: [],
   roots: [],
+  middleware: [],
 };

@@ -9,6 +9,7 @@ export {
   type Selector,
   type SelectorPolicy,
 } from '../core/selector.js';
+export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from './context.js';
 export { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './paths.js';
 export { type SafeCloneOptions, safeClone, safeSnapshot, safeStringify, serializeContext } from './safe.js';
 export { resolveJsonSchema } from './schema.js';

@@ -6,15 +6,17 @@ import type { CallEvent } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
-import type { Repair, ToolResult } from '../core/result.js';
+import type { Output, Repair, ToolResult } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
+import { runChain } from './chain.js';
 import { describeFaults } from './faults.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
+import type { FindSteps } from './steps.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts {
@@ -25,6 +27,10 @@ export interface CallParts {
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
+  /** Undefined where the toolbox was made without middleware. */
+  readonly steps: FindSteps | undefined;
+  /** The directories that tools are looked for in. */
+  readonly paths: () => readonly string[];
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly monotonic: () => number;
@@ -34,12 +40,16 @@ export interface CallParts {
 /** Where a call stands among calls that tools make. */
 export interface Nesting {
   readonly depth: number;
+  /** Whether a call around this one runs, and so has a place among the running calls that this one shares. */
+  readonly placed: boolean;
 }
 
 export interface Prepared {
   readonly plan: Plan;
   readonly verdict: Verdict;
   readonly repairs: readonly Repair[];
+  /** As they were when the call began; asking again looks at files again. */
+  readonly settings: Settings;
 }
 
 const MAX_DEPTH = 16;
@@ -73,7 +83,7 @@ export async function prepare(
     }),
   );
   const verdict = decide(plan, caller, rules);
-  return { plan, verdict, repairs };
+  return { plan, verdict, repairs, settings };
 }
 
 /** Runs a tool. Never throws: whatever happens is the result (RUN-1). */
@@ -82,7 +92,7 @@ export async function call(
   ref: string,
   raw: unknown,
   options: CallOptions & { readonly signal: AbortSignal },
-  nesting: Nesting = { depth: 0 },
+  nesting: Nesting = { depth: 0, placed: false },
 ): Promise<ToolResult> {
   const { caller = CODE, signal } = options;
   const base = { call: nextCallId(), ref, caller, depth: nesting.depth };
@@ -98,30 +108,54 @@ export async function call(
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
     prepared = await prepare(parts, ref, raw, options);
-    const { plan, verdict } = prepared;
+    const { plan, verdict, settings } = prepared;
     if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
-    const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
-    try {
-      await options.ready?.(signal);
-      assertWanted(plan.tool, signal);
-      const progress: ProgressListener = (step) => {
-        parts.emit?.({ type: 'progress', ...base, progress: step });
-        options.onProgress?.(step);
-      };
-      const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
-        signal,
-        progress,
-        wantsProgress: options.onProgress !== undefined,
-        ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
-        workdir: parts.workdir(),
-        call: (innerRef, innerInput) =>
-          call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
+    const inner = (placed: boolean, innerRef: string, innerInput: unknown, innerSignal: AbortSignal) =>
+      call(parts, innerRef, innerInput, nestedOptions(options, caller, innerSignal), {
+        depth: nesting.depth + 1,
+        placed,
       });
-      result = await shapeOutput(plan.tool, output, shaping());
-    } finally {
-      slot.release();
-    }
+    const progress: ProgressListener = (step) => {
+      parts.emit?.({ type: 'progress', ...base, progress: step });
+      options.onProgress?.(step);
+    };
+    const steps = parts.steps?.(settings, plan, nesting.depth > 0);
+    const execute = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
+      const slot = await parts.limiter.acquire(plan.tool, runSignal, nesting.placed);
+      try {
+        await options.ready?.(runSignal);
+        assertWanted(plan.tool, runSignal);
+        return await parts.executors.get(plan.tool.action.kind)!.run(plan, {
+          signal: runSignal,
+          ...(begin === undefined ? {} : { timeoutMs: begin() }),
+          progress,
+          wantsProgress: options.onProgress !== undefined,
+          ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
+          workdir: parts.workdir(),
+          call: (innerRef, innerInput) => inner(true, innerRef, innerInput, runSignal),
+        });
+      } finally {
+        slot.release();
+      }
+    };
+    const output =
+      steps === undefined
+        ? await execute(signal)
+        : await runChain({
+            steps: steps.list,
+            plan,
+            caller,
+            depth: nesting.depth,
+            workdir: parts.workdir(),
+            paths: parts.paths(),
+            signal,
+            monotonic: parts.monotonic,
+            execute,
+            delegate: (innerRef, innerInput, innerSignal) =>
+              inner(nesting.placed, innerRef, innerInput, innerSignal),
+          });
+    result = await shapeOutput(plan.tool, output, shaping());
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a fault of ours shows where it is to someone who asked.
@@ -132,8 +166,8 @@ export async function call(
 }
 
 // A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
-function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
-  return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
+function nestedOptions(options: CallOptions, caller: Caller, signal: AbortSignal) {
+  return { caller, signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
 }
 
 // The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.

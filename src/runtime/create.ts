@@ -5,6 +5,7 @@ import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
+import type { Middleware } from '../core/middleware.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
 import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
@@ -14,12 +15,17 @@ import type { Catalog } from '../resolve/catalog.js';
 import { createToolSearch } from '../resolve/search.js';
 import { type CallParts, call, prepare } from './call.js';
 import { createLimiter } from './limiter.js';
+import { createFindSteps } from './steps.js';
 
 export interface AssembleOptions {
   readonly catalog: Catalog;
   readonly executors: readonly Executor[];
   readonly rules: (tool: Tool, options: CallOptions) => Rules;
   readonly settings: () => Settings;
+  /** What runs are wrapped in, the first outermost; the same array while nothing changed. */
+  readonly middleware?: (settings: Settings) => readonly Middleware[];
+  /** The directories that tools are looked for in. */
+  readonly paths?: () => readonly string[];
   /** Problems of the surroundings, shown before those of the catalog. */
   readonly problems?: () => readonly Problem[];
   /** Values that must not stand in a message. */
@@ -90,6 +96,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
+    steps: options.middleware === undefined ? undefined : createFindSteps(options.middleware),
+    paths: options.paths ?? (() => []),
     get emit() {
       return observers.size > 0 ? emit : undefined;
     },
