@@ -12,7 +12,7 @@ import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import type { Rules } from '../policy/decide.js';
 import type { Catalog } from '../resolve/catalog.js';
-import { createToolSearch } from '../resolve/search.js';
+import { createToolSearch } from '../resolve/tool-search.js';
 import { type CallParts, call, prepare } from './call.js';
 import { createLimiter } from './limiter.js';
 import { createFindSteps } from './steps.js';
@@ -80,7 +80,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     for (const observer of observers) guard(observer)(event);
   };
 
-  const search = createToolSearch(() => catalog.list().tools);
+  const search = createToolSearch(catalog.list);
 
   const survey = (): Survey => {
     const { tools, shadowed, problems, skills } = catalog.list();
