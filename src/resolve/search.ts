@@ -36,8 +36,6 @@ const AS_WRITTEN = 0.5;
 const SIDE_BY_SIDE = 0.5;
 // More than any sum of words, and still a number of four bytes.
 const ABOVE_ALL = 1e38;
-// Two numbers of stems make one key.
-const PAIR = 2 ** 24;
 
 export function createSearchIndex(entries: readonly SearchEntry[]): SearchIndex {
   const total = entries.length;
@@ -73,8 +71,8 @@ export function createSearchIndex(entries: readonly SearchEntry[]): SearchIndex 
         else add(ofWord, word, factor * rarityOf(ofWord, word));
       }
       for (const [root, factor] of factors) add(ofStem, root, factor);
-      for (const key of asked.pairs) {
-        const pair = pairs.get(key);
+      for (const [first, second] of asked.pairs) {
+        const pair = pairs.find(first, second);
         if (pair !== undefined) add(ofPair, pair, SIDE_BY_SIDE * rarityOf(ofPair, pair));
       }
       // A name that is asked for as it is stands above everything, before one that is only spelled otherwise.
@@ -94,19 +92,16 @@ interface Collected {
   readonly byStem: Counts;
   readonly byWord: Counts;
   readonly byPair: Counts;
-  /** The number of each pair of stems. */
-  readonly pairs: ReadonlyMap<number, number>;
+  readonly pairs: Pairs;
   /** The weighted number of words of each entry. */
   readonly lengths: Float64Array;
 }
 
 function collect(entries: readonly SearchEntry[]): Collected {
-  const vocabulary = createVocabulary();
-  const stems = createStems(vocabulary.words);
   const byStem = createCounts(entries.length);
   const byWord = createCounts(entries.length);
   const byPair = createCounts(entries.length);
-  const pairs = new Map<number, number>();
+  const pairs = createPairs();
   const lengths = new Float64Array(entries.length);
   let length = 0;
   let weight = 0;
@@ -117,17 +112,11 @@ function collect(entries: readonly SearchEntry[]): Collected {
     length += weight;
     byStem.add(root, weight);
     byWord.add(word, weight);
-    if (ordered && before >= 0) {
-      const key = before * PAIR + root;
-      let pair = pairs.get(key);
-      if (pair === undefined) {
-        pair = pairs.size;
-        pairs.set(key, pair);
-      }
-      byPair.add(pair, weight);
-    }
+    if (ordered && before >= 0) byPair.add(pairs.of(before, root), weight);
     before = root;
   };
+  const vocabulary = createVocabulary(take);
+  const stems = createStems(vocabulary.words);
   entries.forEach(({ fields }, at) => {
     length = 0;
     byStem.begin(at);
@@ -137,11 +126,36 @@ function collect(entries: readonly SearchEntry[]): Collected {
       weight = field.weight;
       ordered = field.ordered === true;
       before = -1;
-      if (field.text !== '') vocabulary.read(field.text, take);
+      vocabulary.read(field.text);
     }
     lengths[at] = length;
   });
   return { vocabulary, stems, byStem, byWord, byPair, pairs, lengths };
+}
+
+/** Numbers of pairs of numbers. */
+interface Pairs {
+  of(first: number, second: number): number;
+  find(first: number, second: number): number | undefined;
+}
+
+function createPairs(): Pairs {
+  const followers: (Map<number, number> | undefined)[] = [];
+  let size = 0;
+  return {
+    find: (first, second) => followers[first]?.get(second),
+    of(first, second) {
+      while (followers.length <= first) followers.push(undefined);
+      const known = followers[first] ?? new Map<number, number>();
+      followers[first] = known;
+      let pair = known.get(second);
+      if (pair === undefined) {
+        pair = size++;
+        known.set(second, pair);
+      }
+      return pair;
+    },
+  };
 }
 
 interface Stems {
@@ -178,25 +192,22 @@ interface Asked {
   /** How often each stem and each word of the entries is asked for, by number. */
   readonly stems: ReadonlyMap<number, number>;
   readonly words: ReadonlyMap<number, number>;
-  readonly pairs: ReadonlySet<number>;
+  readonly pairs: readonly (readonly [number, number])[];
 }
 
 function readQuery(query: string, vocabulary: Vocabulary, stems: Stems): Asked {
-  const asked = {
-    stems: new Map<number, number>(),
-    words: new Map<number, number>(),
-    pairs: new Set<number>(),
-  };
+  const asked = { stems: new Map<number, number>(), words: new Map<number, number>() };
+  const pairs = new Map<string, readonly [number, number]>();
   let before: number | undefined;
   for (const text of toWords(query)) {
     const word = vocabulary.find(text);
     const root = word === undefined ? stems.find(stem(text)) : stems.of(word);
     if (word !== undefined) asked.words.set(word, (asked.words.get(word) ?? 0) + 1);
     if (root !== undefined) asked.stems.set(root, (asked.stems.get(root) ?? 0) + 1);
-    if (root !== undefined && before !== undefined) asked.pairs.add(before * PAIR + root);
+    if (root !== undefined && before !== undefined) pairs.set(`${before} ${root}`, [before, root]);
     before = root;
   }
-  return asked;
+  return { ...asked, pairs: [...pairs.values()] };
 }
 
 function repeated(times: number): number {

@@ -30,57 +30,57 @@ export interface Vocabulary {
   /** The number of a word, where it was seen. */
   find(word: string): number | undefined;
   /** Tells the number of each word of a text, in order; new words are added. */
-  read(text: string, tell: (word: number) => void): void;
+  read(text: string): void;
 }
 
 const STOPPED = -1;
 
-export function createVocabulary(): Vocabulary {
+/** An empty vocabulary; `tell` hears of every word that is read. */
+export function createVocabulary(tell: (word: number) => void): Vocabulary {
   const words: string[] = [];
-  // An open table of places in `known`, one more each; 0 is free. No text is made for a word that was seen before.
-  let table = new Int32Array(1 << 12);
-  const known: { readonly word: string; readonly hash: number; readonly number: number }[] = [];
+  // An open table of places in the three lists, one more each; 0 is free. No text is made for a word that was seen.
+  let table = new Int32Array(1 << 14);
+  const spelled: string[] = [];
+  const hashes: number[] = [];
+  const numbers: number[] = [];
 
   const slotOf = (text: string, start: number, end: number, hash: number): number => {
     let slot = hash & (table.length - 1);
     for (; table[slot] !== 0; slot = (slot + 1) & (table.length - 1)) {
-      const entry = known[table[slot]! - 1]!;
-      if (entry.hash === hash && isSame(entry.word, text, start, end)) break;
+      const place = table[slot]! - 1;
+      if (hashes[place] === hash && isSame(spelled[place]!, text, start, end)) break;
     }
     return slot;
   };
-  const add = (slot: number, word: string, hash: number, number: number): void => {
-    known.push({ word, hash, number });
-    table[slot] = known.length;
-    if (known.length * 2 <= table.length) return;
-    table = new Int32Array(table.length * 2);
-    known.forEach((entry, place) => {
-      table[slotOf(entry.word, 0, entry.word.length, entry.hash)] = place + 1;
-    });
+  const add = (slot: number, word: string, hash: number): number => {
+    const number = STOP_WORDS.has(word) ? STOPPED : words.push(word) - 1;
+    spelled.push(word);
+    hashes.push(hash);
+    numbers.push(number);
+    table[slot] = spelled.length;
+    if (spelled.length * 2 > table.length) {
+      table = new Int32Array(table.length * 2);
+      spelled.forEach((known, place) => {
+        table[slotOf(known, 0, known.length, hashes[place]!)] = place + 1;
+      });
+    }
+    return number;
   };
-  const numberOf = (text: string, start: number, end: number, hash: number): number => {
+  const take = (text: string, start: number, end: number, hash: number): void => {
     const slot = slotOf(text, start, end, hash);
     const place = table[slot]!;
-    if (place !== 0) return known[place - 1]!.number;
-    const word = text.slice(start, end).toLowerCase();
-    const number = STOP_WORDS.has(word) ? STOPPED : words.push(word) - 1;
-    add(slot, word, hash, number);
-    return number;
+    const number = place === 0 ? add(slot, text.slice(start, end).toLowerCase(), hash) : numbers[place - 1]!;
+    if (number !== STOPPED) tell(number);
   };
 
   return {
     words,
     find(word) {
       const place = table[slotOf(word, 0, word.length, hashOf(word))]!;
-      const number = place === 0 ? STOPPED : known[place - 1]!.number;
+      const number = place === 0 ? STOPPED : numbers[place - 1]!;
       return number === STOPPED ? undefined : number;
     },
-    read(text, tell) {
-      readWords(text, (source, start, end, hash) => {
-        const number = numberOf(source, start, end, hash);
-        if (number !== STOPPED) tell(number);
-      });
-    },
+    read: (text) => readWords(text, take),
   };
 }
 
@@ -182,7 +182,9 @@ function isHarmless(code: number): boolean {
 // Scripts without spaces: every two neighbours are a word.
 function pairs(text: string): string[] {
   if (text.length < 2) return [text];
-  return Array.from({ length: text.length - 1 }, (_, at) => text.slice(at, at + 2));
+  const found: string[] = [];
+  for (let at = 0; at + 1 < text.length; at++) found.push(text.slice(at, at + 2));
+  return found;
 }
 
 /** A word without its commonest English endings, so that `searching`, `searches` and `search` are one. */
