@@ -1,10 +1,9 @@
 // Row search: how well search finds the right tools of public sets, and what an index and a query cost.
 
-import { createSearchIndex } from '../../dist/resolve/search.js';
-import { toSearchEntry } from '../../dist/resolve/tool-search.js';
+import { createToolSearch } from '../../dist/resolve/tool-search.js';
 import { measureRounds, ratios, spread } from '../support/measure.mjs';
 import { createMiniSearch, createPlainBm25, createTunedBm25 } from '../support/rankers.mjs';
-import { readSets, sampleQueries, scoreRanking, synthesizeTools, toTool } from '../support/retrieval.mjs';
+import { readSets, sampleQueries, scoreRanking, synthesizeTools, toListing } from '../support/retrieval.mjs';
 
 const BUILD_TARGET = { of: 'value', atMost: 25, unit: 'µs a tool' };
 const QUERY_TARGET = { of: 'value', atMost: 3, unit: 'ms' };
@@ -28,13 +27,10 @@ export const row = {
   },
 };
 
-function toEntries(tools) {
-  return tools.map((tool) => toSearchEntry(toTool(tool), tool.server_description ?? ''));
-}
-
 function createOurs(tools) {
-  const index = createSearchIndex(toEntries(tools));
-  return (query, limit) => index.search(query, limit).map((hit) => hit.name);
+  const listing = toListing(tools);
+  const search = createToolSearch(() => listing);
+  return (query, limit) => search(query, limit).map((tool) => tool.name);
 }
 
 function measureQuality({ name, tools, queries }) {
@@ -67,19 +63,19 @@ function format(metric, value) {
 }
 
 async function measureSpeed(sets, count) {
-  const tools = synthesizeTools(sets, count);
-  const entries = toEntries(tools);
+  const listing = toListing(synthesizeTools(sets, count));
   const queries = sampleQueries(sets, 200).map(({ query }) => query);
-  const index = createSearchIndex(entries);
-  const percentile95 = (search) => {
-    const times = queries.map((query) => time(() => search(query))).sort((a, b) => a - b);
+  const search = createToolSearch(() => listing);
+  const percentile95 = (ask) => {
+    const times = queries.map((query) => time(() => ask(query))).sort((a, b) => a - b);
     return times[Math.floor(times.length * 0.95)];
   };
   const samples = await measureRounds(
     {
-      floor: () => (time(() => countWords(entries)) * 1000) / count,
-      build: () => (time(() => createSearchIndex(entries)) * 1000) / count,
-      query: () => percentile95((query) => index.search(query, 10)),
+      floor: () => (time(() => countWords(listing.tools)) * 1000) / count,
+      // The first query makes the index.
+      build: () => (time(() => createToolSearch(() => listing)('one', 1)) * 1000) / count,
+      query: () => percentile95((query) => search(query, 10)),
     },
     ROUNDS,
   );
@@ -114,10 +110,11 @@ function time(run) {
   return (user + system) / 1000;
 }
 
-function countWords(entries) {
+function countWords(tools) {
   const counts = new Map();
-  for (const { fields } of entries) {
-    for (const { text } of fields) {
+  for (const { name, description, input } of tools) {
+    const parameters = Object.entries(input.json.properties ?? {}).flat();
+    for (const text of [name, description, ...parameters.map((part) => part.description ?? String(part))]) {
       for (const word of text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
         counts.set(word, (counts.get(word) ?? 0) + 1);
     }

@@ -23,14 +23,18 @@ export function readSets() {
   return { sets, reason: undefined };
 }
 
-/** A tool of a set as the runtime has it. */
-export function toTool({ name, description = '', parameters = {}, server = null }) {
+/** Tools of a set as a catalog lists them; what a server says of itself is what a skill would. */
+export function toListing(tools) {
+  const about = new Map(tools.map((tool) => [tool.server ?? '', tool.server_description ?? '']));
   return {
-    name,
-    description,
-    input: { json: parameters },
-    traits: { tags: [] },
-    origin: { server, directory: null },
+    tools: tools.map(({ name, description = '', parameters = {}, server = null }) => ({
+      name,
+      description,
+      input: { json: parameters },
+      traits: { tags: [], hidden: false },
+      origin: { server, directory: server },
+    })),
+    skills: [...about].map(([directory, description]) => ({ directory, description })),
   };
 }
 

@@ -2,19 +2,17 @@
 
 import { compareText } from '../core/text.js';
 import { B, type Counts, createCounts, K1, type Postings } from './postings.js';
-import { createVocabulary, stem, toWords, type Vocabulary } from './words.js';
+import { stem } from './stem.js';
+import { createVocabulary, toWords, type Vocabulary } from './words.js';
 
-/** What is searched in one entry: its name, and texts with the weight that a word in them has. */
-export interface SearchEntry {
+/**
+ * Takes a text of an entry, with the weight that a word in it has. In an ordered one, two words that stand side by side
+ * count more where they do in the query too.
+ */
+export type AddText = (text: string, weight: number, ordered?: boolean) => void;
+
+interface Named {
   readonly name: string;
-  readonly fields: readonly SearchField[];
-}
-
-export interface SearchField {
-  readonly text: string;
-  readonly weight: number;
-  /** Whether two words that stand side by side here count more where they do in the query too. */
-  readonly ordered?: boolean;
 }
 
 export interface SearchHit {
@@ -37,9 +35,12 @@ const SIDE_BY_SIDE = 0.5;
 // More than any sum of words, and still a number of four bytes.
 const ABOVE_ALL = 1e38;
 
-export function createSearchIndex(entries: readonly SearchEntry[]): SearchIndex {
+export function createSearchIndex<Entry extends Named>(
+  entries: readonly Entry[],
+  tellTexts: (entry: Entry, add: AddText) => void,
+): SearchIndex {
   const total = entries.length;
-  const { vocabulary, stems, byStem, byWord, byPair, pairs, lengths } = collect(entries);
+  const { vocabulary, stems, byStem, byWord, byPair, pairs, lengths } = collect(entries, tellTexts);
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, total) || 1;
   // How much the length of each entry is held against it.
   const held = lengths.map((length) => K1 * (1 - B + (B * length) / average));
@@ -97,7 +98,10 @@ interface Collected {
   readonly lengths: Float64Array;
 }
 
-function collect(entries: readonly SearchEntry[]): Collected {
+function collect<Entry>(
+  entries: readonly Entry[],
+  tellTexts: (entry: Entry, add: AddText) => void,
+): Collected {
   const byStem = createCounts(entries.length);
   const byWord = createCounts(entries.length);
   const byPair = createCounts(entries.length);
@@ -117,17 +121,18 @@ function collect(entries: readonly SearchEntry[]): Collected {
   };
   const vocabulary = createVocabulary(take);
   const stems = createStems(vocabulary.words);
-  entries.forEach(({ fields }, at) => {
+  const addText: AddText = (text, ofText, isOrdered = false) => {
+    weight = ofText;
+    ordered = isOrdered;
+    before = -1;
+    vocabulary.read(text);
+  };
+  entries.forEach((entry, at) => {
     length = 0;
     byStem.begin(at);
     byWord.begin(at);
     byPair.begin(at);
-    for (const field of fields) {
-      weight = field.weight;
-      ordered = field.ordered === true;
-      before = -1;
-      vocabulary.read(field.text);
-    }
+    tellTexts(entry, addText);
     lengths[at] = length;
   });
   return { vocabulary, stems, byStem, byWord, byPair, pairs, lengths };
@@ -215,7 +220,7 @@ function repeated(times: number): number {
 }
 
 // Entries by the hash of their name; hashing makes no text, and building an index makes a great many.
-function groupNames(entries: readonly SearchEntry[]): Map<number, number[]> {
+function groupNames(entries: readonly Named[]): Map<number, number[]> {
   const names = new Map<number, number[]>();
   entries.forEach(({ name }, at) => {
     const key = hashName(name);
@@ -241,7 +246,7 @@ function nameKey(name: string): string {
 }
 
 // The `limit` best, without sorting all: a short list that is kept in order.
-function best(scores: Float32Array, entries: readonly SearchEntry[], limit: number): number[] {
+function best(scores: Float32Array, entries: readonly Named[], limit: number): number[] {
   const isAhead = (a: number, b: number): boolean =>
     scores[a] === scores[b] ? compareText(entries[a]!.name, entries[b]!.name) < 0 : scores[a]! > scores[b]!;
   const top: number[] = [];

@@ -1,4 +1,4 @@
-// Splits text and identifiers into the words that search compares: lower case, common words left out; and cuts endings.
+// Splits text and identifiers into the words that search compares: lower case, common words left out.
 
 // Words that say nothing about a tool.
 const STOP_WORDS = new Set(
@@ -186,43 +186,3 @@ function pairs(text: string): string[] {
   for (let at = 0; at + 1 < text.length; at++) found.push(text.slice(at, at + 2));
   return found;
 }
-
-/** A word without its commonest English endings, so that `searching`, `searches` and `search` are one. */
-export function stem(word: string): string {
-  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
-  let root = word;
-  if (root.endsWith('ies') && root.length > 4) root = `${root.slice(0, -3)}y`;
-  else if (/(?:ss|sh|ch|x|z)es$/.test(root)) root = root.slice(0, -2);
-  else if (/[^su]s$/.test(root)) root = root.slice(0, -1);
-  for (const ending of ['ingly', 'edly', 'ing', 'ed', 'ly']) {
-    if (
-      !root.endsWith(ending) ||
-      !/[aeiouy]/.test(root.slice(0, -ending.length)) ||
-      root.length - ending.length < 3
-    )
-      continue;
-    root = root.slice(0, -ending.length);
-    if (/([bdfgmnprt])\1$/.test(root)) root = root.slice(0, -1);
-    break;
-  }
-  for (const [ending, instead] of ENDINGS) {
-    if (root.endsWith(ending) && root.length - ending.length >= 3) {
-      root = root.slice(0, -ending.length) + instead;
-      break;
-    }
-  }
-  return root.length > 3 ? root.replace(/e$/, '').replace(/i$/, 'y') : root;
-}
-
-const ENDINGS: readonly (readonly [string, string])[] = [
-  ['ization', 'ize'],
-  ['ational', 'ate'],
-  ['ation', 'ate'],
-  ['ator', 'ate'],
-  ['fulness', 'ful'],
-  ['ousness', 'ous'],
-  ['iveness', 'ive'],
-  ['ment', ''],
-  ['ness', ''],
-  ['tion', 't'],
-];

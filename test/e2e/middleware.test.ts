@@ -234,7 +234,7 @@ describe('middleware', () => {
           for: 'wait brief',
           run: async (call, next) => {
             for (;;) {
-              given.push(call.timeLeftMs());
+              if (call.tool.name === 'brief') given.push(call.timeLeftMs());
               await next();
             }
           },
@@ -243,12 +243,13 @@ describe('middleware', () => {
     });
     for (const name of ['echo', 'wait', 'brief']) {
       const began = performance.now();
-      const { error } = await toolbox.call(name, {}, { timeoutMs: 300 });
+      const { error } = await toolbox.call(name, {}, { timeoutMs: name === 'brief' ? 1500 : 300 });
       expect([name, error?.code]).toEqual([name, 'timeout']);
-      expect(performance.now() - began).toBeLessThan(5000);
+      expect(performance.now() - began).toBeLessThan(20_000);
     }
-    expect(given[0]).toBeGreaterThan(250);
-    expect(given.at(-1)).toBeLessThan(250);
+    expect(given[0]).toBeLessThanOrEqual(1500);
+    expect(given.length).toBeGreaterThan(1);
+    expect(given.at(-1)).toBeLessThan(given[0]! - 50);
   });
 
   spec('RUN-9 EXE-6', 'a run that nobody waits for ends with the call', async () => {
