@@ -12,9 +12,20 @@ export {
 } from './core/error.js';
 export type { CallEvent, Observer } from './core/event.js';
 export type { Json, JsonObject } from './core/json.js';
+export type {
+  CacheOptions,
+  HookTrigger,
+  Middleware,
+  MiddlewareCall,
+  MiddlewareFunction,
+  Next,
+  RateLimitOptions,
+  RetryOptions,
+  ServedCall,
+} from './core/middleware.js';
 export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/name.js';
 export { describePlan, type Plan } from './core/plan.js';
-export { type Part, type ToolResult, textOf } from './core/result.js';
+export { type Output, type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
 export type { Skill } from './core/skill.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
@@ -29,4 +40,5 @@ export type {
   Verdict,
 } from './core/toolbox.js';
 export { defineTool, type ToolDefinition } from './formats/module/define.js';
+export { cache, rateLimit, retry } from './middleware/index.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

@@ -10,7 +10,9 @@ import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
 import type { Place } from './core/format.js';
+import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from './core/search-path.js';
+import type { Settings } from './core/settings.js';
 import type { Skill } from './core/skill.js';
 import type { CallerKind, Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
@@ -25,6 +27,7 @@ import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
+import { createConfiguredMiddleware } from './middleware/index.js';
 import type { ApprovalStore } from './policy/approvals.js';
 import { findDenial } from './policy/decide.js';
 import { createPinStore, type PinStore } from './policy/pins.js';
@@ -40,6 +43,7 @@ import { createReferences } from './resolve/references.js';
 import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox } from './runtime/create.js';
+import { toMiddleware } from './runtime/steps.js';
 import { createJsonSchema } from './schema/json.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
@@ -55,6 +59,8 @@ export interface NodeToolboxOptions {
   readonly tools?: readonly ToolDefinition[];
   /** The search path, over every configuration; `...` in it stands for what that says (RES-6). */
   readonly paths?: readonly PathEntry[];
+  /** What runs are wrapped in, around what the configuration names; the first is outermost. */
+  readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
   /** Built-in tools that are listed, by name or group; all can be called by a person or code. */
   readonly offer?: readonly string[];
   /** Trusts the workspace for the life of this toolbox (POL-22). */
@@ -243,6 +249,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     },
     policy: () => configuration().policy,
     settings,
+    middleware: joinMiddleware(options.middleware ?? []),
+    paths: () => places().map((place) => place.directory),
     problems: () => [...configuration().problems, ...findMissing(searchPath())],
     secrets: () => findSecrets(configuration(), world),
     recorder,
@@ -269,6 +277,20 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       return removeShippedIndex(directory);
     },
   });
+}
+
+// What code gives stands around what the configuration names: a limit that a person sets holds for every run.
+function joinMiddleware(
+  given: NonNullable<NodeToolboxOptions['middleware']>,
+): (settings: Settings) => readonly Middleware[] {
+  const own = given.map(toMiddleware);
+  const configured = createConfiguredMiddleware();
+  let known: { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] } | undefined;
+  return ({ middleware }) => {
+    const now = configured(middleware);
+    if (known?.of !== now) known = { of: now, all: own.length === 0 ? now : [...own, ...now] };
+    return known.all;
+  };
 }
 
 // SCR-17, SCR-25: the workdir's scripts before the person's own.

@@ -1,6 +1,7 @@
 // createToolbox: tools given in code, run in this process, with nothing of the machine around them.
 
 import { ToolError } from './core/error.js';
+import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
@@ -10,6 +11,7 @@ import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { createCatalog } from './resolve/catalog.js';
 import { assembleToolbox } from './runtime/create.js';
+import { toMiddleware } from './runtime/steps.js';
 import { createTracer } from './telemetry.js';
 
 export interface ToolboxOptions {
@@ -19,10 +21,14 @@ export interface ToolboxOptions {
   readonly limits?: Partial<Settings['limits']>;
   /** Whether slightly wrong input is repaired; on by default. */
   readonly repair?: boolean;
+  /** What runs are wrapped in, after the decision; the first is outermost. */
+  readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
 }
 
 /** A toolbox of the given tools, and of those that are registered later. Throws `invalid_definition` or `conflict`. */
-export function createToolbox({ tools, workdir = '/', limits = {}, repair = true }: ToolboxOptions): Toolbox {
+export function createToolbox(options: ToolboxOptions): Toolbox {
+  const { tools, workdir = '/', limits = {}, repair = true } = options;
+  const middleware = options.middleware?.map(toMiddleware);
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
     repair,
@@ -44,6 +50,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
     executors: [createFunctionExecutor({ digest: digestParts, debug: QUIET.debug })],
     rules: () => ({ trusted: true }),
     settings: () => settings,
+    ...(middleware === undefined ? {} : { middleware: () => middleware }),
     secrets: () => [],
     trusted: () => true,
     instructions: () => '',

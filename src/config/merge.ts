@@ -1,5 +1,6 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
+import type { MiddlewareSettings } from '../core/middleware.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
@@ -31,7 +32,7 @@ function withRest(value: ConfigValue, above: unknown): ConfigValue {
 
 function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
   const { project } = KEYS[keyName(value.path)]!;
-  if (project === 'replaces') return true;
+  if (project === 'replaces' || project === 'joins') return true;
   if (project === 'narrows') return above === undefined;
   // What a higher layer names stays named; only the defaults can be left out.
   if (project === 'extends')
@@ -115,7 +116,18 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
       keep: get('audit.keep'),
     },
     paths: get('paths'),
+    middleware: toMiddlewareSettings(effective),
   };
+}
+
+// Those of a higher layer stand nearer to the run: what a lower one repeats still passes its limits.
+function toMiddlewareSettings(effective: ReadonlyMap<string, ConfigValue>): readonly MiddlewareSettings[] {
+  const entries = [...effective.values()].filter(({ path }) => path[0] === 'middleware');
+  if (entries.length === 0) return DEFAULT_SETTINGS.middleware;
+  return [...LAYERS]
+    .reverse()
+    .flatMap((layer) => entries.filter((entry) => entry.layer === layer))
+    .map(({ value }) => value as MiddlewareSettings);
 }
 
 function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {

@@ -100,10 +100,12 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
       if (typeof rules !== 'string')
         values.push({ path, value: texts, written: JSON.stringify(value), layer, file, line, rules });
     } else if (key.parse(value) === undefined) {
-      problems.push(
-        problem(file, `line ${line}: ${path.join('.')} must be ${key.expected}`, `mend ${file}:${line}`),
-      );
-    } else if (layer === 'project' && key.project === 'ignored') {
+      const fault = key.findFault?.(value) ?? `must be ${key.expected}`;
+      problems.push(problem(file, `line ${line}: ${path.join('.')} ${fault}`, `mend ${file}:${line}`));
+    } else if (
+      layer === 'project' &&
+      (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(key.parse(value)) !== true))
+    ) {
       problems.push(
         problem(
           file,
@@ -121,7 +123,8 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
         });
       }
       values.push({
-        path: canonicalPath(path),
+        // Entries of all layers hold side by side.
+        path: key.project === 'joins' ? [path[0]!, layer, ...path.slice(1)] : canonicalPath(path),
         value: parsed,
         written: JSON.stringify(value),
         layer,
@@ -164,12 +167,21 @@ function problem(path: string, message: string, hint: string): Problem {
 // The parser keeps no positions; the last step of a path is looked for below the table it stands in.
 function lineOf(text: string, path: readonly string[]): number {
   const lines = text.split('\n');
+  const tables = new Map<string, number>();
   let table: string[] = [];
   let best = 1;
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index]!.trim();
     const header = /^\[{1,2}([^\]]+)\]{1,2}/.exec(line);
-    if (header) table = splitKey(header[1]!);
+    if (header) {
+      table = splitKey(header[1]!);
+      // Tables of an array are counted from 1.
+      if (line.startsWith('[[')) {
+        const name = table.join('.');
+        tables.set(name, (tables.get(name) ?? 0) + 1);
+        table = [...table, String(tables.get(name))];
+      }
+    }
     const key =
       /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
     const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;

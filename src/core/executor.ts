@@ -17,6 +17,8 @@ export interface PlanContext {
 
 export interface RunContext {
   readonly signal: AbortSignal;
+  /** What is left of the plan's time limit, where this is not its first run. */
+  readonly timeoutMs?: number;
   readonly progress: ProgressListener;
   /** Whether the caller wants to hear of progress; a heartbeat is sent only then (SCR-23). */
   readonly wantsProgress: boolean;

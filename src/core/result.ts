@@ -41,6 +41,10 @@ export interface ResultMeta {
     readonly outcome: 'kept';
     readonly reason: string;
   }[];
+  /** How often it ran, where that was more than once (RUN-9). */
+  readonly attempts?: number;
+  /** True where the output is that of an earlier call. */
+  readonly cached?: boolean;
   /** True where output was cut; the counts are in `truncation`. */
   readonly truncated?: boolean;
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };

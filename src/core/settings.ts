@@ -1,5 +1,6 @@
 // The Settings that the configuration gives, with the defaults for everything it leaves out.
 
+import type { MiddlewareSettings } from './middleware.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 
 export interface Settings {
@@ -48,6 +49,8 @@ export interface Settings {
   readonly roots: readonly string[];
   /** The search path (RES-6). */
   readonly paths: readonly PathEntry[];
+  /** What runs are wrapped in, the first outermost (RUN-9). */
+  readonly middleware: readonly MiddlewareSettings[];
 }
 
 export interface ToolSettings {
@@ -75,4 +78,5 @@ export const DEFAULT_SETTINGS: Settings = {
   offer: [],
   roots: [],
   paths: DEFAULT_PATHS,
+  middleware: [],
 };

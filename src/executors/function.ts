@@ -60,7 +60,7 @@ async function runFunction(
       resolve(error);
       controller?.abort(error);
     };
-    timer = setTimeout(() => stop(timeoutError(name, plan.timeoutMs)), plan.timeoutMs);
+    timer = setTimeout(() => stop(timeoutError(name, plan.timeoutMs)), context.timeoutMs ?? plan.timeoutMs);
     onAbort = () =>
       stop(
         new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' }),

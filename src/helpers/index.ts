@@ -19,6 +19,7 @@ export {
   type SelectorPolicy,
 } from '../core/selector.js';
 export { findAuthority } from './authority.js';
+export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from './context.js';
 export { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './paths.js';
 export {
   type CallbackRefOptions,

@@ -7,18 +7,20 @@ import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
-import type { Repair, ToolResult } from '../core/result.js';
+import type { Output, Repair, ToolResult } from '../core/result.js';
 import type { AllowList } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, findDenial, type Rules } from '../policy/decide.js';
 import { listsWithin } from '../policy/nested.js';
+import { runChain } from './chain.js';
 import type { ConsentParts } from './consent.js';
 import { describeFaults } from './faults.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
+import type { FindSteps } from './steps.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
@@ -33,6 +35,10 @@ export interface CallParts extends ConsentParts {
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
+  /** Undefined where the toolbox was made without middleware. */
+  readonly steps: FindSteps | undefined;
+  /** The directories that tools are looked for in. */
+  readonly paths: () => readonly string[];
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly recorder: Recorder | undefined;
@@ -46,6 +52,8 @@ export interface Nesting {
   readonly within: readonly AllowList[];
   /** Whether the caller chose the tool, or a definition that the caller called: that may name a hidden one. */
   readonly named: 'by-caller' | 'by-definition';
+  /** Whether a call around this one runs, and so has a place among the running calls that this one shares. */
+  readonly placed: boolean;
   /** The id of the call around it. */
   readonly parent?: string;
 }
@@ -63,13 +71,15 @@ export interface Prepared {
   /** Where it was planned to run: an answer may take minutes, and the toolbox may have moved by then. */
   readonly workdir: string;
   readonly repairs: readonly Repair[];
+  /** As they were when the call began; asking again looks at files again. */
+  readonly settings: Settings;
 }
 
 const MAX_DEPTH = 16;
 // Node fires a longer timer at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const CODE: Caller = { kind: 'code', door: 'library' };
-const OUTERMOST: Nesting = { depth: 0, named: 'by-caller', within: [] };
+const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [] };
 
 /** The tool of a reference and the rules for this call. Throws `not_found` or `invalid_ref`. */
 export function locate(
@@ -112,7 +122,7 @@ export async function prepare(
   const workdir = parts.workdir();
   const plan = deepFreeze(await executor.plan(tool, input, { workdir, trusted: rules.trusted, timeoutMs }));
   const verdict = decide(plan, caller, rules);
-  return { plan, verdict, workdir, repairs };
+  return { plan, verdict, workdir, repairs, settings };
 }
 
 /** Runs a tool. Never throws: whatever happens is the result (RUN-1). */
@@ -138,13 +148,6 @@ export async function call(
     repairs: prepared?.repairs ?? [],
     secrets: parts.secrets(),
   });
-  const nest = (outer: Tool, inner: string, input: unknown, until: AbortSignal, named: Nesting['named']) =>
-    call(parts, inner, input, nestedOptions(options, until), {
-      depth: nesting.depth + 1,
-      named,
-      parent: base.call,
-      within: listsWithin(outer.name, parts.permissionsOf(outer), nesting.within),
-    });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
     ({ tool, rules } = locate(parts, ref, options, nesting));
@@ -152,7 +155,7 @@ export async function call(
     verdict = findDenial(tool, caller, rules);
     if (verdict !== undefined) throw refusal(tool, verdict);
     prepared = await prepare(parts, { tool, caller, rules }, raw, options);
-    const { plan, workdir } = prepared;
+    const { plan, workdir, settings } = prepared;
     verdict = prepared.verdict;
     parts.recorder?.assertReady(verdict);
     if (verdict.verdict === 'ask') {
@@ -160,29 +163,61 @@ export async function call(
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
     } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
-    const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
-    try {
-      await options.ready?.(signal);
-      assertWanted(plan.tool, signal);
-      const progress: ProgressListener = (step) => {
-        parts.emit?.({ type: 'progress', ...base, progress: step });
-        options.onProgress?.(step);
-      };
-      const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
-        signal,
-        progress,
-        wantsProgress: options.onProgress !== undefined,
-        ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
-        workdir,
-        call: (innerRef, innerInput) => nest(plan.tool, innerRef, innerInput, signal, 'by-caller'),
-        delegate: (innerRef, innerInput, until) =>
-          nest(plan.tool, innerRef, innerInput, until, 'by-definition'),
-        caller,
+    const nest = (
+      place: Pick<Nesting, 'placed' | 'named'>,
+      inner: string,
+      input: unknown,
+      until: AbortSignal,
+    ) =>
+      call(parts, inner, input, nestedOptions(options, until), {
+        ...place,
+        depth: nesting.depth + 1,
+        parent: base.call,
+        within: listsWithin(plan.tool.name, parts.permissionsOf(plan.tool), nesting.within),
       });
-      result = await shapeOutput(plan.tool, output, shaping());
-    } finally {
-      slot.release();
-    }
+    const progress: ProgressListener = (step) => {
+      parts.emit?.({ type: 'progress', ...base, progress: step });
+      options.onProgress?.(step);
+    };
+    const steps = parts.steps?.(settings, plan, nesting.depth > 0);
+    const execute = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
+      const slot = await parts.limiter.acquire(plan.tool, runSignal, nesting.placed);
+      try {
+        await options.ready?.(runSignal);
+        assertWanted(plan.tool, runSignal);
+        return await parts.executors.get(plan.tool.action.kind)!.run(plan, {
+          signal: runSignal,
+          ...(begin === undefined ? {} : { timeoutMs: begin() }),
+          progress,
+          wantsProgress: options.onProgress !== undefined,
+          ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
+          workdir,
+          call: (inner, input) => nest({ placed: true, named: 'by-caller' }, inner, input, runSignal),
+          delegate: (inner, input, until) =>
+            nest({ placed: true, named: 'by-definition' }, inner, input, until),
+          caller,
+        });
+      } finally {
+        slot.release();
+      }
+    };
+    const output =
+      steps === undefined
+        ? await execute(signal)
+        : await runChain({
+            steps: steps.list,
+            plan,
+            caller,
+            depth: nesting.depth,
+            workdir,
+            paths: parts.paths(),
+            signal,
+            monotonic: parts.monotonic,
+            execute,
+            delegate: (inner, input, until) =>
+              nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, until),
+          });
+    result = await shapeOutput(plan.tool, output, shaping());
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a fault of ours shows where it is to someone who asked.

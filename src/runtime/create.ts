@@ -6,6 +6,7 @@ import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
+import type { Middleware } from '../core/middleware.js';
 import type { ToolResult } from '../core/result.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
@@ -16,9 +17,10 @@ import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../poli
 import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
 import type { Catalog } from '../resolve/catalog.js';
 import type { References } from '../resolve/references.js';
-import { createToolSearch } from '../resolve/search.js';
+import { createToolSearch } from '../resolve/tool-search.js';
 import { type CallParts, call, locate, prepare, settleInput } from './call.js';
 import { createLimiter } from './limiter.js';
+import { createFindSteps } from './steps.js';
 
 const CODE: Caller = { kind: 'code', door: 'library' };
 
@@ -34,6 +36,10 @@ export interface AssembleOptions {
   /** What the configuration says about calls, to this caller; nothing where it is left out. */
   readonly policy?: (caller: Caller) => Policy;
   readonly settings: () => Settings;
+  /** What runs are wrapped in, the first outermost; the same array while nothing changed. */
+  readonly middleware?: (settings: Settings) => readonly Middleware[];
+  /** The directories that tools are looked for in. */
+  readonly paths?: () => readonly string[];
   /** Problems of the surroundings, shown before those of the catalog. */
   readonly problems?: () => readonly Problem[];
   /** Values that must not stand in a message. */
@@ -134,7 +140,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const searchFor = (caller: Caller): ReturnType<typeof createToolSearch> => {
     let search = searches.get(caller.kind);
     if (search === undefined) {
-      search = createToolSearch(() => sift(catalog.list().tools, caller).tools);
+      search = createToolSearch(() => {
+        const { tools, skills } = catalog.list();
+        return { tools: sift(tools, caller).tools, skills };
+      });
       searches.set(caller.kind, search);
     }
     return search;
@@ -189,6 +198,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     limiter: createLimiter(() => settings().limits),
     approvals: options.approvals,
     now: world.now,
+    steps: options.middleware === undefined ? undefined : createFindSteps(options.middleware),
+    paths: options.paths ?? (() => []),
     get emit() {
       return observers.size > 0 || tracer?.() !== undefined ? emit : undefined;
     },

@@ -9,6 +9,7 @@ import { ROOT } from '../support/sources.js';
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   wield: [
     'ToolError',
+    'cache',
     'createToolbox',
     'decodeName',
     'defineTool',
@@ -16,6 +17,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'encodeName',
     'encodeNames',
     'isToolError',
+    'rateLimit',
+    'retry',
     'textOf',
   ],
   'wield/node': ['createNodeToolbox'],
@@ -40,6 +43,11 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'clearAllCaches',
     'clearToolCache',
     'createCallbackRef',
+    'ctxCwd',
+    'ctxHookTarget',
+    'ctxHookTrigger',
+    'ctxPaths',
+    'ctxTarget',
     'deserialize',
     'emptyGlobals',
     'extractIgnore',

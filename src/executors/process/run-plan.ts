@@ -28,7 +28,7 @@ export async function runPlan(plan: ProcessPlan, context: RunContext, world: Wor
         cwd: plan.cwd,
         environment: plan.environment,
         stdin: plan.stdin,
-        timeoutMs: plan.timeoutMs,
+        timeoutMs: context.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
         signal: context.signal,
         filterStderr: (chunk) => filter.pass(chunk),
