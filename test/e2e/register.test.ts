@@ -213,7 +213,7 @@ spec('RES-10', 'a callback reference is subject to policy like any other tool', 
 });
 
 spec(
-  'HLP-6',
+  'HLP-6 HLP-8',
   'emptyGlobals gives a toolbox without tools, problems or memory, each time another',
   async () => {
     const toolbox = emptyGlobals();

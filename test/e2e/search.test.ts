@@ -66,8 +66,8 @@ spec('CLI-11', 'tools of a skill are found by what the skill says of itself, as 
   );
   const toolbox = workspace.toolbox();
   const find = async (query: string) => (await toolbox.search(query, 5)).map((tool) => tool.name);
-  expect(await find('astronomy')).toEqual(['vault_list']);
+  expect(await find('astronomy')).toEqual(['vault', 'vault_list']);
   describe('Notes about geology, and rocks.');
   expect(await find('astronomy')).toEqual([]);
-  expect(await find('geology')).toEqual(['vault_list']);
+  expect(await find('geology')).toEqual(['vault', 'vault_list']);
 });
