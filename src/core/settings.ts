@@ -61,3 +61,14 @@ export const DEFAULT_SETTINGS: Settings = {
   offer: [],
   roots: [],
 };
+
+/** What a tool may know of the settings: bounds that it can keep to, and nothing that is a secret. */
+export interface ToolConfig {
+  readonly limits: Settings['limits'];
+  /** Directories that the workdir may move to. */
+  readonly roots: readonly string[];
+}
+
+export function toToolConfig({ limits, roots }: Settings): ToolConfig {
+  return Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) });
+}

@@ -17,7 +17,7 @@ export interface Tool {
   readonly traits: Traits;
 }
 
-export type Action = ProcessAction | FunctionAction;
+export type Action = ProcessAction | FunctionAction | ModuleAction;
 
 /** Runs a program of the machine in a process of its own. */
 export type ProcessAction = ScriptAction | CommandAction;
@@ -54,6 +54,38 @@ export interface CommandAction {
 export interface FunctionAction {
   readonly kind: 'function';
   readonly run: (input: Json, context: ToolContext) => unknown;
+  /** The author's own function, where `run` wraps it: its text counts for the digest. */
+  readonly body?: (input: never, context: ToolContext) => unknown;
+}
+
+/** Runs code of a file, or a piece of code, in the tool host. */
+export interface ModuleAction {
+  readonly kind: 'module';
+  readonly source: ModuleFiles | InlineModule;
+  /** The export that is the tool; null where that is not known, since nobody may load the file yet (POL-20). */
+  readonly export: string | null;
+}
+
+/** A file and all that it imports by a relative path. */
+export interface ModuleFiles {
+  readonly file: string;
+  /** The file itself first; other bytes than these are not run. */
+  readonly files: readonly ModuleFile[];
+}
+
+export interface ModuleFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** Code that stands inside something else. */
+export interface InlineModule {
+  readonly inline: string;
+  /** The file that the code stands in: relative imports begin there, and errors name it. */
+  readonly file: string;
+  /** What the code imports by a relative path. */
+  readonly files: readonly ModuleFile[];
 }
 
 /** Where a tool comes from (TOOL-6). */
@@ -107,6 +139,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
+  /** How it takes part in what surrounds it, in its author's word (MOD-14). */
+  readonly role?: string;
   readonly examples: readonly Json[];
 }
 

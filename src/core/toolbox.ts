@@ -1,6 +1,6 @@
 // The Toolbox: all that a consumer ever sees.
 
-import type { ProgressListener } from './context.js';
+import type { Ask, ProgressListener } from './context.js';
 import type { ErrorCode } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
@@ -40,6 +40,8 @@ export interface CallOptions {
   readonly ready?: (signal: AbortSignal) => Promise<void>;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
+  /** Answers a question that a tool has; left out where nobody can be asked. */
+  readonly ask?: Ask;
 }
 
 export interface PlanOptions extends CallOptions {

@@ -4,14 +4,14 @@ import type { ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
+import { describeFaults } from '../core/faults.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair, ToolResult } from '../core/result.js';
-import type { Settings } from '../core/settings.js';
+import { type Settings, toToolConfig } from '../core/settings.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
-import { describeFaults } from './faults.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
@@ -114,7 +114,11 @@ export async function call(
         progress,
         wantsProgress: options.onProgress !== undefined,
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
+        ...(options.ask === undefined ? {} : { ask: options.ask }),
         workdir: parts.workdir(),
+        get config() {
+          return toToolConfig(parts.settings());
+        },
         call: (innerRef, innerInput) =>
           call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
       });
@@ -131,9 +135,10 @@ export async function call(
   return result;
 }
 
-// A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
+// A nested call carries the caller, the signal and the consent of the outer one, and whom to ask; nothing else (RUN-7).
 function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
-  return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
+  const { signal, trust, ask } = options;
+  return { caller, signal, ...(trust === undefined ? {} : { trust }), ...(ask === undefined ? {} : { ask }) };
 }
 
 // The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.
