@@ -1,7 +1,9 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
@@ -12,9 +14,11 @@ import type { Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createFunctionExecutor } from './executors/function.js';
+import { createModuleExecutor } from './executors/host/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
+import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
@@ -56,7 +60,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '5';
+const INDEX_VERSION = '6';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -96,6 +100,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
+  const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
+  const modules = {
+    cacheDirectory: join(wieldHome, 'cache', 'modules'),
+    world,
+  };
+  const moduleExecutor = createModuleExecutor({ ...modules, ...beforeRun, settings, entry: findHostEntry });
+
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: [
@@ -104,7 +115,16 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     offered: isOffered,
     places,
-    formats: [createToolsJsonFormat(), createSkillFormat(), createScriptFormat(world)],
+    formats: [
+      createToolsJsonFormat(),
+      createSkillFormat(),
+      createScriptFormat(world),
+      createModuleFormat({
+        ...modules,
+        mayLoad: ({ owner }) => owner !== 'workspace' || trusted(),
+        describe: (source) => moduleExecutor.describe(source, workdir),
+      }),
+    ],
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -116,7 +136,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const toolbox = assembleToolbox({
     catalog,
     executors: [
-      createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
+      createProcessExecutor({ world, settings, ...beforeRun }),
+      moduleExecutor,
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
     trusted,
@@ -137,6 +158,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 
 function expandHome(path: string, home: string | undefined): string {
   return home !== undefined && /^~(?=\/|$)/.test(path) ? home + path.slice(1) : path;
+}
+
+// Beside the library's files, one level above the bundle's chunks, or built from the sources that run now.
+function findHostEntry(): string {
+  const places = ['host/main.js', '../host/main.js', '../dist/host/main.js'];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
 }
 
 // RES-6, SCR-17, SCR-25: skills first, then scripts; in each the workdir's before the person's own.

@@ -2,9 +2,9 @@
 
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
-import type { Tool } from './tool.js';
+import type { InlineModule, ModuleFiles, Tool } from './tool.js';
 
-export type Plan = ProcessPlan | FunctionPlan;
+export type Plan = ProcessPlan | FunctionPlan | ModulePlan;
 
 interface PlanBase {
   /** Its `origin.digest` names the bytes that were planned; other bytes are not run. */
@@ -69,6 +69,16 @@ export interface FunctionPlan extends PlanBase {
   readonly kind: 'function';
 }
 
+export interface ModulePlan extends PlanBase {
+  readonly kind: 'module';
+  readonly source: ModuleFiles | InlineModule;
+  readonly export: string;
+  /** Of the tool host that it runs in. */
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limits: ProcessLimits;
+}
+
 /** Limits that the system enforces on a process; absent ones are not set (EXE-9). */
 export interface ProcessLimits {
   readonly outputBytes: number;
@@ -82,6 +92,20 @@ export interface ProcessLimits {
 export function describePlan(plan: Plan): Record<string, Json> {
   if (plan.kind === 'function') {
     return { kind: 'function', tool: plan.tool.name, input: plan.input, timeoutMs: plan.timeoutMs };
+  }
+  if (plan.kind === 'module') {
+    return {
+      kind: 'module',
+      tool: plan.tool.name,
+      file: plan.source.file,
+      export: plan.export,
+      inline: 'inline' in plan.source,
+      cwd: plan.cwd,
+      env: Object.keys(plan.environment).sort(),
+      input: plan.input,
+      timeoutMs: plan.timeoutMs,
+      digest: plan.tool.origin.digest,
+    };
   }
   return {
     kind: 'process',

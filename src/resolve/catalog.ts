@@ -4,7 +4,7 @@ import { ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
 import { isToolName } from '../core/name.js';
 import type { Skill } from '../core/skill.js';
-import { compareText, nearest, quoteOutside } from '../core/text.js';
+import { compareText, count, nearest, quoteOutside } from '../core/text.js';
 import type { Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { createDirectory, type Directory } from './directory.js';
@@ -31,6 +31,8 @@ export interface Catalog {
   list(): Listing;
   /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` only what is listed is found. */
   find(name: string, options?: { readonly visibleOnly?: boolean }): Tool;
+  /** Fetches what a look at the files could not tell; undefined where there is nothing to wait for. */
+  settle(): Promise<unknown> | undefined;
 }
 
 export interface Listing {
@@ -124,7 +126,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return tool;
   };
 
-  return { list, find };
+  const settle: Catalog['settle'] = () => {
+    const waits = formats.map((format) => format.settle?.()).filter((wait) => wait !== undefined);
+    return waits.length === 0 ? undefined : Promise.all(waits);
+  };
+
+  return { list, find, settle };
 }
 
 function notUsable(name: string, problem: Problem): ToolError {
@@ -141,12 +148,15 @@ function notFound(name: string, tools: readonly Tool[], places: readonly Place[]
     tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
   );
   const searched = places.map((place) => place.directory);
+  const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
-    close.length > 0
-      ? `did you mean ${close.join(', ')}? wield list shows all`
-      : searched.length > 0
-        ? `wield list shows what there is; looked in ${searched.join(', ')}`
-        : 'give the tool to createToolbox';
+    unread > 0
+      ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; look at what is there, then run: wield trust`
+      : close.length > 0
+        ? `did you mean ${close.join(', ')}? wield list shows all`
+        : searched.length > 0
+          ? `wield list shows what there is; looked in ${searched.join(', ')}`
+          : 'give the tool to createToolbox';
   return new ToolError('not_found', `there is no tool "${name}"`, {
     hint,
     data: { nearest: close, searched },

@@ -18,7 +18,7 @@ import { shapeFailure, shapeOutput } from './shape.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts {
-  readonly find: (ref: string, caller: Caller) => Tool;
+  readonly find: (ref: string, caller: Caller) => Promise<Tool>;
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
   readonly rules: (tool: Tool, options: CallOptions) => Rules;
   readonly settings: () => Settings;
@@ -56,7 +56,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const { caller = CODE, checkInput = true } = options;
   const settings = parts.settings();
-  const tool = parts.find(ref, caller);
+  const tool = await parts.find(ref, caller);
   const json = toJson(raw);
   const { input, repairs } = settings.repair
     ? repairInput(json, tool.input.json)

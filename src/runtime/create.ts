@@ -34,6 +34,9 @@ export interface AssembleOptions {
   readonly world: World;
 }
 
+// A file that is edited while it is asked about is asked about again, but not for ever.
+const MAX_LOOKS = 3;
+
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { catalog, rules, settings, secrets, workdir, world } = options;
   const executors = new Map<Action['kind'], Executor>(
@@ -76,6 +79,25 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
   const search = createToolSearch(() => catalog.list().tools);
 
+  // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again.
+  const look = async <T>(see: () => T): Promise<T> => {
+    let seen: T | undefined;
+    let thrown: unknown;
+    for (let attempt = 0; attempt < MAX_LOOKS; attempt++) {
+      thrown = undefined;
+      try {
+        seen = see();
+      } catch (error) {
+        thrown = error;
+      }
+      const wait = catalog.settle();
+      if (wait === undefined) break;
+      await wait;
+    }
+    if (thrown !== undefined) throw thrown;
+    return seen as T;
+  };
+
   const survey = (): Survey => {
     const { tools, shadowed, problems, skills } = catalog.list();
     return { tools, shadowed, skills, problems: [...(options.problems?.() ?? []), ...problems] };
@@ -83,7 +105,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
   const parts: CallParts = {
     find: (ref, caller) =>
-      findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest),
+      look(() => findStable(() => catalog.find(ref, { visibleOnly: caller.kind === 'model' }), withDigest)),
     executors,
     rules,
     settings,
@@ -102,11 +124,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return workdir.get();
     },
     async list({ hidden = false } = {}) {
-      const { tools } = catalog.list();
+      const { tools } = await look(catalog.list);
       return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
     },
     async search(query, limit) {
-      return search(query, limit);
+      return look(() => search(query, limit));
     },
     async find(ref) {
       return parts.find(ref, { kind: 'code', door: 'library' });
@@ -135,17 +157,17 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return options.instructions();
     },
     async problems() {
-      return survey().problems;
+      return (await look(survey)).problems;
     },
     async shadowed() {
-      return catalog.list().shadowed;
+      return (await look(catalog.list)).shadowed;
     },
     get trusted() {
       return options.trusted();
     },
     watch: options.watch,
     async survey() {
-      return survey();
+      return look(survey);
     },
     on(observer) {
       observers.add(observer);
@@ -155,6 +177,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async close() {
       closing.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await Promise.all(options.executors.map((executor) => executor.close?.()));
     },
   };
 }

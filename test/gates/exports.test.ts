@@ -32,7 +32,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'toParameters',
     'toPositionals',
   ],
-  'wield/formats': ['createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
+  'wield/formats': ['createModuleFormat', 'createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
   'wield/helpers': [
     'deserialize',
     'isMetaKey',
@@ -55,7 +55,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'stringify',
     'transferableSerializerSource',
   ],
-  'wield/executors': ['createFunctionExecutor', 'createProcessExecutor'],
+  'wield/executors': ['createFunctionExecutor', 'createModuleExecutor', 'createProcessExecutor'],
 };
 
 /** Runs a line of ESM in a process of its own, in the package, so that its own name resolves. */

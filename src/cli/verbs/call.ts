@@ -10,7 +10,7 @@ import {
 } from '../../consumers/commands/index.js';
 import { exitStatus, ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
-import { describePlan, type ProcessPlan } from '../../core/plan.js';
+import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -51,7 +51,8 @@ export const call: Verb = {
     const [ref] = positionals;
     if (ref === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
-    const toolbox = open();
+    // A module's tools are known only where it may be loaded, so consent counts before the tool is looked for.
+    const toolbox = open(before.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);
     if (tool === undefined) {
       // The call itself says why, in its own shape and to whoever watches calls.
@@ -82,7 +83,10 @@ export const call: Verb = {
   },
 };
 
-function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string | true>): CallOptions {
+function toCallOptions(
+  { signal, terminal }: VerbCall,
+  flags: ReadonlyMap<string, string | true>,
+): CallOptions {
   const timeout = flags.get('timeout');
   const timeoutMs = timeout === undefined ? undefined : parseDuration(String(timeout));
   if (timeout !== undefined && timeoutMs === undefined) {
@@ -95,7 +99,27 @@ function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string |
     signal,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
+    ...(terminal.inIsTerminal && terminal.errIsTerminal
+      ? { ask: (question) => ask(terminal, question, signal) }
+      : {}),
   };
+}
+
+// Null where the person ends the input instead of answering.
+async function ask(terminal: Terminal, question: string, signal: AbortSignal): Promise<string | null> {
+  const { createInterface } = await import('node:readline');
+  terminal.err(`${sanitize(question)} `);
+  const lines = createInterface({ input: process.stdin });
+  try {
+    return await new Promise((resolve) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(null));
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+  } finally {
+    lines.close();
+    process.stdin.pause();
+  }
 }
 
 // CLI-8: flags, or --input, or JSON on standard input where there is no argument at all.
@@ -250,12 +274,22 @@ async function dryRun(
     printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
     return 0;
   }
-  const rows =
-    plan.kind === 'process' ? processRows(plan) : [['would run', `${plan.tool.name}, code of this process`]];
+  const rows = planRows(plan);
   const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}`;
   for (const [name, value] of [...rows, ['policy', policy]])
     terminal.out(`  ${name!.padEnd(11)} ${sanitize(value!)}\n`);
   return 0;
+}
+
+function planRows(plan: Plan): string[][] {
+  if (plan.kind === 'process') return processRows(plan);
+  if (plan.kind === 'function') return [['would run', `${plan.tool.name}, code of this process`]];
+  return [
+    ['would run', `${plan.export} of ${plan.source.file}, in the tool host`],
+    ['in', plan.cwd],
+    ['with', Object.keys(plan.environment).sort().join(' ')],
+    ['input', JSON.stringify(plan.input)],
+  ];
 }
 
 function processRows(plan: ProcessPlan): string[][] {

@@ -74,6 +74,7 @@ async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; v
         checkInput: false,
       });
       verdicts.push(verdict);
+      if (plan.kind === 'module') command = `${plan.export} of ${plan.source.file}, in the tool host`;
       if (plan.kind === 'process') command = [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ');
     } catch (error) {
       if (!isToolError(error)) throw error;
@@ -95,6 +96,7 @@ function describeTraits({ traits }: Tool): string {
     ...(['hidden', 'terminal', 'readOnly', 'destructive', 'idempotent', 'openWorld'] as const).filter(
       (name) => traits[name],
     ),
+    ...(traits.role === undefined ? [] : [`role ${traits.role}`]),
     ...(traits.timeoutMs === undefined ? [] : [`timeout ${traits.timeoutMs} ms`]),
   ].join(', ');
 }

@@ -95,8 +95,8 @@ export function defineTool<
   return Object.freeze(definition);
 }
 
-/** The Tool of a definition. */
-export function toTool(definition: ToolDefinition): Tool {
+/** The Tool of a definition, and what else is known of it. */
+export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = {}): Tool {
   assertDefinition(definition);
   const { name, description, inputSchema = NO_PARAMETERS, outputSchema } = definition;
   const input = schemaOf(name, 'inputSchema', () => toSchema(inputSchema, 'input'));
@@ -119,7 +119,7 @@ export function toTool(definition: ToolDefinition): Tool {
       server: null,
       owner: 'program',
     },
-    traits: toTraits(definition),
+    traits: { ...toTraits(definition), ...more },
   });
 }
 
