@@ -42,7 +42,12 @@ interface Waiter {
   lose(error: ToolError): void;
 }
 
-export async function startHost(setting: Setting, options: ModuleExecutorOptions): Promise<Host> {
+/** Starts a host. `onEnd` is told as soon as it takes nothing more, which may be before its process is gone. */
+export async function startHost(
+  setting: Setting,
+  options: ModuleExecutorOptions,
+  onEnd: () => void,
+): Promise<Host> {
   const { world } = options;
   const heap = Math.floor((setting.limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
   const argv = [
@@ -62,6 +67,7 @@ export async function startHost(setting: Setting, options: ModuleExecutorOptions
   };
   const kill = (why: string): void => {
     blamed ??= why;
+    onEnd();
     companion.kill();
   };
   const hear = (line: string): void => {
@@ -85,6 +91,7 @@ export async function startHost(setting: Setting, options: ModuleExecutorOptions
   });
   companion.channel.on('error', () => {});
   companion.ended.then(({ code, signal }) => {
+    onEnd();
     const how = blamed ?? (signal === null ? `it exited with status ${code}` : `it was ended by ${signal}`);
     for (const waiter of waiters.values()) waiter.lose(hostEnded(waiter.tool, how));
     waiters.clear();

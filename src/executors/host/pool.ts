@@ -39,20 +39,25 @@ export function createToolHost(options: ModuleExecutorOptions): ToolHost {
 
   const open = (key: string, setting: Setting): Slot => {
     options.beforeRun?.();
-    const host = startHost(setting, options);
+    const leave = (): void => {
+      clearTimeout(slot.idle);
+      if (slots.get(key) === slot) slots.delete(key);
+    };
+    const host = startHost(setting, options, leave);
     const slot: Slot = { host, loaded: new Map(), users: 0, retired: false, idle: undefined };
     slots.set(key, slot);
     all.add(slot);
-    const forget = (): void => {
-      clearTimeout(slot.idle);
-      all.delete(slot);
-      if (slots.get(key) === slot) slots.delete(key);
-    };
-    host.then((started) => {
-      // Nobody may have come by while it started, and a toolbox that is closed starts nothing.
-      if (closed) started.kill();
-      started.ended.then(forget);
-    }, forget);
+    host.then(
+      (started) => {
+        // Nobody may have come by while it started, and a toolbox that is closed starts nothing.
+        if (closed) started.kill();
+        started.ended.then(() => all.delete(slot));
+      },
+      () => {
+        leave();
+        all.delete(slot);
+      },
+    );
     return slot;
   };
 
