@@ -1,6 +1,6 @@
 // The root entry: define tools, make a toolbox of them, tell errors apart.
 
-export type { ToolContext } from './core/context.js';
+export type { Ask, ToolContext, ToolStore, ToolUpstreams } from './core/context.js';
 export {
   type ErrorCode,
   type ErrorValue,
@@ -14,7 +14,14 @@ export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/n
 export { describePlan, type Plan } from './core/plan.js';
 export { type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
+export type { ToolConfig } from './core/settings.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type { Caller, CallOptions, ListOptions, Toolbox, Verdict } from './core/toolbox.js';
-export { defineTool, type ToolDefinition } from './formats/module/define.js';
+export {
+  type DefinitionSchema,
+  defineTool,
+  type FailedOutput,
+  type ToolDefinition,
+} from './formats/module/define.js';
+export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
-import { createFunctionExecutor } from './executors/function.js';
+import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { createCatalog } from './resolve/catalog.js';
@@ -21,7 +21,16 @@ export interface ToolboxOptions {
 }
 
 /** A toolbox of exactly the given tools. Throws `invalid_definition` or `conflict`. */
-export function createToolbox({ tools, workdir = '/', limits = {}, repair = true }: ToolboxOptions): Toolbox {
+export function createToolbox(options: ToolboxOptions): Toolbox {
+  return createFunctionToolbox(options, QUIET);
+}
+
+/** The same in a world of one's own, with what else the tools are handed. */
+export function createFunctionToolbox(
+  { tools, workdir = '/', limits = {}, repair = true }: ToolboxOptions,
+  world: World,
+  handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
+): Toolbox {
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
     repair,
@@ -36,9 +45,9 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
       places: () => [],
       formats: [],
       index: { load: () => undefined, save: () => {} },
-      world: QUIET,
+      world,
     }),
-    executors: [createFunctionExecutor({ digest: digestParts, debug: QUIET.debug })],
+    executors: [createFunctionExecutor({ ...handed, digest: digestParts, debug: world.debug })],
     rules: () => ({ trusted: true }),
     settings: () => settings,
     secrets: () => [],
@@ -52,7 +61,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
         directory = path;
       },
     },
-    world: QUIET,
+    world,
   });
 }
 
@@ -69,8 +78,8 @@ export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, 
   return registry;
 }
 
-// A toolbox of functions asks nothing of its surroundings but a clock.
-const QUIET: World = {
+/** A toolbox of functions asks nothing of its surroundings but a clock. */
+export const QUIET: World = {
   env: {},
   home: undefined,
   platform: 'none',

@@ -118,8 +118,8 @@ export async function invoke(
   }
 }
 
-// MOD-5: frozen, and nothing else hangs on it.
-function createContext(run: CallPart, { name, signal, store, mcp, log }: Surroundings): ToolContext {
+/** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
+export function createContext(run: CallPart, { name, signal, store, mcp, log }: Surroundings): ToolContext {
   const { call, ask, progress, workdir } = run;
   return Object.freeze({
     toolbox: Object.freeze({ call: (ref: string, input: unknown) => call(ref, input) }),

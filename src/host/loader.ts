@@ -21,8 +21,9 @@ export interface Loader {
 // Read as code of ours: everything else that is imported goes to the system's own loader.
 const TYPED = new Set(['.ts', '.mts']);
 const CODE = new Set([...TYPED, '.js', '.mjs']);
-// What a lone file may import though its project has none (MOD-7).
+// What a lone file may import though its project has none (MOD-7); the first two lie beside this file when it is built.
 const OWN = /^(?:wield|zod)(?:\/|$)/;
+const OWN_BUNDLES = new Set(['wield', 'zod']);
 const BUILTIN = new Set(builtinModules);
 
 /** Where a piece of compiled code came from, for whoever has to say where it failed. */
@@ -146,6 +147,8 @@ function resolveUrl(specifier: string, from: string): { readonly url: string; re
   try {
     return { url: import.meta.resolve(specifier, parent), ours: false };
   } catch (error) {
+    if (OWN_BUNDLES.has(specifier))
+      return { url: new URL(`./${specifier}.js`, import.meta.url).href, ours: false };
     if (OWN.test(specifier)) return { url: import.meta.resolve(specifier), ours: false };
     const { message } = error as Error;
     throw new Error(message.split('\n')[0], { cause: error });

@@ -55,6 +55,15 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'stringify',
     'transferableSerializerSource',
   ],
+  'wield/testing': [
+    'createFakeClock',
+    'createFakeUpstreams',
+    'createMemoryStore',
+    'createTestContext',
+    'createTestToolbox',
+    'expectError',
+    'expectOk',
+  ],
   'wield/executors': ['createFunctionExecutor', 'createModuleExecutor', 'createProcessExecutor'],
 };
 
