@@ -1,7 +1,7 @@
 // Loads modules in the tool host: TypeScript without a build step, and only the bytes that were planned.
 
 import { builtinModules, SourceMap } from 'node:module';
-import { extname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Module, SourceTextModule, SyntheticModule } from 'node:vm';
 import { isToolError, ToolError } from '../core/error.js';
@@ -33,6 +33,8 @@ export function createLoader(cacheDirectory: string): Loader {
   const compile = createCompiler(cacheDirectory);
   const expected = new Map<string, string>();
   const modules = new Map<string, Promise<Module>>();
+  // What the system's own loader loaded, wrapped once: a package may have hundreds of exports.
+  const natives = new Map<string, Promise<Module>>();
   const roots = new Map<string, Promise<Exports>>();
   // Modules that are linked at the same time and share an import would find it half linked.
   let linking: Promise<unknown> = Promise.resolve();
@@ -91,7 +93,14 @@ export function createLoader(cacheDirectory: string): Loader {
 
   const importFrom = async (specifier: string, from: string): Promise<Module> => {
     const { url, ours } = resolveUrl(specifier, from);
-    return ours ? open(fileURLToPath(url)) : toModule(await import(url), url);
+    if (ours) return open(fileURLToPath(url));
+    let known = natives.get(url);
+    if (known === undefined) {
+      known = import(url).then((exports: object) => toModule(exports, url));
+      natives.set(url, known);
+      known.catch(() => natives.delete(url));
+    }
+    return known;
   };
 
   const prepare = async (module: Module): Promise<void> => {
@@ -138,18 +147,31 @@ export function createLoader(cacheDirectory: string): Loader {
   };
 }
 
-function resolveUrl(specifier: string, from: string): { readonly url: string; readonly ours: boolean } {
+interface Resolved {
+  readonly url: string;
+  readonly ours: boolean;
+}
+
+// Packages by the directory that asks for them: to find that there is none takes a walk up the tree.
+const packages = new Map<string, Resolved>();
+
+function resolveUrl(specifier: string, from: string): Resolved {
   if (specifier.startsWith('node:') || BUILTIN.has(specifier))
     return { url: specifier.startsWith('node:') ? specifier : `node:${specifier}`, ours: false };
   const path = pathOf(specifier, from);
   if (path !== undefined) return { url: pathToFileURL(path).href, ours: !path.includes('/node_modules/') };
-  const parent = pathToFileURL(from).href;
+  const key = `${dirname(from)}\n${specifier}`;
+  const known = packages.get(key) ?? { url: resolvePackage(specifier, from), ours: false };
+  packages.set(key, known);
+  return known;
+}
+
+function resolvePackage(specifier: string, from: string): string {
   try {
-    return { url: import.meta.resolve(specifier, parent), ours: false };
+    return import.meta.resolve(specifier, pathToFileURL(from).href);
   } catch (error) {
-    if (OWN_BUNDLES.has(specifier))
-      return { url: new URL(`./${specifier}.js`, import.meta.url).href, ours: false };
-    if (OWN.test(specifier)) return { url: import.meta.resolve(specifier), ours: false };
+    if (OWN_BUNDLES.has(specifier)) return new URL(`./${specifier}.js`, import.meta.url).href;
+    if (OWN.test(specifier)) return import.meta.resolve(specifier);
     const { message } = error as Error;
     throw new Error(message.split('\n')[0], { cause: error });
   }

@@ -7,7 +7,7 @@ import { formatBytes } from '../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../core/tool.js';
 import { type CallPart, invoke } from '../executors/function.js';
 import { type Answer, createLineReader, type Reply, type Request } from '../executors/host/protocol.js';
-import { collectTools } from '../formats/module/collect.js';
+import { type Collected, collectTools } from '../formats/module/collect.js';
 import { describe } from '../formats/module/description.js';
 import { createLoader, describeLoadError, type Exports } from './loader.js';
 
@@ -41,7 +41,7 @@ const act = (request: Request): void => {
 
 async function describeModule(id: number, source: ModuleFiles): Promise<void> {
   try {
-    const description = describe(collectTools(await loader.load(source), source.file));
+    const description = describe(collect(await loader.load(source), source.file));
     send({ type: 'described', id, description: JSON.parse(JSON.stringify(description)) });
   } catch (error) {
     const complaint = describeLoadError(error);
@@ -103,11 +103,22 @@ function findRun(exports: Exports, { source, export: name, tool }: RunRequest): 
     const value = exports[name];
     if (typeof value === 'function') return value as FunctionAction['run'];
   }
-  const found = collectTools(exports, source.file).tools.find((entry) => entry.export === name);
+  const found = collect(exports, source.file).tools.find((entry) => entry.export === name);
   if (found?.tool.action.kind === 'function') return found.tool.action.run;
   throw new ToolError('exec_failed', `${source.file} has no export "${name}" that is ${tool}`, {
     hint: 'call it again: what it exports depends on more than its files',
   });
+}
+
+// To publish a library's schema takes longer than most tools run.
+const collected = new WeakMap<Exports, Collected>();
+function collect(exports: Exports, file: string): Collected {
+  let known = collected.get(exports);
+  if (known === undefined) {
+    known = collectTools(exports, file);
+    collected.set(exports, known);
+  }
+  return known;
 }
 
 function isInline(source: ModuleFiles | InlineModule): source is InlineModule {

@@ -1,13 +1,22 @@
 // Module files through the public doors: found, loaded, cached, edited, complained about.
 
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { json, wield } from '../support/cli.js';
+import { BINARY, json, wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../support/modules.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 
 const NOTE = `import { defineTool } from "wield";
 import { z } from "zod";
@@ -380,4 +389,26 @@ export const half = { name: 'half', inputSchema: {} };`,
     expect(survey.tools.map((tool) => tool.name)).toEqual(['linked']);
     expect(survey.problems).toMatchObject([{ path: expect.stringContaining('dead.tool.mjs') }]);
   });
+});
+
+const SCRIPT = '/usr/bin/script';
+
+specIf(existsSync(SCRIPT), 'there is no script(1)', 'MOD-5', 'at a terminal a person is asked', async () => {
+  const workspace = createModuleWorkspace();
+  workspace.module(
+    'asks.tool.mjs',
+    moduleText('asks', `async (_, { ask }) => 'heard ' + (await ask('Which colour?'))`),
+  );
+  const said = await new Promise<string>((resolve) => {
+    const command = `'${process.execPath}' '${BINARY}' call asks`;
+    const child = spawn(SCRIPT, ['-qec', command, '/dev/null'], { cwd: workspace.dir, env: workspace.env });
+    let all = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (!all.includes('colour?') && `${all}${chunk}`.includes('colour?')) child.stdin.write('blue\n');
+      all += chunk;
+    });
+    child.once('close', () => resolve(all));
+  });
+  expect(said).toContain('Which colour?');
+  expect(said).toContain('heard blue');
 });
