@@ -33,18 +33,30 @@ export async function startCompanion(request: StartRequest, world: World): Promi
     signalGroup(pid, 'SIGKILL');
     killMarked(mark, world.platform);
   };
-  // A program that forgets to close its toolbox leaves nothing behind either.
-  const onExit = (): void => signalGroup(pid, 'SIGKILL');
-  process.once('exit', onExit);
+  remember(pid);
   const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
       // What it started and left behind in its group goes with it.
       signalGroup(pid, 'SIGKILL');
       gone = true;
-      process.off('exit', onExit);
+      living?.delete(pid);
       channel.destroy();
       resolve({ code, signal });
     });
   });
   return { pid, channel, ended, kill };
+}
+
+let living: Set<number> | undefined;
+
+// A program that forgets to close its toolbox leaves nothing behind either.
+function remember(pid: number): void {
+  if (living === undefined) {
+    const all = new Set<number>();
+    process.once('exit', () => {
+      for (const leader of all) signalGroup(leader, 'SIGKILL');
+    });
+    living = all;
+  }
+  living.add(pid);
 }

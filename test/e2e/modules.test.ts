@@ -369,8 +369,10 @@ export const half = { name: 'half', inputSchema: {} };`,
     const workspace = createModuleWorkspace();
     workspace.module('a-hangs.tool.mjs', 'for (;;);');
     workspace.module('b-good.tool.mjs', moduleText('good', '() => 1'));
-    const survey = await workspace.toolbox().survey();
+    const toolbox = workspace.toolbox();
+    const survey = await toolbox.survey();
     expect(survey.tools.map((tool) => tool.name)).toEqual(['good']);
+    expect((await toolbox.call('good', {})).meta.durationMs).toBeLessThan(5000);
     expect(survey.problems).toMatchObject([
       {
         path: expect.stringContaining('a-hangs'),

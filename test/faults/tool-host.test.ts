@@ -6,6 +6,7 @@ import { describe, expect } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import type { ModuleAction, Tool } from '../../src/core/tool.js';
 import { createModuleExecutor } from '../../src/executors/index.js';
+import { readImports } from '../../src/formats/module/closure.js';
 import { type ToolResult, textOf } from '../../src/index.js';
 import { createJsonSchema } from '../../src/schema/json.js';
 import { json, wield } from '../support/cli.js';
@@ -308,7 +309,11 @@ export const outer = {
       });
       const file = join(workspace.dir, 'skills/x/SKILL.md');
       const run = async (inline: string, name = 'default'): Promise<ToolResult['structured'] | undefined> => {
-        const action: ModuleAction = { kind: 'module', source: { inline, file, files: [] }, export: name };
+        const action: ModuleAction = {
+          kind: 'module',
+          source: { inline, file, files: readImports(inline, file) },
+          export: name,
+        };
         const origin = {
           format: 'skill',
           uri: 'inline://x',

@@ -34,7 +34,8 @@ const RETRY_MS = 5000;
 
 interface Failure {
   readonly description: Description;
-  readonly at: number;
+  /** When it may be tried again; never for one that did not even end. */
+  readonly retryAt: number;
 }
 
 /** Reads modules of directories of tools (MOD-7). A file that was never loaded is asked about in `settle`. */
@@ -62,7 +63,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     if (known !== undefined) return { ...base, ...toTools(known, source, place) };
     if (!mayLoad(place)) return { ...base, ...toUnknown(source, place), pending: true };
     const failure = failures.get(key);
-    if (failure !== undefined && world.monotonic() - failure.at < RETRY_MS)
+    if (failure !== undefined && world.monotonic() < failure.retryAt)
       return { ...base, ...toTools(failure.description, source, place), pending: true };
     waiting.set(key, source);
     return { ...base, tools: [], problems: [], pending: true };
@@ -70,14 +71,17 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
 
   const describeOne = async (key: string, source: ModuleFiles): Promise<void> => {
     let description: Description;
+    let retryMs = RETRY_MS;
     try {
       description = readDescription(await options.describe(source));
     } catch (error) {
-      const { message, hint = 'mend the file' } = error as Error & { hint?: string };
+      const { message, hint = 'mend the file', code } = error as Error & { hint?: string; code?: string };
+      // Whoever lists would wait again each time.
+      if (code === 'timeout') retryMs = Number.POSITIVE_INFINITY;
       description = { loaded: false, tools: [], complaints: [{ message, hint }] };
     }
     if (description.loaded) descriptions.set(key, description);
-    else failures.set(key, { description, at: world.monotonic() });
+    else failures.set(key, { description, retryAt: world.monotonic() + retryMs });
   };
 
   const settleAll = async (): Promise<void> => {
