@@ -21,7 +21,7 @@ export interface PatternContext {
 }
 
 /** The longest pattern, and the most numbers of a range such as `{1..100}`. */
-export const PATTERN_LIMIT = 1000;
+const PATTERN_LIMIT = 1000;
 
 const POSIX: Readonly<Record<string, RegExp>> = {
   alnum: /[A-Za-z0-9]/,
