@@ -116,3 +116,31 @@ describe('an untrusted workspace', () => {
     expect((await wield(workspace, ['call', 'mine'])).stdout).toBe('mine\n');
   });
 });
+
+spec('POL-20 MOD-8', 'text made to keep the search for imports busy does not', async () => {
+  const workspace = createModuleWorkspace({ trusted: false });
+  const size = 3_000_000;
+  for (const [name, piece] of [
+    ['spaces', `from${' '.repeat(50_000)}`],
+    ['comments', 'import/*'],
+    ['both', `import${'/**/ '.repeat(20)}(`],
+    ['quotes', `from './`],
+    ['stars', `import/*${'*'.repeat(1000)}`],
+  ] as const)
+    workspace.module(`${name}.tool.mjs`, piece.repeat(size / piece.length));
+  const began = performance.now();
+  expect(await workspace.toolbox().list()).toHaveLength(5);
+  expect(performance.now() - began).toBeLessThan(30_000);
+});
+
+spec('MOD-8', 'a module that would import the whole disk is a problem', async () => {
+  const workspace = createModuleWorkspace();
+  workspace.module(
+    'many.tool.mjs',
+    Array.from({ length: 1100 }, (_, at) => `import './m${at}.mjs';`).join('\n'),
+  );
+  for (let at = 0; at < 1100; at++) workspace.module(`m${at}.mjs`, '');
+  const { tools, problems } = await workspace.toolbox().survey();
+  expect(tools).toEqual([]);
+  expect(problems).toMatchObject([{ message: expect.stringContaining('more than 1000 files') }]);
+});

@@ -1,6 +1,7 @@
 // Reads a module file and all that it imports by a relative path, with their hashes. Runs nothing.
 
 import { dirname, extname, relative, resolve } from 'node:path';
+import { formatBytes } from '../../core/text.js';
 import type { FileIdentity, ModuleFile } from '../../core/tool.js';
 import { digestBytes, digestParts } from '../../files/digest.js';
 import { type ReadFault, readHead, statOrNothing } from '../../files/read.js';
@@ -12,11 +13,12 @@ export interface ReadModuleFile extends ModuleFile {
 
 export const MAX_MODULE_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 1000;
+const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 // `import './x'`, `from './x'`, `import('./x')`, comments between. One too many, from a comment or a string, only
-// adds a file to the hash.
-const BLANK = String.raw`(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*`;
+// adds a file to the hash. Every repetition is bounded: a hostile checkout is read by this too.
+const BLANK = String.raw`(?:\s|/\*(?:[^*]|\*(?!/)){0,200}\*/){0,32}`;
 const SPECIFIER = new RegExp(
-  String.raw`\b(?:from|import)${BLANK}\(?${BLANK}(["'\`])(\.\.?/[^"'\`\n\\]*)\1`,
+  String.raw`\b(?:from|import)${BLANK}\(?${BLANK}(["'\`])(\.\.?/[^"'\`\n\\]{0,1000})\1`,
   'g',
 );
 // As TypeScript has it, `./x.js` may mean `./x.ts`; and many leave the ending out.
@@ -43,6 +45,7 @@ export function resolveImport(specifier: string, from: string): string | undefin
 export function readClosure(file: string): readonly ReadModuleFile[] | ReadFault {
   const files = new Map<string, ReadModuleFile>();
   const waiting = [file];
+  let bytes = 0;
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (files.has(path)) continue;
     const reading = readModuleFile(path);
@@ -51,7 +54,9 @@ export function readClosure(file: string): readonly ReadModuleFile[] | ReadFault
       continue;
     }
     files.set(path, reading.file);
-    if (files.size > MAX_FILES) return tooLarge(`imports more than ${MAX_FILES} files`);
+    bytes += reading.file.identity.size;
+    if (files.size > MAX_FILES || bytes > MAX_TOTAL_BYTES)
+      return tooLarge(`imports more than ${MAX_FILES} files, or ${formatBytes(MAX_TOTAL_BYTES)} of them`);
     waiting.push(...importsOf(reading.text, path));
   }
   return [...files.values()];
