@@ -69,6 +69,15 @@ export interface ToolConfig {
   readonly roots: readonly string[];
 }
 
-export function toToolConfig({ limits, roots }: Settings): ToolConfig {
-  return Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) });
+// Settings stay one object until a file changes, and every call asks.
+const configs = new WeakMap<Settings, ToolConfig>();
+
+export function toToolConfig(settings: Settings): ToolConfig {
+  let config = configs.get(settings);
+  if (config === undefined) {
+    const { limits, roots } = settings;
+    config = Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) });
+    configs.set(settings, config);
+  }
+  return config;
 }

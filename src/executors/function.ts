@@ -120,15 +120,13 @@ export async function invoke(
 
 /** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
 export function createContext(run: CallPart, { name, signal, store, mcp, log }: Surroundings): ToolContext {
-  const { call, ask, progress, workdir } = run;
+  const { call, ask, progress, workdir, config } = run;
   return Object.freeze({
     toolbox: Object.freeze({ call: (ref: string, input: unknown) => call(ref, input) }),
     store,
     mcp,
     workdir,
-    get config() {
-      return run.config;
-    },
+    config,
     get signal() {
       return signal();
     },

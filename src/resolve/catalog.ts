@@ -126,8 +126,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return tool;
   };
 
+  const settling = formats.filter((format) => format.settle !== undefined);
   const settle: Catalog['settle'] = () => {
-    const waits = formats.map((format) => format.settle?.()).filter((wait) => wait !== undefined);
+    if (settling.length === 0) return undefined;
+    const waits = settling.map((format) => format.settle?.()).filter((wait) => wait !== undefined);
     return waits.length === 0 ? undefined : Promise.all(waits);
   };
 

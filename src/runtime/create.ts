@@ -79,23 +79,18 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
   const search = createToolSearch(() => catalog.list().tools);
 
-  // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again.
-  const look = async <T>(see: () => T): Promise<T> => {
-    let seen: T | undefined;
-    let thrown: unknown;
-    for (let attempt = 0; attempt < MAX_LOOKS; attempt++) {
-      thrown = undefined;
-      try {
-        seen = see();
-      } catch (error) {
-        thrown = error;
-      }
-      const wait = catalog.settle();
-      if (wait === undefined) break;
-      await wait;
+  // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again. Nearly
+  // always there are none, and then nobody waits.
+  const look = <T>(see: () => T, looks = 1): T | Promise<T> => {
+    try {
+      const seen = see();
+      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
+      return wait === undefined ? seen : wait.then(() => look(see, looks + 1));
+    } catch (error) {
+      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
+      if (wait === undefined) throw error;
+      return wait.then(() => look(see, looks + 1));
     }
-    if (thrown !== undefined) throw thrown;
-    return seen as T;
   };
 
   const survey = (): Survey => {

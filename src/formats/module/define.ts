@@ -132,6 +132,9 @@ function toSchema(schema: DefinitionSchema, face: 'input' | 'output'): Schema {
 // MOD-4, MOD-12: the function gets what its schema makes of the input, and its own result goes through its schema.
 function toRun(definition: ToolDefinition, input: Schema): FunctionAction['run'] {
   const { name, inputSchema, outputSchema } = definition;
+  const fills = !isStandardSchema(inputSchema) && JSON.stringify(input.json).includes('"default":');
+  if (!fills && !isStandardSchema(inputSchema) && !isStandardSchema(outputSchema))
+    return (value, context) => definition.execute(value, context);
   return async (value, context) => {
     const given = isStandardSchema(inputSchema)
       ? await parseInput(name, inputSchema, input, value)
