@@ -1,4 +1,5 @@
-// Builds the package: the library as ES modules with types, the binary as one CommonJS bundle with lazy chunks.
+// Builds the package: the library as ES modules with types, the binary as one CommonJS bundle with lazy chunks, the
+// tool host as one of ES modules.
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,6 +46,21 @@ await bundle.write({
   },
 });
 await bundle.close();
+
+// The tool host, and the two packages that a lone module may import: loaded as a few files instead of a hundred, they
+// take a third of the time.
+const host = await rolldown({
+  input: { main: `${root}src/host/main.ts`, wield: `${root}src/index.ts`, zod: 'zod' },
+  platform: 'node',
+  external: ['@swc/wasm-typescript'],
+});
+await host.write({
+  dir: `${root}dist/host`,
+  format: 'esm',
+  chunkFileNames: '[name]-[hash].js',
+  minify: { compress: true, mangle: { keepNames: { function: true, class: true } } },
+});
+await host.close();
 
 // A source with one character past Latin-1 is kept and scanned at two bytes a character.
 for (const name of readdirSync(`${root}dist/cli`)) {

@@ -2,7 +2,7 @@
 
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Cascade } from './core/cascade.js';
-export type { ToolContext } from './core/context.js';
+export type { Ask, ToolContext, ToolStore, ToolUpstreams } from './core/context.js';
 export {
   type ErrorCode,
   type ErrorValue,
@@ -27,6 +27,7 @@ export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/n
 export { describePlan, type Plan } from './core/plan.js';
 export { type Output, type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
+export type { ToolConfig } from './core/settings.js';
 export type { Skill } from './core/skill.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type {
@@ -39,6 +40,12 @@ export type {
   Toolbox,
   Verdict,
 } from './core/toolbox.js';
-export { defineTool, type ToolDefinition } from './formats/module/define.js';
+export {
+  type DefinitionSchema,
+  defineTool,
+  type FailedOutput,
+  type ToolDefinition,
+} from './formats/module/define.js';
 export { cache, rateLimit, retry } from './middleware/index.js';
+export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

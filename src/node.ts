@@ -1,8 +1,9 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
 import { createDescribeTools } from './builtin/describe-tools.js';
 import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './builtin/skills.js';
@@ -19,11 +20,13 @@ import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createDelegateExecutor } from './executors/delegate.js';
 import { createFunctionExecutor } from './executors/function.js';
+import { createModuleExecutor } from './executors/host/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text.js';
 import { digestParts } from './files/digest.js';
 import { isWithin, realPath } from './files/within.js';
 import type { ToolDefinition } from './formats/module/define.js';
+import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
@@ -93,7 +96,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '9';
+const INDEX_VERSION = '10';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -164,7 +167,22 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     );
     return denied.size === 0 ? skills : skills.filter(({ file }) => !denied.has(pathToFileURL(file).href));
   };
-  const formats = [createToolsJsonFormat(), skillFormat, createScriptFormat(world)];
+  const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
+  const modules = {
+    cacheDirectory: join(wieldHome, 'cache', 'modules'),
+    world,
+  };
+  const moduleExecutor = createModuleExecutor({ ...modules, ...beforeRun, settings, entry: findHostEntry });
+  const formats = [
+    createToolsJsonFormat(),
+    skillFormat,
+    createScriptFormat(world),
+    createModuleFormat({
+      ...modules,
+      mayLoad: ({ owner }) => owner !== 'workspace' || trusted(),
+      describe: (source) => moduleExecutor.describe(source, workdir),
+    }),
+  ];
 
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
@@ -225,7 +243,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     cascade,
     references,
     executors: [
-      createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
+      createProcessExecutor({ world, settings, ...beforeRun }),
+      moduleExecutor,
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
       createTextExecutor({ refer: references.refer }),
       createDelegateExecutor({ digest: digestParts }),
@@ -291,6 +310,13 @@ function joinMiddleware(
     if (known?.of !== now) known = { of: now, all: own.length === 0 ? now : [...own, ...now] };
     return known.all;
   };
+}
+
+// Beside the library's files, one level above the bundle's chunks, or built from the sources that run now.
+function findHostEntry(): string {
+  const places = ['host/main.js', '../host/main.js', '../dist/host/main.js'];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
 }
 
 // SCR-17, SCR-25: the workdir's scripts before the person's own.

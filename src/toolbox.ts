@@ -6,7 +6,7 @@ import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
-import { createFunctionExecutor } from './executors/function.js';
+import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { createCatalog } from './resolve/catalog.js';
@@ -27,6 +27,15 @@ export interface ToolboxOptions {
 
 /** A toolbox of the given tools, and of those that are registered later. Throws `invalid_definition` or `conflict`. */
 export function createToolbox(options: ToolboxOptions): Toolbox {
+  return createFunctionToolbox(options, QUIET);
+}
+
+/** The same in a world of one's own, with what else the tools are handed. */
+export function createFunctionToolbox(
+  options: ToolboxOptions,
+  world: World,
+  handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
+): Toolbox {
   const { tools, workdir = '/', limits = {}, repair = true } = options;
   const middleware = options.middleware?.map(toMiddleware);
   const settings: Settings = {
@@ -45,9 +54,9 @@ export function createToolbox(options: ToolboxOptions): Toolbox {
       ownerOf: () => 'program',
       formats: [],
       index: { load: () => undefined, save: () => {}, remove: () => {} },
-      world: QUIET,
+      world,
     }),
-    executors: [createFunctionExecutor({ digest: digestParts, debug: QUIET.debug })],
+    executors: [createFunctionExecutor({ ...handed, digest: digestParts, debug: world.debug })],
     rules: () => ({ trusted: true }),
     settings: () => settings,
     ...(middleware === undefined ? {} : { middleware: () => middleware }),
@@ -62,8 +71,8 @@ export function createToolbox(options: ToolboxOptions): Toolbox {
         directory = path;
       },
     },
-    tracer: createTracer(QUIET.debug),
-    world: QUIET,
+    tracer: createTracer(world.debug),
+    world,
   });
 }
 
@@ -80,8 +89,8 @@ export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, 
   return registry;
 }
 
-// A toolbox of functions asks nothing of its surroundings but a clock.
-const QUIET: World = {
+/** A toolbox of functions asks nothing of its surroundings but a clock. */
+export const QUIET: World = {
   env: {},
   home: undefined,
   platform: 'none',

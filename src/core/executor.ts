@@ -1,9 +1,10 @@
 // The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
 
-import type { ProgressListener } from './context.js';
+import type { Ask, ProgressListener } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
+import type { ToolConfig } from './settings.js';
 import type { Action, Tool } from './tool.js';
 import type { Caller } from './toolbox.js';
 
@@ -29,7 +30,10 @@ export interface RunContext {
   /** The same for a tool that the definition names, not the caller: it may be a hidden one. Ends with the signal. */
   readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
   readonly caller: Caller;
+  /** Asks the caller, where that one can be asked. */
+  readonly ask?: Ask;
   readonly workdir: string;
+  readonly config: ToolConfig;
 }
 
 /** Takes output as it comes. A promise holds the tool back until it resolves. */
@@ -45,4 +49,6 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   plan(tool: Tool, input: Json, context: PlanContext): Plan | Promise<Plan>;
   /** Runs a plan. A tool that ran and failed is an Output with an error; only a run that never was throws. */
   run(plan: Plan, context: RunContext): Promise<Output>;
+  /** Frees what it holds; nothing runs any more. */
+  close?(): Promise<void>;
 }

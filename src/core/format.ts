@@ -27,6 +27,10 @@ export interface Reading {
   readonly skills?: readonly Skill[];
   /** What the entry's files looked like when they were read, in the order of `filesOf`. */
   readonly states: readonly FileState[];
+  /** The files that decided it, below the place, where `filesOf` cannot know them; `states` are then theirs. */
+  readonly files?: readonly string[];
+  /** More may be known another time, though no file changes: read again at the next look. */
+  readonly pending?: boolean;
 }
 
 export interface Format {
@@ -48,4 +52,9 @@ export interface Format {
   filesOf?(entry: string): readonly string[];
   /** Reads one claimed entry. Whatever is wrong is a problem, never an exception; undefined: none of ours. */
   read(entry: string, place: Place): Reading | undefined;
+  /**
+   * Fetches what readings were pending for, where it can be fetched; undefined where there is nothing to wait for.
+   * What needs code to be run is run here, where that is trusted, and never while reading.
+   */
+  settle?(): Promise<void> | undefined;
 }

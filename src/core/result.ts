@@ -1,7 +1,7 @@
 // The one shape of success and failure, and the parts of its content.
 
 import type { ErrorValue, ToolError } from './error.js';
-import type { Json } from './json.js';
+import { isRecord, type Json } from './json.js';
 
 /** A piece of content, as in MCP, so that nothing is lost between doors (TOOL-21). */
 export type Part =
@@ -75,4 +75,9 @@ export function textPart(text: string): Part {
 /** The text parts of a result, one after the other. */
 export function textOf(result: { readonly content: readonly Part[] }): string {
   return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** Whether what a function returned says itself that it failed (MOD-13). */
+export function isFailedOutput(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && value.is_error === true;
 }

@@ -80,3 +80,23 @@ export const DEFAULT_SETTINGS: Settings = {
   paths: DEFAULT_PATHS,
   middleware: [],
 };
+
+/** What a tool may know of the settings: bounds that it can keep to, and nothing that is a secret. */
+export interface ToolConfig {
+  readonly limits: Settings['limits'];
+  /** Directories that the workdir may move to. */
+  readonly roots: readonly string[];
+}
+
+// Settings stay one object until a file changes, and every call asks.
+const configs = new WeakMap<Settings, ToolConfig>();
+
+export function toToolConfig(settings: Settings): ToolConfig {
+  let config = configs.get(settings);
+  if (config === undefined) {
+    const { limits, roots } = settings;
+    config = Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) });
+    configs.set(settings, config);
+  }
+  return config;
+}

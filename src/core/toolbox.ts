@@ -2,7 +2,7 @@
 
 import type { Approve } from './approval.js';
 import type { Cascade } from './cascade.js';
-import type { ProgressListener } from './context.js';
+import type { Ask, ProgressListener } from './context.js';
 import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
@@ -57,6 +57,8 @@ export interface CallOptions {
   readonly trace?: TraceParent;
   /** What a door found wrong with the input before it could hand it over: the call fails with it, like any other. */
   readonly fault?: ToolError;
+  /** Answers a question that a tool has; left out where nobody can be asked. */
+  readonly ask?: Ask;
 }
 
 export interface PlanOptions extends CallOptions {

@@ -7,7 +7,7 @@ import type { Plan } from '../core/plan.js';
 import { type RenderOptions, renderText } from '../core/render.js';
 import { type Output, textPart } from '../core/result.js';
 import { sameIdentity, type TextAction, type Tool } from '../core/tool.js';
-import { digestBytes, digestFile } from '../files/digest.js';
+import { digestAsFile, digestFile } from '../files/digest.js';
 import { readHead } from '../files/read.js';
 
 export interface TextExecutorOptions {
@@ -44,7 +44,7 @@ function answer(plan: Plan, refer: TextExecutorOptions['refer']): Output {
   const reading = readHead(file, MAX_BYTES);
   if ('fault' in reading) throw changed(tool, `cannot be read any more: ${reading.message}`);
   // The bytes that are answered are the bytes that were judged.
-  if (digestBytes(reading.bytes, digestParts(tool)) !== tool.origin.digest)
+  if (digestAsFile(reading.bytes, digestParts(tool)) !== tool.origin.digest)
     throw changed(tool, 'changed after it was planned');
   const text = reading.bytes.toString('utf8').slice(start);
   return { content: [textPart(renderText(text, { values: valuesOf(tool, input), refer }))] };

@@ -59,6 +59,8 @@ export interface Catalog {
   unregister(name: string): boolean;
   /** Forgets everything that was read, or what holds a tool of this name (RES-14). */
   forget(name?: string): void;
+  /** Fetches what a look at the files could not tell; undefined where there is nothing to wait for. */
+  settle(): Promise<unknown> | undefined;
 }
 
 export interface Listing {
@@ -327,9 +329,17 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   const find: Catalog['find'] = (text, reach = {}) => delegates.complete(seek(text, reach));
 
+  const settling = formats.filter((format) => format.settle !== undefined);
+  const settle: Catalog['settle'] = () => {
+    if (settling.length === 0) return undefined;
+    const waits = settling.map((format) => format.settle?.()).filter((wait) => wait !== undefined);
+    return waits.length === 0 ? undefined : Promise.all(waits);
+  };
+
   return {
     list,
     find,
+    settle,
     register(tool) {
       const { name } = tool;
       const reserved = builtin.find((candidate) => candidate.name === name);

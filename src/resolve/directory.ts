@@ -43,6 +43,8 @@ export interface DirectoryListing {
 export interface Entry {
   readonly name: string;
   readonly states: readonly FileState[];
+  /** The files that the states are of, where their list came with the reading. */
+  readonly files?: readonly string[];
   /** False where a file was so young when read that a second change could look the same. */
   readonly settled: boolean;
   /** Undefined: looked at, and nothing of ours. */
@@ -84,8 +86,9 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
 
   const isUnchanged = (entry: Entry): boolean => {
     if (!entry.settled) return false;
-    if (filesOf === undefined) return isInState(prefix + entry.name, entry.states[0]);
-    return filesOf(entry.name).every((file, at) => isInState(prefix + file, entry.states[at], true));
+    const files = entry.files ?? filesOf?.(entry.name);
+    if (files === undefined) return isInState(prefix + entry.name, entry.states[0]);
+    return files.every((file, at) => isInState(prefix + file, entry.states[at], true));
   };
 
   /** The entry as it is now, `known` itself where nothing changed; undefined where nothing has that name. */
@@ -100,8 +103,11 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
     const toEntry = (states: readonly FileState[], reading: Entry['reading']): Entry => ({
       name,
       states,
+      ...(reading?.files === undefined ? {} : { files: reading.files }),
       settled:
-        states.every((state) => isSettled(state, world)) && states.some((state) => state !== undefined),
+        reading?.pending !== true &&
+        states.every((state) => isSettled(state, world)) &&
+        states.some((state) => state !== undefined),
       reading,
       indexed: false,
     });

@@ -85,11 +85,11 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
   };
 }
 
-// A line: entry, states, settled, problems, skills, server, uri, directory, then four fields a tool: name,
+// A line: entry, states, settled, problems, skills, server, uri, directory, files, then four fields a tool: name,
 // description, traits, body. Uri and directory are empty where they are those of the entry and its place.
 function formatIndex(snapshot: Snapshot, firstLine: string, place: Place): Buffer {
   const lines = [firstLine, `${formatState(snapshot.identity)}\t${snapshot.settled ? 1 : 0}`];
-  for (const { name, states, settled, reading } of snapshot.entries.values()) {
+  for (const { name, states, settled, reading, files = [] } of snapshot.entries.values()) {
     const { server = '', uri = '', directory = '' } = reading?.tools[0]?.origin ?? {};
     const fields = [
       escapeField(name),
@@ -100,6 +100,7 @@ function formatIndex(snapshot: Snapshot, firstLine: string, place: Place): Buffe
       escapeField(server ?? ''),
       uri === toFileUri(join(place.directory, name)) ? '' : escapeField(uri ?? ''),
       directory === place.directory ? '' : escapeField(directory ?? ''),
+      formatList(files),
     ];
     for (const tool of reading?.tools ?? []) {
       const body = { input: tool.input.json, output: tool.output?.json, action: tool.action };
@@ -152,14 +153,16 @@ function parseIndex(bytes: Buffer, reading: IndexReading): Snapshot {
 function parseLine(line: string, index: IndexReading): Entry {
   const fields = line.split('\t');
   const [escaped = '', states = '', settled, problems = '', skills = ''] = fields;
+  const files = parseList<string>(fields[8] ?? '');
   const name = unescapeField(escaped);
   const tools: Tool[] = [];
-  for (let at = 8; at + 3 < fields.length; at += 4) {
+  for (let at = 9; at + 3 < fields.length; at += 4) {
     tools.push(reviveTool(fields, at, toOrigin(fields, name, index), index.toSchema));
   }
   return {
     name,
     states: states.split(';').map(parseState),
+    ...(files.length === 0 ? {} : { files }),
     settled: settled === '1',
     reading:
       problems === '-'

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { count, nearest, quoteOutside } from '../core/text.js';
 import type { Problem, Tool } from '../core/tool.js';
 
 /** ERR-3, RES-11 */
@@ -12,12 +12,15 @@ export function notFound(name: string, tools: readonly Tool[], places: readonly 
     tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
   );
   const searched = places.map((place) => place.directory);
+  const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
-    close.length > 0
-      ? `did you mean ${close.join(', ')}? wield list shows all`
-      : searched.length > 0
-        ? `wield list shows what there is; looked in ${searched.join(', ')}`
-        : 'give the tool to createToolbox';
+    unread > 0
+      ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; look at what is there, then run: wield trust`
+      : close.length > 0
+        ? `did you mean ${close.join(', ')}? wield list shows all`
+        : searched.length > 0
+          ? `wield list shows what there is; looked in ${searched.join(', ')}`
+          : 'give the tool to createToolbox';
   return new ToolError('not_found', `there is no tool "${name}"`, {
     hint,
     data: { nearest: close, searched },

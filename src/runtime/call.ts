@@ -5,18 +5,18 @@ import type { ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
+import { describeFaults } from '../core/faults.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, Repair, ToolResult } from '../core/result.js';
 import type { AllowList } from '../core/rule.js';
-import type { Settings } from '../core/settings.js';
+import { type Settings, toToolConfig } from '../core/settings.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, findDenial, type Rules } from '../policy/decide.js';
 import { listsWithin } from '../policy/nested.js';
 import { runChain } from './chain.js';
 import type { ConsentParts } from './consent.js';
-import { describeFaults } from './faults.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
@@ -24,7 +24,7 @@ import type { FindSteps } from './steps.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
-  readonly find: (ref: string, caller: Caller, nesting: Nesting) => Tool;
+  readonly find: (ref: string, caller: Caller, nesting: Nesting) => Tool | Promise<Tool>;
   /** Lists of selectors of what a tool may call in turn; each must allow a call (RES-17). */
   readonly permissionsOf: (tool: Tool) => readonly (readonly string[])[];
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
@@ -87,10 +87,16 @@ export function locate(
   ref: string,
   options: CallOptions,
   nesting: Nesting = OUTERMOST,
-): Found {
+): Found | Promise<Found> {
   const { caller = CODE } = options;
-  const tool = parts.find(ref, caller, nesting);
-  return { tool, caller, rules: parts.rules(tool, options, nesting.within) };
+  const toFound = (tool: Tool): Found => ({
+    tool,
+    caller,
+    rules: parts.rules(tool, options, nesting.within),
+  });
+  const found = parts.find(ref, caller, nesting);
+  // To wait for what is there takes a tenth of a call in process.
+  return found instanceof Promise ? found.then(toFound) : toFound(found);
 }
 
 /** The input as it is judged and run: repaired, and checked unless that is not wanted. Throws `invalid_input`. */
@@ -137,7 +143,6 @@ export async function call(
   const base = { call: nextCallId(), ref, caller, ...placeOf(nesting, options) };
   const began = parts.monotonic();
   let tool: Tool | undefined;
-  let rules: Rules;
   let prepared: Prepared | undefined;
   let verdict: Verdict | undefined;
   let approval: Consent | undefined;
@@ -150,11 +155,13 @@ export async function call(
   });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    ({ tool, rules } = locate(parts, ref, options, nesting));
+    const located = locate(parts, ref, options, nesting);
+    const found = located instanceof Promise ? await located : located;
+    tool = found.tool;
     // POL-8: what is denied whatever the input says nothing about itself, not even what it would take.
-    verdict = findDenial(tool, caller, rules);
+    verdict = findDenial(tool, caller, found.rules);
     if (verdict !== undefined) throw refusal(tool, verdict);
-    prepared = await prepare(parts, { tool, caller, rules }, raw, options);
+    prepared = await prepare(parts, found, raw, options);
     const { plan, workdir, settings } = prepared;
     verdict = prepared.verdict;
     parts.recorder?.assertReady(verdict);
@@ -191,7 +198,9 @@ export async function call(
           progress,
           wantsProgress: options.onProgress !== undefined,
           ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
+          ...(options.ask === undefined ? {} : { ask: options.ask }),
           workdir,
+          config: toToolConfig(settings),
           call: (inner, input) => nest({ placed: true, named: 'by-caller' }, inner, input, runSignal),
           delegate: (inner, input, until) =>
             nest({ placed: true, named: 'by-definition' }, inner, input, until),
@@ -236,12 +245,13 @@ export async function call(
 
 // A nested call carries the caller, a signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
 // Consent is not inherited: what must be asked for is asked for again, through the same door.
-function nestedOptions({ caller = CODE, trust, approve }: CallOptions, signal: AbortSignal) {
+function nestedOptions({ caller = CODE, trust, approve, ask }: CallOptions, signal: AbortSignal) {
   return {
     caller,
     signal,
     ...(trust === undefined ? {} : { trust }),
     ...(approve === undefined ? {} : { approve }),
+    ...(ask === undefined ? {} : { ask }),
   };
 }
 

@@ -59,6 +59,9 @@ export interface AssembleOptions {
   readonly world: World;
 }
 
+// A file that is edited while it is asked about is asked about again, but not for ever.
+const MAX_LOOKS = 3;
+
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { catalog, rules, settings, secrets, workdir, world, policy = () => NO_POLICY } = options;
   const executors = new Map<Action['kind'], Executor>(
@@ -128,6 +131,20 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     return { tools: tools.filter((tool) => !left.has(tool)), denied };
   };
 
+  // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again. Nearly
+  // always there are none, and then nobody waits.
+  const look = <T>(see: () => T, looks = 1): T | Promise<T> => {
+    try {
+      const seen = see();
+      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
+      return wait === undefined ? seen : wait.then(() => look(see, looks + 1));
+    } catch (error) {
+      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
+      if (wait === undefined) throw error;
+      return wait.then(() => look(see, looks + 1));
+    }
+  };
+
   // What is on disk is looked at; what code changes is told.
   const wake = (): void => {
     for (const listener of listeners) guard(listener)();
@@ -171,7 +188,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     };
   };
 
-  const findForCode = (ref: string): Tool => locate(parts, ref, {}).tool;
+  const findForCode = async (ref: string): Promise<Tool> => (await locate(parts, ref, {})).tool;
 
   const parts: CallParts = {
     find: (ref, caller, { within, named }) => {
@@ -183,7 +200,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       };
       const model = caller.kind === 'model';
       const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model };
-      return findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest);
+      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest));
     },
     permissionsOf: cascade.permissionsOf,
     executors,
@@ -213,13 +230,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return workdir.get();
     },
     async list({ hidden = false, caller = CODE } = {}) {
-      const { tools } = sift(catalog.list().tools, caller);
+      const { tools } = sift((await look(catalog.list)).tools, caller);
       return tools.filter(
         (tool) => (hidden || !tool.traits.hidden) && !(caller.kind === 'model' && isPlainText(tool)),
       );
     },
     async search(query, limit, { caller = CODE } = {}) {
-      return searchFor(caller)(query, limit);
+      return look(() => searchFor(caller)(query, limit));
     },
     async find(ref) {
       return findForCode(ref);
@@ -241,12 +258,12 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       }
     },
     async plan(ref, input, callOptions = {}) {
-      const found = locate(parts, ref, callOptions);
+      const found = await locate(parts, ref, callOptions);
       const { plan, verdict } = await prepare(parts, found, input, callOptions);
       return { plan, verdict };
     },
     async explain(ref, raw, callOptions = {}) {
-      const found = locate(parts, ref, callOptions);
+      const found = await locate(parts, ref, callOptions);
       const { tool, caller } = found;
       const input = await settleInput(tool, raw, settings(), callOptions);
       const judged = await prepare(parts, found, raw, callOptions).then(
@@ -264,16 +281,16 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return options.instructions();
     },
     async authority(tool) {
-      return cascade.authorityOf(typeof tool === 'string' ? findForCode(tool) : tool);
+      return cascade.authorityOf(typeof tool === 'string' ? await findForCode(tool) : tool);
     },
     async cascade(tool) {
-      return cascade.of(typeof tool === 'string' ? findForCode(tool) : tool);
+      return cascade.of(typeof tool === 'string' ? await findForCode(tool) : tool);
     },
     async problems() {
-      return survey(CODE).problems;
+      return (await look(() => survey(CODE))).problems;
     },
     async shadowed() {
-      return catalog.list().shadowed;
+      return (await look(catalog.list)).shadowed;
     },
     get trusted() {
       return options.trusted();
@@ -287,7 +304,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       };
     },
     async survey({ caller = CODE } = {}) {
-      return survey(caller);
+      return look(() => survey(caller));
     },
     on(observer) {
       observers.add(observer);
@@ -311,6 +328,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async close() {
       closing.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await Promise.all(options.executors.map((executor) => executor.close?.()));
       recorder?.close();
     },
   };

@@ -1,8 +1,9 @@
 // Shapes what an executor gave into the one result: output check, redaction, one form for success and failure.
 
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
+import { describeOutputFaults } from '../core/faults.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
-import { quoteOutside, sanitize } from '../core/text.js';
+import { sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
 export interface ShapeContext {
@@ -40,15 +41,7 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   }
   const check = await tool.output.check(output.structured);
   if (check.ok) return undefined;
-  const { path, expected, got } = check.faults[0]!;
-  return new ToolError(
-    'invalid_output',
-    `${tool.name} gave a wrong output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
-    {
-      hint: 'this is for the author of the tool: its output does not fit its own schema',
-      data: { faults: check.faults },
-    },
-  );
+  return describeOutputFaults(tool.name, check.faults);
 }
 
 function toMeta(context: ShapeContext, meta: Output['meta'] = {}): ResultMeta {

@@ -38,7 +38,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'toParameters',
     'toPositionals',
   ],
-  'wield/formats': ['createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
+  'wield/formats': ['createModuleFormat', 'createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
   'wield/helpers': [
     'clearAllCaches',
     'clearToolCache',
@@ -83,8 +83,18 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   'wield/executors': [
     'createDelegateExecutor',
     'createFunctionExecutor',
+    'createModuleExecutor',
     'createProcessExecutor',
     'createTextExecutor',
+  ],
+  'wield/testing': [
+    'createFakeClock',
+    'createFakeUpstreams',
+    'createMemoryStore',
+    'createTestContext',
+    'createTestToolbox',
+    'expectError',
+    'expectOk',
   ],
 };
 

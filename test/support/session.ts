@@ -29,7 +29,8 @@ export function createStage(): Stage {
   writeFileSync(join(shims, 'wield'), `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
   chmodSync(join(shims, 'wield'), 0o755);
   symlinkSync(ROOT, join(home, 'node_modules', 'wield'));
-  symlinkSync(join(ROOT, 'node_modules', '@types'), join(home, 'node_modules', '@types'));
+  for (const name of ['@types', 'zod'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name));
   const env = { PATH: `${shims}:${process.env.PATH}`, HOME: home, LANG: 'C.UTF-8', CI: '1' };
   return { home, project, env };
 }

@@ -59,7 +59,8 @@ export const call: Verb = {
     if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
     const ref = fromHere(named, verbCall.cwd);
-    const toolbox = open();
+    // A module's tools are known only where it may be loaded, so consent counts before the tool is looked for.
+    const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);
     if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${named}`, ref);
     // The call itself says why, in its own shape and to whoever watches calls.
@@ -125,6 +126,9 @@ function toCallOptions(
     ...(approve === undefined ? {} : { approve }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
+    ...(terminal.inIsTerminal && terminal.errIsTerminal
+      ? { ask: (question) => ask(terminal, question, signal) }
+      : {}),
   };
 }
 
@@ -144,6 +148,23 @@ async function readInputs(
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
     throw error;
+  }
+}
+
+// Null where the person ends the input instead of answering.
+async function ask(terminal: Terminal, question: string, signal: AbortSignal): Promise<string | null> {
+  const { createInterface } = await import('node:readline');
+  terminal.err(`${sanitize(question)} `);
+  const lines = createInterface({ input: process.stdin });
+  try {
+    return await new Promise((resolve) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(null));
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+  } finally {
+    lines.close();
+    process.stdin.pause();
   }
 }
 
@@ -237,7 +258,7 @@ async function dryRun(
     printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
     return 0;
   }
-  const rows = plan.kind === 'process' ? processRows(plan) : [planRow(plan)];
+  const rows = planRows(plan);
   const { source } = verdict;
   const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
   const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
@@ -246,10 +267,24 @@ async function dryRun(
   return 0;
 }
 
-function planRow(plan: Exclude<Plan, ProcessPlan>): string[] {
-  if (plan.kind === 'text') return ['would read', plan.file];
-  if (plan.kind === 'delegate') return ['would call', `${plan.ref}, which is judged again`];
-  return ['would run', `${plan.tool.name}, code of this process`];
+function planRows(plan: Plan): string[][] {
+  switch (plan.kind) {
+    case 'process':
+      return processRows(plan);
+    case 'text':
+      return [['would read', plan.file]];
+    case 'delegate':
+      return [['would call', `${plan.ref}, which is judged again`]];
+    case 'function':
+      return [['would run', `${plan.tool.name}, code of this process`]];
+    case 'module':
+      return [
+        ['would run', `${plan.export} of ${plan.source.file}, in the tool host`],
+        ['in', plan.cwd],
+        ['with', Object.keys(plan.environment).sort().join(' ')],
+        ['input', JSON.stringify(plan.input)],
+      ];
+  }
 }
 
 function processRows(plan: ProcessPlan): string[][] {

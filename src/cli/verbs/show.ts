@@ -108,6 +108,8 @@ function describeRun(plan: Plan): string {
       return `nothing: answers with the text of ${plan.file}`;
     case 'delegate':
       return `${plan.ref}, in its place`;
+    case 'module':
+      return `${plan.export} of ${plan.source.file}, in the tool host`;
     case 'function':
       return 'code of this process';
   }
@@ -124,6 +126,7 @@ function describeTraits({ traits }: Tool): string {
     ...(['hidden', 'terminal', 'readOnly', 'destructive', 'idempotent', 'openWorld'] as const).filter(
       (name) => traits[name],
     ),
+    ...(traits.role === undefined ? [] : [`role ${traits.role}`]),
     ...(traits.timeoutMs === undefined ? [] : [`timeout ${traits.timeoutMs} ms`]),
   ].join(', ');
 }

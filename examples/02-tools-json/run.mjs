@@ -1,4 +1,4 @@
-// A skill that declares read-only tools over git, used in a repository of its own: node examples/03-tools-json/run.mjs
+// A skill that declares read-only tools over git, used in a repository of its own: node examples/02-tools-json/run.mjs
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

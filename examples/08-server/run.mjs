@@ -1,4 +1,4 @@
-// Serves this directory's tools over MCP and uses them with a real client: node examples/02-server/run.mjs
+// Serves this directory's tools over MCP and uses them with a real client: node examples/08-server/run.mjs
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
