@@ -2,11 +2,15 @@
 
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { createReadResultTool, READ_RESULT } from './builtin/read-result.js';
 import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
+import { createLazyDocuments } from './context/store/lazy.js';
+import { createResultFiles } from './context/store/results.js';
 import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
+import type { Settings } from './core/settings.js';
 import type { Skill } from './core/skill.js';
 import type { Owner, Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
@@ -14,6 +18,7 @@ import type { World } from './core/world.js';
 import { createFunctionExecutor } from './executors/function.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { digestParts } from './files/digest.js';
+import { realPath } from './files/within.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
@@ -24,7 +29,7 @@ import { createGuard } from './process/guard.js';
 import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
-import { assembleToolbox } from './runtime/create.js';
+import { assembleToolbox, type Stores } from './runtime/create.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { findWorkdir } from './workspace.js';
@@ -96,11 +101,14 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
     [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
 
+  const stores = createStores(() => findProjectState(wieldHome, firstWorkdir), settings, world);
+
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
       createReadSkillTool(() => catalog.list().skills),
+      createReadResultTool(() => settings().results.inline),
     ],
     offered: isOffered,
     places,
@@ -121,6 +129,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     trusted,
     instructions: () => describeSkills(catalog.list().skills, settings().skills.contextMode, trusted()),
+    stores,
     watch: watching.add,
     rules: (_tool, call) => ({
       trusted: call.trust === true || trusted(),
@@ -133,6 +142,29 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+}
+
+// CTX: outside the checkout, which could ship a hostile one; by real path, so that a link to it is the same.
+function findProjectState(wieldHome: string, workdir: string): string {
+  return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
+}
+
+function createStores(state: () => string, settings: () => Settings, world: World): Stores {
+  return {
+    results: createResultFiles({
+      directory: () => join(state(), 'results'),
+      limits: () => settings().results,
+      now: world.now,
+    }),
+    documents: createLazyDocuments(async () => {
+      const { createDocumentFiles } = await import('./context/store/documents.js');
+      return createDocumentFiles({ directory: join(state(), 'context'), now: world.now });
+    }),
+    ways: ({ id, kind }) => [
+      `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
+      ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
+    ],
+  };
 }
 
 function expandHome(path: string, home: string | undefined): string {

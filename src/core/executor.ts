@@ -4,6 +4,7 @@ import type { ProgressListener } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
+import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
 
 export interface PlanContext {
@@ -24,6 +25,17 @@ export interface RunContext {
   /** A nested call with this call's caller, signal and depth. */
   readonly call: (ref: string, input: unknown) => Promise<ToolResult>;
   readonly workdir: string;
+  /** What a function is given of the stores. */
+  readonly store: ContextStore | null;
+  /** Where output goes that is too much to be shown; without it all is kept, up to the cap. */
+  readonly spill?: Spill;
+}
+
+/** Takes output that is too much to be shown, while it is written (RUN-12). */
+export interface Spill {
+  /** More than this many bytes are surely too much. */
+  readonly afterBytes: number;
+  open(): ResultWriter;
 }
 
 /** Takes output as it comes. A promise holds the tool back until it resolves. */

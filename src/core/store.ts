@@ -47,6 +47,13 @@ export interface StoredResult extends Readable {
   close(): void;
 }
 
+/** What a tool is given of both stores: the documents of the workdir, and the results of its caller's session. */
+export interface ContextStore {
+  readonly documents: DocumentStore;
+  /** Undefined for an id that this session does not have. */
+  openResult(id: string): StoredResult | undefined;
+}
+
 /** Documents under logical paths, with versions and full-text search. */
 export interface DocumentStore {
   /** Writes a new version. A path that is taken is a `path_conflict` unless `overwrite` says otherwise. */

@@ -8,6 +8,7 @@ import type { Plan } from '../core/plan.js';
 import { type Output, type Part, textPart } from '../core/result.js';
 import { formatDuration } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { type ScopedStore, scopeStore } from './scoped-store.js';
 
 export interface FunctionExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */
@@ -51,6 +52,11 @@ async function runFunction(
     if (stoppedBy !== undefined) controller.abort(stoppedBy);
     return controller.signal;
   };
+  let scoped: ScopedStore | undefined;
+  const scope = (): ScopedStore => {
+    scoped ??= scopeStore(context.store);
+    return scoped;
+  };
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   // The function goes on if it ignores the signal; the call does not wait for it (RUN-6).
@@ -72,7 +78,7 @@ async function runFunction(
     const result = await Promise.race([
       // The plan's input is frozen; a function may do with its own copy what it likes.
       Promise.resolve().then(() =>
-        action.run(copyJson(plan.input), createContext(context, signal, name, debug)),
+        action.run(copyJson(plan.input), createContext(context, signal, scope, name, debug)),
       ),
       stopped,
     ]);
@@ -89,6 +95,7 @@ async function runFunction(
       }),
     };
   } finally {
+    scoped?.end();
     clearTimeout(timer);
     if (onAbort) context.signal.removeEventListener('abort', onAbort);
   }
@@ -97,11 +104,16 @@ async function runFunction(
 function createContext(
   context: RunContext,
   signal: () => AbortSignal,
+  scope: () => ScopedStore,
   name: string,
   debug: (message: string) => void,
 ): ToolContext {
   return {
     toolbox: { call: context.call },
+    get store() {
+      return scope().store;
+    },
+    withStore: (use) => scope().withStore(use),
     workdir: context.workdir,
     get signal() {
       return signal();

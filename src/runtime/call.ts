@@ -8,10 +8,12 @@ import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair, ToolResult } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
+import type { ContextStore } from '../core/store.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, type Rules } from '../policy/decide.js';
 import { describeFaults } from './faults.js';
+import { type ResultRoom, toShown, toSpill } from './handle.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
@@ -25,6 +27,10 @@ export interface CallParts {
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
+  /** What a tool called by this caller is given of the stores. */
+  readonly store: (caller: Caller) => ContextStore | null;
+  /** Where too large results for this caller go; undefined: nowhere, they are shown whole. */
+  readonly room: (caller: Caller) => ResultRoom | undefined;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly monotonic: () => number;
@@ -109,16 +115,21 @@ export async function call(
         parts.emit?.({ type: 'progress', ...base, progress: step });
         options.onProgress?.(step);
       };
+      // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
+      const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
+      const room = whole ? undefined : parts.room(caller);
       const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
         signal,
         progress,
         wantsProgress: options.onProgress !== undefined,
         ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
+        ...(room === undefined ? {} : { spill: toSpill(room) }),
+        store: parts.store(caller),
         workdir: parts.workdir(),
         call: (innerRef, innerInput) =>
           call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
       });
-      result = await shapeOutput(plan.tool, output, shaping());
+      result = await shapeOutput(plan.tool, toShown(plan.tool, output, room), shaping());
     } finally {
       slot.release();
     }

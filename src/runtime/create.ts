@@ -6,6 +6,7 @@ import type { CallEvent, Observer } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { Settings } from '../core/settings.js';
+import type { DocumentStore, Handle, ResultStore } from '../core/store.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
 import type { CallOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
@@ -29,13 +30,24 @@ export interface AssembleOptions {
   readonly trusted: () => boolean;
   /** What a model is told before anything else. */
   readonly instructions: () => string;
+  /** Where large results and documents are kept; without it results are shown whole. */
+  readonly stores?: Stores;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   readonly world: World;
 }
 
+export interface Stores {
+  readonly results: ResultStore;
+  readonly documents: DocumentStore;
+  /** The calls that read more of a result. */
+  readonly ways: (handle: Handle) => readonly string[];
+}
+
 export function assembleToolbox(options: AssembleOptions): Toolbox {
-  const { catalog, rules, settings, secrets, workdir, world } = options;
+  const { catalog, rules, settings, secrets, stores, workdir, world } = options;
+  // Callers that say nothing of a session share this one, for as long as the toolbox lives.
+  const ownSession = `toolbox ${world.now()} ${Math.random()}`;
   const executors = new Map<Action['kind'], Executor>(
     options.executors.map((executor) => [executor.kind, executor]),
   );
@@ -90,6 +102,20 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
+    store: (caller) =>
+      stores === undefined
+        ? null
+        : {
+            documents: stores.documents,
+            openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
+          },
+    room: (caller) =>
+      stores && {
+        store: stores.results,
+        session: caller.session ?? ownSession,
+        inline: settings().results.inline,
+        ways: stores.ways,
+      },
     get emit() {
       return observers.size > 0 ? emit : undefined;
     },
@@ -155,6 +181,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     async close() {
       closing.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      stores?.documents.close();
     },
   };
 }

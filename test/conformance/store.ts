@@ -74,28 +74,32 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       }
     });
 
-    spec('CTX-40', 'new content is found at once, the best passage first, and old content no longer', async () => {
-      const store = open();
-      await store.write('a.md', bytes(`${'filler line\n'.repeat(500)}the quarterly revenue rose\n`));
-      await store.write('b.md', bytes('revenue is mentioned here\n'));
-      await store.write('c/d.md', bytes('nothing of interest\n'));
-      const [best, second] = await store.search('quarterly revenue');
-      expect(best).toMatchObject({ path: 'a.md', endLine: 501 });
-      expect(best!.snippet).toContain('quarterly revenue rose');
-      expect(best!.snippet.length).toBeLessThanOrEqual(300);
-      expect(best!.startLine).toBeGreaterThan(1);
-      expect(second!.path).toBe('b.md');
-      expect((await store.search('quarterly revenue', { prefix: 'b.md' })).map(({ path }) => path)).toEqual([
-        'b.md',
-      ]);
-      expect(await store.search('interest', { prefix: 'c' })).toHaveLength(1);
-      await store.write('a.md', bytes('something else\n'), { overwrite: true });
-      expect(await store.search('quarterly')).toEqual([]);
-      await store.remove('b.md');
-      expect(await store.search('revenue')).toEqual([]);
-      expect(await store.search('"; DROP TABLE x; -- * ^ NEAR(')).toEqual([]);
-      expect(await store.search('   ')).toEqual([]);
-    });
+    spec(
+      'CTX-40',
+      'new content is found at once, the best passage first, and old content no longer',
+      async () => {
+        const store = open();
+        await store.write('a.md', bytes(`${'filler line\n'.repeat(500)}the quarterly revenue rose\n`));
+        await store.write('b.md', bytes('revenue is mentioned here\n'));
+        await store.write('c/d.md', bytes('nothing of interest\n'));
+        const [best, second] = await store.search('quarterly revenue');
+        expect(best).toMatchObject({ path: 'a.md', endLine: 501 });
+        expect(best!.snippet).toContain('quarterly revenue rose');
+        expect(best!.snippet.length).toBeLessThanOrEqual(300);
+        expect(best!.startLine).toBeGreaterThan(1);
+        expect(second!.path).toBe('b.md');
+        expect((await store.search('quarterly revenue', { prefix: 'b.md' })).map(({ path }) => path)).toEqual(
+          ['b.md'],
+        );
+        expect(await store.search('interest', { prefix: 'c' })).toHaveLength(1);
+        await store.write('a.md', bytes('something else\n'), { overwrite: true });
+        expect(await store.search('quarterly')).toEqual([]);
+        await store.remove('b.md');
+        expect(await store.search('revenue')).toEqual([]);
+        expect(await store.search('"; DROP TABLE x; -- * ^ NEAR(')).toEqual([]);
+        expect(await store.search('   ')).toEqual([]);
+      },
+    );
 
     spec('CTX-40', 'bytes that are no text are kept as they are and not searched', async () => {
       const store = open();

@@ -25,10 +25,11 @@ describeDocumentStore('files', () => {
 
 describeResultStore('memory', createResultMemory);
 
-describeResultStore('files', () =>
-  createResultFiles({
-    directory: join(makeDirectory(), 'results'),
+describeResultStore('files', () => {
+  const directory = join(makeDirectory(), 'results');
+  return createResultFiles({
+    directory: () => directory,
     limits: () => ({ keepMs: 3_600_000, totalBytes: 1024 * 1024 }),
     now,
-  }),
-);
+  });
+});

@@ -116,6 +116,7 @@ describe('the allowlist', () => {
           progress: () => {},
           wantsProgress: false,
           workdir: workspace.dir,
+          store: null,
           call: toolbox.call,
         };
         expect(await caught(() => executor.run(tampered, run))).toMatchObject(isRefused);

@@ -20,7 +20,8 @@ import { printError, printHelp, printJson } from '../print.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
-const PERSON: Caller = { kind: 'person', door: 'cli' };
+// The store is of one user and workdir, so that one call can read what another left.
+const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
 
 export const call: Verb = {
   name: 'call',
@@ -95,6 +96,7 @@ function toCallOptions({ signal }: VerbCall, flags: ReadonlyMap<string, string |
     signal,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
+    ...(flags.has('full') ? { full: true } : {}),
   };
 }
 

@@ -23,7 +23,7 @@ import { createTextCheck, describeParts, HEAD_BYTES } from './kind.js';
 
 export interface ResultFilesOptions {
   /** The directory of the results; made when the first one is written. */
-  readonly directory: string;
+  readonly directory: () => string;
   readonly limits: () => ResultLimits;
   readonly now: () => number;
 }
@@ -49,7 +49,7 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
 
   const clean: ResultStore['clean'] = ({ dryRun = false } = {}) => {
     const { keepMs, totalBytes } = limits();
-    const kept = readEntries(directory).sort((a, b) => a.usedMs - b.usedMs);
+    const kept = readEntries(directory()).sort((a, b) => a.usedMs - b.usedMs);
     let total = kept.reduce((sum, entry) => sum + entry.bytes, 0);
     let results = 0;
     let bytes = 0;
@@ -57,7 +57,7 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
       const age = now() - entry.usedMs;
       const old = age > (entry.finished ? keepMs : UNFINISHED_MS);
       if (!old && (total <= totalBytes || age < READING_MS || !entry.finished)) continue;
-      if (!dryRun) removeEntry(directory, entry.id);
+      if (!dryRun) removeEntry(directory(), entry.id);
       total -= entry.bytes;
       bytes += entry.bytes;
       results++;
@@ -67,9 +67,9 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
 
   return {
     create(session) {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      mkdirSync(directory(), { recursive: true, mode: 0o700 });
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
-      const writer = createWriter(join(directory, id), id, digestParts(['session', session]));
+      const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): Handle => {
         const handle = writer.finish();
         // Once for a process that makes one result; in a server with each that might be one too many.
@@ -81,7 +81,7 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
     },
     open(id, session) {
       if (!ID.test(id)) return undefined;
-      const file = join(directory, id);
+      const file = join(directory(), id);
       const note = readNote(file + NOTE);
       if (note === undefined || note.session !== digestParts(['session', session])) return undefined;
       return openResult(file, note.handle, now());

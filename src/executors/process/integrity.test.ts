@@ -21,6 +21,7 @@ async function planned() {
     progress: () => {},
     wantsProgress: false,
     workdir: workspace.dir,
+    store: null,
     call: () => Promise.reject(new Error('not here')),
   };
   return { path, run: () => executor.run(plan, context), ran: () => existsSync(join(workspace.dir, 'ran')) };
