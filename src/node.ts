@@ -56,6 +56,7 @@ export interface NodeToolboxOptions {
 export interface NodeToolbox extends Toolbox {
   readonly wieldHome: string;
   readonly trustStore: TrustStore;
+  readonly stores: Stores;
   readonly world: World;
   configuration(): Configuration;
 }
@@ -141,7 +142,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir: { get: () => workdir, set: setWorkdir },
     world,
   });
-  return Object.assign(toolbox, { wieldHome, trustStore, world, configuration });
+  return Object.assign(toolbox, { wieldHome, trustStore, stores, world, configuration });
 }
 
 // CTX: outside the checkout, which could ship a hostile one; by real path, so that a link to it is the same.

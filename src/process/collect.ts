@@ -41,7 +41,11 @@ function createCollector(budget: Budget, spill?: Spill): Collector {
         for (const chunk of chunks) writer.write(chunk);
       }
       writer.write(bytes);
-      spilt += bytes.length;
+      // The beginning stays here too, for whoever wants to see how it begins.
+      const head = bytes.subarray(0, spill!.afterBytes - held);
+      if (head.length > 0) chunks.push(head);
+      held += head.length;
+      spilt += bytes.length - head.length;
     } catch {
       spilt = 0;
       writer?.discard();

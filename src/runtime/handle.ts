@@ -36,15 +36,13 @@ export function toShown(tool: Tool, output: Output, room: ResultRoom | undefined
   if (room === undefined) return plain;
   const text = textOf(output);
   if (spilled === undefined && text.length <= room.inline) return plain;
-  // Standard error alone can be what is too long; then the text is kept as it would have been shown.
-  const isStdout = spilled !== undefined || (streams?.stdout.length ?? 0) > room.inline;
-  const handle = spilled?.finish() ?? keep(room, isStdout ? streams!.stdout : Buffer.from(text));
+  const handle = spilled?.finish() ?? keep(room, streams?.stdout ?? Buffer.from(text));
   const structured = keepStructured(tool, output, handle, room);
   const { structured: _, ...rest } = plain;
   return {
     ...rest,
     content: [
-      textPart(describe(output, handle, isStdout ? (streams?.stderr ?? '') : '', room)),
+      textPart(describe(output, handle, streams?.stderr ?? '', room)),
       ...output.content.filter((part) => part.type !== 'text'),
     ],
     ...(structured === undefined ? {} : { structured }),
@@ -82,11 +80,18 @@ function describe(output: Output, handle: Handle, stderr: string, room: ResultRo
       : [`[truncated: only the first ${formatBytes(truncation.keptBytes)} were kept, the limit]`]),
     ...(handle.shape === undefined ? [] : [`Shape: ${handle.shape}`]),
     'It begins:',
-    failed ? textOf(output).slice(0, Math.floor(room.inline / 4)) : handle.preview,
+    failed ? beginningOf(output, room) : handle.preview,
     'Read more with:',
     ...room.ways(handle).map((way) => `  ${way}`),
     ...(stderr === '' ? [] : ['[stderr]', showAside(stderr, room)]),
   ].join('\n');
+}
+
+// More of what failed than of what is fine: it has to be mended from this.
+function beginningOf(output: Output, room: ResultRoom): string {
+  const text =
+    output.streams === undefined ? textOf(output) : Buffer.from(output.streams.stdout).toString('utf8');
+  return text.slice(0, Math.floor(room.inline / 4));
 }
 
 // What a tool says beside its output is mostly short, and often the reason why someone looks.
