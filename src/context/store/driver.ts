@@ -22,10 +22,27 @@ export interface Statement {
 /** Opens a database file with whichever driver there is. Throws `unavailable` where there is none. */
 export function openDatabase(file: string): Database {
   const Driver = loadNodeDriver() ?? loadOptionalDriver();
-  if (Driver !== undefined) return new Driver(file);
+  if (Driver !== undefined) return keepStatements(new Driver(file));
   throw new ToolError('unavailable', 'there is no SQLite here for the context store', {
     hint: 'npm install libsql@0.5.29, or run on Node 22.13 or newer',
   });
+}
+
+// Preparing takes as long as running; the store has few texts and uses each often.
+function keepStatements(database: Database): Database {
+  const statements = new Map<string, Statement>();
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare(sql) {
+      let statement = statements.get(sql);
+      if (statement === undefined) {
+        statement = database.prepare(sql);
+        statements.set(sql, statement);
+      }
+      return statement;
+    },
+    close: () => database.close(),
+  };
 }
 
 type Driver = new (file: string) => Database;
