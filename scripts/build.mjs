@@ -42,6 +42,16 @@ await bundle.write({
 });
 await bundle.close();
 
+// The program of a query: one file, loaded by every one of them.
+const query = await rolldown({ input: `${root}src/query/main.ts`, platform: 'node' });
+await query.write({
+  dir: `${root}dist/query`,
+  format: 'cjs',
+  entryFileNames: 'main.cjs',
+  minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } },
+});
+await query.close();
+
 // A source with one character past Latin-1 is kept and scanned at two bytes a character.
 for (const name of readdirSync(`${root}dist/cli`)) {
   const file = `${root}dist/cli/${name}`;

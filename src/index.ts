@@ -10,6 +10,7 @@ export {
 } from './core/error.js';
 export type { CallEvent, Observer } from './core/event.js';
 export type { Json, JsonObject } from './core/json.js';
+export { applyLinePatches, type LinePatch, LinePatchSchema } from './core/line-patch.js';
 export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/name.js';
 export { describePlan, type Plan } from './core/plan.js';
 export { type Part, type ToolResult, textOf } from './core/result.js';

@@ -1,13 +1,16 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createReadResultTool, READ_RESULT } from './builtin/read-result.js';
 import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createLazyDocuments } from './context/store/lazy.js';
 import { createResultFiles } from './context/store/results.js';
+import { createContextTools } from './context/tools/index.js';
 import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
 import type { Settings } from './core/settings.js';
@@ -104,12 +107,15 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 
   const stores = createStores(() => findProjectState(wieldHome, firstWorkdir), settings, world);
 
+  const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
+
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
       createReadSkillTool(() => catalog.list().skills),
       createReadResultTool(() => settings().results.inline),
+      ...createContextTools({ world, entry: findQueryEntry, ...beforeRun }),
     ],
     offered: isOffered,
     places,
@@ -125,7 +131,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const toolbox = assembleToolbox({
     catalog,
     executors: [
-      createProcessExecutor({ world, settings, ...(options.guard ? { beforeRun: createGuard(world) } : {}) }),
+      createProcessExecutor({ world, settings, ...beforeRun }),
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
     trusted,
@@ -166,6 +172,13 @@ function createStores(state: () => string, settings: () => Settings, world: Worl
       ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
     ],
   };
+}
+
+// Beside the library's files, one level above the bundle's chunks, or built from the sources that run now.
+function findQueryEntry(): string {
+  const places = ['query/main.cjs', '../query/main.cjs', '../dist/query/main.cjs'];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
 }
 
 function expandHome(path: string, home: string | undefined): string {

@@ -1,7 +1,9 @@
 // The ToolContext: everything that a function tool can reach, and nothing else.
 
+import type { OutputStream } from './executor.js';
 import type { ToolResult } from './result.js';
 import type { ContextStore } from './store.js';
+import type { Tool } from './tool.js';
 
 export type ProgressListener = (progress: Progress) => void;
 
@@ -11,9 +13,21 @@ export interface Progress {
   readonly message?: string;
 }
 
+/** What a tool can say of a call that it makes. */
+export interface NestedOptions {
+  /** Asked of the tool that is found, and of every tool that this one calls; what it throws ends that call. */
+  readonly accept?: (tool: Tool) => void;
+  /** Told right before the tool runs: until then nothing has happened. */
+  readonly onStart?: () => void;
+  /** Gets the output of a process while it is written, all of it, whatever the cap. */
+  readonly onOutput?: OutputStream;
+  /** Ends that call early; the caller's own signal does so too. */
+  readonly signal?: AbortSignal;
+}
+
 export interface ToolContext {
   /** Calls another tool as part of this call: same caller, same signal, one level deeper (RUN-7). */
-  readonly toolbox: { call(ref: string, input: unknown): Promise<ToolResult> };
+  readonly toolbox: { call(ref: string, input: unknown, options?: NestedOptions): Promise<ToolResult> };
   /** Documents and large results; null where the toolbox has none. Of no use after the call (MOD-6). */
   readonly store: ContextStore | null;
   /** Hands the store to `use` for as long as that runs. Throws `unavailable` where there is none. */

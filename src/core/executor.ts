@@ -1,6 +1,6 @@
 // The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
 
-import type { ProgressListener } from './context.js';
+import type { NestedOptions, ProgressListener } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
@@ -23,7 +23,7 @@ export interface RunContext {
   /** Where output goes while it is written; without it output is only collected. */
   readonly stream?: OutputStream;
   /** A nested call with this call's caller, signal and depth. */
-  readonly call: (ref: string, input: unknown) => Promise<ToolResult>;
+  readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   readonly workdir: string;
   /** What a function is given of the stores. */
   readonly store: ContextStore | null;

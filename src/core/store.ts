@@ -56,14 +56,12 @@ export interface ContextStore {
 
 /** Documents under logical paths, with versions and full-text search. */
 export interface DocumentStore {
-  /** Writes a new version. A path that is taken is a `path_conflict` unless `overwrite` says otherwise. */
-  write(
-    path: string,
-    content: Uint8Array,
-    options?: { readonly overwrite?: boolean },
-  ): Promise<DocumentVersion>;
+  /** Writes a new version. A path that is taken is a `path_conflict` unless the options say otherwise. */
+  write(path: string, content: Uint8Array, options?: WriteOptions): Promise<DocumentVersion>;
   /** The newest version, or a named one. Throws `not_found`. */
   read(path: string, version?: number): Promise<StoredDocument>;
+  /** The same, to be read in pieces. */
+  open(path: string, version?: number): Promise<OpenDocument>;
   /** What is there now, by path. */
   list(prefix?: string): Promise<readonly DocumentVersion[]>;
   /** All versions of a path, newest first; a deletion is one too. Empty where the path was never written. */
@@ -76,6 +74,12 @@ export interface DocumentStore {
   /** Removes what no version needs; gives what it removed, or would remove. */
   clean(options?: { readonly dryRun?: boolean }): Promise<{ readonly files: number; readonly bytes: number }>;
   close(): void;
+}
+
+export interface WriteOptions {
+  readonly overwrite?: boolean;
+  /** Overwrites this version only; where another is the newest meanwhile, that is a `path_conflict` too. */
+  readonly replaces?: number;
 }
 
 export interface DocumentVersion {
@@ -93,6 +97,14 @@ export interface StoredDocument extends DocumentVersion {
   readonly content: Uint8Array;
   /** Where the bytes lie, where they lie in a file. */
   readonly file?: string;
+}
+
+/** A document that is read in pieces, until it is closed. */
+export interface OpenDocument extends DocumentVersion, Readable {
+  readonly size: number;
+  /** Where the bytes lie, for a process that reads them itself; undefined where they lie in memory. */
+  readonly file?: string;
+  close(): void;
 }
 
 export interface SearchOptions {

@@ -108,6 +108,8 @@ export interface Traits {
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
   readonly examples: readonly Json[];
+  /** Parameters that a command line takes without a flag, in this order (MOD-21). */
+  readonly positional?: readonly string[];
 }
 
 /** Traits of a tool that says nothing about itself. */

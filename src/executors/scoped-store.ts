@@ -23,6 +23,7 @@ export function scopeStore(whole: ContextStore | null): ScopedStore {
     documents: {
       write: guard(whole.documents.write),
       read: guard(whole.documents.read),
+      open: guard(whole.documents.open),
       list: guard(whole.documents.list),
       versions: guard(whole.documents.versions),
       remove: guard(whole.documents.remove),

@@ -1,6 +1,6 @@
 // The only path of a call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
-import type { ProgressListener } from '../core/context.js';
+import type { NestedOptions, ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -40,6 +40,8 @@ export interface CallParts {
 /** Where a call stands among calls that tools make. */
 export interface Nesting {
   readonly depth: number;
+  readonly accept?: NestedOptions['accept'];
+  readonly onStart?: NestedOptions['onStart'];
 }
 
 export interface Prepared {
@@ -59,10 +61,12 @@ export async function prepare(
   ref: string,
   raw: unknown,
   options: PlanOptions,
+  nesting: Nesting = { depth: 0 },
 ): Promise<Prepared> {
   const { caller = CODE, checkInput = true } = options;
   const settings = parts.settings();
   const tool = parts.find(ref, caller);
+  nesting.accept?.(tool);
   const json = toJson(raw);
   const { input, repairs } = settings.repair
     ? repairInput(json, tool.input.json)
@@ -103,7 +107,7 @@ export async function call(
   });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    prepared = await prepare(parts, ref, raw, options);
+    prepared = await prepare(parts, ref, raw, options, nesting);
     const { plan, verdict } = prepared;
     if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
@@ -118,6 +122,7 @@ export async function call(
       // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
       const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
       const room = whole ? undefined : parts.room(caller);
+      nesting.onStart?.();
       const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
         signal,
         progress,
@@ -126,8 +131,8 @@ export async function call(
         ...(room === undefined ? {} : { spill: toSpill(room) }),
         store: parts.store(caller),
         workdir: parts.workdir(),
-        call: (innerRef, innerInput) =>
-          call(parts, innerRef, innerInput, nestedOptions(options, caller), { depth: nesting.depth + 1 }),
+        call: (innerRef, innerInput, wishes) =>
+          call(parts, innerRef, innerInput, nestedOptions(options, caller, wishes), nest(nesting, wishes)),
       });
       result = await shapeOutput(plan.tool, toShown(plan.tool, output, room), shaping());
     } finally {
@@ -143,8 +148,28 @@ export async function call(
 }
 
 // A nested call carries the caller, the signal and the consent of the outer one, and nothing else (RUN-7).
-function nestedOptions(options: CallOptions & { readonly signal: AbortSignal }, caller: Caller) {
-  return { caller, signal: options.signal, ...(options.trust === undefined ? {} : { trust: options.trust }) };
+function nestedOptions(
+  { signal, trust }: CallOptions & { readonly signal: AbortSignal },
+  caller: Caller,
+  { onOutput, signal: own = signal }: NestedOptions = {},
+) {
+  return {
+    caller,
+    signal: own,
+    ...(trust === undefined ? {} : { trust }),
+    ...(onOutput === undefined ? {} : { onOutput }),
+  };
+}
+
+// What a call accepts also binds the calls inside of it; when it starts is its own affair.
+function nest({ depth, accept }: Nesting, wishes: NestedOptions = {}): Nesting {
+  const { onStart } = wishes;
+  const both = (tool: Tool): void => {
+    accept?.(tool);
+    wishes.accept?.(tool);
+  };
+  const accepts = accept === undefined && wishes.accept === undefined ? {} : { accept: both };
+  return { depth: depth + 1, ...accepts, ...(onStart === undefined ? {} : { onStart }) };
 }
 
 // The user's word on a tool, else the tool's own, else the default; what only shortens comes on top.

@@ -117,7 +117,7 @@ describe('the allowlist', () => {
           wantsProgress: false,
           workdir: workspace.dir,
           store: null,
-          call: toolbox.call,
+          call: (ref: string, input: unknown) => toolbox.call(ref, input),
         };
         expect(await caught(() => executor.run(tampered, run))).toMatchObject(isRefused);
       }

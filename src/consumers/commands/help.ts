@@ -8,7 +8,7 @@ import { type Parameter, toParameters, toPositionals } from './parameters.js';
 /** `--help` of a tool; `command` is what comes before its arguments. */
 export function formatToolHelp(tool: Tool, command: string): string {
   const parameters = toParameters(tool.input.json);
-  const lines = [tool.description, '', `  ${[command, ...usage(parameters)].join(' ')}`, ''];
+  const lines = [tool.description, '', `  ${[command, ...usage(tool, parameters)].join(' ')}`, ''];
   if (parameters.length > 0) lines.push(...parameterRows(parameters), '');
   lines.push(
     'Example',
@@ -20,10 +20,10 @@ export function formatToolHelp(tool: Tool, command: string): string {
   return sanitize(lines.join('\n'));
 }
 
-function usage(parameters: readonly Parameter[]): string[] {
-  const positionals = toPositionals(parameters);
+function usage(tool: Tool, parameters: readonly Parameter[]): string[] {
+  const positionals = toPositionals(parameters, tool.traits.positional);
   return [
-    ...positionals.map((parameter) => `<${parameter.name}>`),
+    ...positionals.map(({ name, required }) => (required ? `<${name}>` : `[${name}]`)),
     ...parameters
       .filter((parameter) => !positionals.includes(parameter))
       .map((parameter) => (parameter.required ? flagUsage(parameter) : `[${flagUsage(parameter)}]`)),

@@ -164,7 +164,9 @@ function placePositionals(
   parameters: readonly Parameter[],
   values: Map<Parameter, Json>,
 ): void {
-  const free = toPositionals(parameters).filter((parameter) => !values.has(parameter));
+  const free = toPositionals(parameters, tool.traits.positional).filter(
+    (parameter) => !values.has(parameter),
+  );
   if (positionals.length > free.length) {
     throw new ToolError('usage', `unexpected argument "${positionals[free.length]}"`, {
       hint: `give parameters as flags; wield call ${tool.name} --help shows them`,

@@ -53,8 +53,13 @@ export function toParameters(schema: JsonSchema): Parameter[] {
   });
 }
 
-/** Those that can be given without a flag: required ones of one plain type, in order. */
-export function toPositionals(parameters: readonly Parameter[]): Parameter[] {
+/** Those that can be given without a flag: the named ones, else required ones of one plain type, in order. */
+export function toPositionals(
+  parameters: readonly Parameter[],
+  named: readonly string[] | undefined,
+): Parameter[] {
+  if (named !== undefined)
+    return named.flatMap((name) => parameters.find((parameter) => parameter.name === name) ?? []);
   return parameters.filter(
     (parameter) => parameter.required && parameter.types.every((type) => SCALAR.has(type)),
   );

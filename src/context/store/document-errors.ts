@@ -11,6 +11,13 @@ export function conflict(path: string): ToolError {
   });
 }
 
+export function changed(path: string): ToolError {
+  return new ToolError('path_conflict', `${quoteOutside(path)} was changed meanwhile`, {
+    hint: 'read it again with context_read, and repeat the change on what is there now',
+    data: { path },
+  });
+}
+
 /** `deleted` is the version before a deletion, where there was one. */
 export function missing(path: string, others: readonly string[], deleted?: number): ToolError {
   const close = nearest(path, others);

@@ -1,6 +1,6 @@
 // Documents in an embedded database: versions and a text index in tables, payloads in files named by content.
 
-import { mkdirSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import { isBelow, parseLogicalPath, parseLogicalPrefix } from '../../core/logical-path.js';
@@ -8,14 +8,16 @@ import type {
   ContentKind,
   DocumentStore,
   DocumentVersion,
+  OpenDocument,
   SearchHit,
   StoredDocument,
+  WriteOptions,
 } from '../../core/store.js';
 import { loadCrypto } from '../../files/crypto.js';
 import { readHead, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { toChunks } from './chunks.js';
-import { conflict, gone, missing, noVersion } from './document-errors.js';
+import { changed, conflict, gone, missing, noVersion } from './document-errors.js';
 import { type Database, openDatabase, type Row } from './driver.js';
 import { describeContent } from './kind.js';
 import { toSnippet, toWords } from './words.js';
@@ -155,7 +157,11 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       )
       .get(path);
 
-  const put = (path: string, content: Uint8Array, overwrite: boolean): DocumentVersion => {
+  const put = (
+    path: string,
+    content: Uint8Array,
+    { overwrite = false, replaces }: WriteOptions,
+  ): DocumentVersion => {
     if (content.length > MAX_DOCUMENT_BYTES) {
       throw new ToolError('too_large', `${path} would be larger than 1 GiB`, {
         hint: 'split it into several documents',
@@ -163,7 +169,9 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     }
     return change((db) => {
       const before = newest(db, path);
-      if (before !== undefined && before.payload !== null && !overwrite) throw conflict(path);
+      if (replaces !== undefined) {
+        if (before?.version !== replaces) throw changed(path);
+      } else if (before !== undefined && before.payload !== null && !overwrite) throw conflict(path);
       const { kind } = describeContent(content);
       const hash = keepPayload(content);
       const version = addVersion(db, path, { hash, size: content.length, kind });
@@ -195,8 +203,8 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       .map(toVersion);
 
   return {
-    async write(text, content, { overwrite = false } = {}) {
-      return put(parseLogicalPath(text), content, overwrite);
+    async write(text, content, options = {}) {
+      return put(parseLogicalPath(text), content, options);
     },
     async read(text, version) {
       const path = parseLogicalPath(text);
@@ -204,6 +212,14 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
         const row = find(path, version);
         const content = readPayload(row.payload, path);
         return { ...toVersion(row), size: content.length, content, file: payloadFile(row.payload) };
+      });
+    },
+    async open(text, version) {
+      const path = parseLogicalPath(text);
+      return guarded((): OpenDocument => {
+        const row = find(path, version);
+        const file = payloadFile(row.payload);
+        return { ...toVersion(row), size: Number(row.size), file, ...openPayload(file, path) };
       });
     },
     async list(prefix) {
@@ -232,10 +248,10 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
         return version;
       });
     },
-    async copy(from, to, { overwrite = false } = {}) {
+    async copy(from, to, options = {}) {
       const source = parseLogicalPath(from);
       const row = guarded(() => find(source, undefined));
-      return put(parseLogicalPath(to), readPayload(row.payload, source), overwrite);
+      return put(parseLogicalPath(to), readPayload(row.payload, source), options);
     },
     async search(query, { prefix, limit = 10 } = {}) {
       const words = toWords(query);
@@ -273,6 +289,22 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       opened?.close();
       opened = undefined;
     },
+  };
+}
+
+function openPayload(file: string, path: string): Pick<OpenDocument, 'read' | 'close'> {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'r');
+  } catch {
+    throw gone(path);
+  }
+  return {
+    read(offset, length) {
+      const buffer = Buffer.alloc(length);
+      return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+    },
+    close: () => closeSync(descriptor),
   };
 }
 

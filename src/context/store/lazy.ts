@@ -13,6 +13,7 @@ export function createLazyDocuments(load: () => Promise<DocumentStore>): Documen
   return {
     write: async (...args) => (await store()).write(...args),
     read: async (...args) => (await store()).read(...args),
+    open: async (...args) => (await store()).open(...args),
     list: async (...args) => (await store()).list(...args),
     versions: async (...args) => (await store()).versions(...args),
     remove: async (...args) => (await store()).remove(...args),

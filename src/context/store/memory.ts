@@ -9,10 +9,11 @@ import type {
   Handle,
   ResultStore,
   SearchHit,
+  WriteOptions,
 } from '../../core/store.js';
 import { loadCrypto } from '../../files/crypto.js';
 import { type Chunk, toChunks } from './chunks.js';
-import { conflict, missing, noVersion } from './document-errors.js';
+import { changed, conflict, missing, noVersion } from './document-errors.js';
 import { describeContent } from './kind.js';
 import { toSnippet, toWords } from './words.js';
 
@@ -45,8 +46,14 @@ export function createDocumentMemory(now: () => number): DocumentStore {
     return toVersion(path, versions.length, version);
   };
 
-  const put = (path: string, content: Uint8Array, overwrite: boolean): DocumentVersion => {
-    if (!overwrite && documents.get(path)?.at(-1)?.content) throw conflict(path);
+  const put = (
+    path: string,
+    content: Uint8Array,
+    { overwrite = false, replaces }: WriteOptions,
+  ): DocumentVersion => {
+    const before = documents.get(path) ?? [];
+    if (replaces !== undefined && before.length !== replaces) throw changed(path);
+    if (!overwrite && replaces === undefined && before.at(-1)?.content) throw conflict(path);
     return add(path, {
       content: Uint8Array.from(content),
       kind: describeContent(content).kind,
@@ -71,13 +78,24 @@ export function createDocumentMemory(now: () => number): DocumentStore {
   };
 
   return {
-    async write(text, content, { overwrite = false } = {}) {
-      return put(parseLogicalPath(text), content, overwrite);
+    async write(text, content, options = {}) {
+      return put(parseLogicalPath(text), content, options);
     },
     async read(text, version) {
       const path = parseLogicalPath(text);
       const { at, found } = find(path, version);
       return { ...toVersion(path, at, found), size: found.content.length, content: found.content.slice() };
+    },
+    async open(text, version) {
+      const path = parseLogicalPath(text);
+      const { at, found } = find(path, version);
+      const { content } = found;
+      return {
+        ...toVersion(path, at, found),
+        size: content.length,
+        read: (offset, length) => content.subarray(offset, offset + length),
+        close: () => {},
+      };
     },
     async list(prefix) {
       const below = parseLogicalPrefix(prefix);
@@ -94,8 +112,8 @@ export function createDocumentMemory(now: () => number): DocumentStore {
       find(path);
       return add(path, { content: null, kind: 'text', created: now() });
     },
-    async copy(from, to, { overwrite = false } = {}) {
-      return put(parseLogicalPath(to), find(parseLogicalPath(from)).found.content, overwrite);
+    async copy(from, to, options = {}) {
+      return put(parseLogicalPath(to), find(parseLogicalPath(from)).found.content, options);
     },
     async search(query, { prefix, limit = 10 } = {}) {
       const words = toWords(query);
