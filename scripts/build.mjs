@@ -1,9 +1,11 @@
-// Builds the package: the library as ES modules with types, the binary as one CommonJS bundle with lazy chunks.
+// Builds the package: the library as ES modules with types, the binary as one CommonJS bundle with lazy chunks,
+// the program of a query.
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { synchronousJsonata } from './jsonata.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
@@ -43,7 +45,11 @@ await bundle.write({
 await bundle.close();
 
 // The program of a query: one file, loaded by every one of them.
-const query = await rolldown({ input: `${root}src/query/main.ts`, platform: 'node' });
+const query = await rolldown({
+  input: `${root}src/query/main.ts`,
+  platform: 'node',
+  plugins: [synchronousJsonata],
+});
 await query.write({
   dir: `${root}dist/query`,
   format: 'cjs',

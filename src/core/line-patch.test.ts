@@ -33,11 +33,7 @@ describe('line patches', () => {
       [patch(4, 4, 'vier'), patch(1, 2, ''), patch(3, 0, 'between')],
       'between\nthree\nvier\n',
     ],
-    [
-      'insertions at one place keep their order',
-      [patch(1, 0, 'a'), patch(1, 0, 'b')],
-      `a\nb\n${TEXT}`,
-    ],
+    ['insertions at one place keep their order', [patch(1, 0, 'a'), patch(1, 0, 'b')], `a\nb\n${TEXT}`],
     ['what is expected and there is fine', [patch(2, 3, 'x', 'two\nthree')], 'one\nx\nfour\n'],
     ['with or without its last newline', [patch(2, 3, 'x', 'two\nthree\n')], 'one\nx\nfour\n'],
   ] as const) {
@@ -95,7 +91,13 @@ describe('line patches', () => {
         );
         const outside = changes.some(({ start, length }) => start + length > lines.length);
         const overlap = changes.some((a, i) =>
-          changes.some((b, j) => i !== j && a.start <= b.start && b.start < a.start + a.length && !(a.start === b.start && b.length === 0)),
+          changes.some(
+            (b, j) =>
+              i !== j &&
+              a.start <= b.start &&
+              b.start < a.start + a.length &&
+              !(a.start === b.start && b.length === 0),
+          ),
         );
         if (outside || overlap) {
           expect(refusal(text, patches)).toMatchObject({ code: 'invalid_input' });
@@ -104,12 +106,16 @@ describe('line patches', () => {
         const expected = [...lines];
         const order = changes.map((change, index) => ({ ...change, index }));
         // From the bottom; of those that begin at one place the replacement first, then the insertions, last first.
-        order.sort((a, b) => b.start - a.start || Math.sign(b.length) - Math.sign(a.length) || b.index - a.index);
+        order.sort(
+          (a, b) => b.start - a.start || Math.sign(b.length) - Math.sign(a.length) || b.index - a.index,
+        );
         for (const { start, length, lines: added } of order) expected.splice(start, length, ...added);
         const ended = lines.length === 0 || ends;
         const joined = expected.join(newline) + (ended && expected.length > 0 ? newline : '');
         const eol = lines.length < 2 && !ends ? '\n' : newline;
-        expect(applyLinePatches(text, patches)).toBe(lines.length === 0 || eol === '\n' ? joined.replaceAll('\r\n', '\n') : joined);
+        expect(applyLinePatches(text, patches)).toBe(
+          lines.length === 0 || eol === '\n' ? joined.replaceAll('\r\n', '\n') : joined,
+        );
       }),
       { numRuns: 2000 },
     );
