@@ -217,53 +217,65 @@ describe('an expression that is hostile', () => {
     expect(({} as Loose).polluted).toBeUndefined();
   });
 
-  const HOSTILE: Readonly<Record<string, string>> = {
-    'endless recursion in tail position': '($f := function($n) { $f($n + 1) }; $f(0))',
-    'endless recursion that grows': '($f := function($n) { 1 + $f($n + 1) }; $f(0))',
-    'exponential growth': '($f := function($n, $s) { $n = 0 ? $s : $f($n - 1, $s & $s) }; $f(60, "xx"))',
-    'exponential growth of arrays':
-      '($f := function($n, $a) { $n = 0 ? $a : $f($n - 1, $append($a, $a)) }; $f(60, [1,2]))',
-    'a catastrophic regular expression': '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /^(a+)+$/)',
-    'a string of 200 MB': "$pad('x', 2e8)",
-    'a result of 100 MB': "[1..1000].$pad('x', 1e5)",
-    'a range of ten million': '$sum($map([1..9999999], function($x) { $x * 2 }).[$, $])',
-    'an endless $eval': '($e := "$eval($e)"; $eval($e))',
+  const ENDLESS = '($f := function($n) { $f($n + 1) }; $f(0))';
+  const HOSTILE: Readonly<Record<string, Readonly<Record<string, readonly [string, ...string[]]>>>> = {
+    'recursion without end': {
+      [ENDLESS]: ['timeout'],
+      '($f := function($n) { 1 + $f($n + 1) }; $f(0))': ['too_large'],
+      '($e := "$eval($e)"; $eval($e))': ['too_large', 'timeout'],
+    },
+    'growth without end': {
+      '($f := function($n, $s) { $n = 0 ? $s : $f($n - 1, $s & $s) }; $f(60, "xx"))': ['too_large'],
+      '($f := function($n, $a) { $n = 0 ? $a : $f($n - 1, $append($a, $a)) }; $f(60, [1,2]))': [
+        'too_large',
+        'timeout',
+      ],
+      '$sum($map([1..9999999], function($x) { $x * 2 }).[$, $])': ['too_large', 'timeout'],
+    },
+    'a catastrophic regular expression, and results of 100 and 200 MB': {
+      '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /^(a+)+$/)': ['timeout'],
+      "[1..1000].$pad('x', 1e5)": ['too_large'],
+      "$pad('x', 2e8)": ['too_large'],
+    },
   };
 
-  for (const [what, expression] of Object.entries(HOSTILE)) {
+  for (const [what, expressions] of Object.entries(HOSTILE)) {
     spec('CTX-31 CTX-32', `${what} ends as an error, while other calls are answered`, async () => {
-      const toolbox = await createInbox();
-      let answered = 0;
-      let over = false;
-      const began = Date.now();
-      const running = toolbox.call('context_query', { path: 'mcp/inbox.json', expression }).finally(() => {
-        over = true;
-      });
-      while (!over) {
-        const { ok } = await toolbox.call('context_exists', { path: 'mcp/inbox.json' });
-        expect(ok).toBe(true);
-        answered++;
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      const { error, meta } = await running;
-      expect(['timeout', 'too_large', 'invalid_input'], JSON.stringify(error)).toContain(error?.code);
-      expect(error?.hint).toBeTruthy();
-      expect(error?.code).not.toBe('internal');
-      expect(answered).toBeGreaterThan(0);
-      expect(meta.durationMs).toBeLessThan(20_000);
-      expect(Date.now() - began).toBeLessThan(20_000);
-      // And the next query is answered as if nothing had been.
-      expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
+      // A toolbox each, since one evaluates no more than two at once.
+      await Promise.all(
+        Object.entries(expressions).map(async ([expression, codes]) => {
+          const toolbox = await createInbox();
+          let answered = 0;
+          let over = false;
+          const running = toolbox
+            .call('context_query', { path: 'mcp/inbox.json', expression })
+            .finally(() => {
+              over = true;
+            });
+          while (!over) {
+            const { ok } = await toolbox.call('context_exists', { path: 'mcp/inbox.json' });
+            expect(ok).toBe(true);
+            answered++;
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+          const { error, meta } = await running;
+          expect(codes, `${expression} ${JSON.stringify(error)}`).toContain(error?.code);
+          expect(error?.hint).toBeTruthy();
+          expect(answered).toBeGreaterThan(0);
+          expect(meta.durationMs).toBeLessThan(30_000);
+          // And the next query is answered as if nothing had been.
+          expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
+        }),
+      );
     });
   }
 
   spec('CTX-31', 'a cancelled query is ended', async () => {
     const toolbox = await createInbox();
     const controller = new AbortController();
-    const expression = HOSTILE['endless recursion in tail position'];
     const running = toolbox.call(
       'context_query',
-      { path: 'mcp/inbox.json', expression },
+      { path: 'mcp/inbox.json', expression: ENDLESS },
       { signal: controller.signal },
     );
     setTimeout(() => controller.abort(), 500);
