@@ -2,8 +2,8 @@
 
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError, ToolError } from '../../core/error.js';
-import { isBelow, parseLogicalPath, parseLogicalPrefix } from '../../core/logical-path.js';
+import { ToolError } from '../../core/error.js';
+import { parseLogicalPath, parseLogicalPrefix } from '../../core/logical-path.js';
 import type {
   ContentKind,
   DocumentStore,
@@ -17,8 +17,9 @@ import { loadCrypto } from '../../files/crypto.js';
 import { readHead, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { toChunks } from './chunks.js';
+import { guarded, openStore } from './database.js';
 import { changed, conflict, gone, missing, noVersion } from './document-errors.js';
-import { type Database, openDatabase, type Row } from './driver.js';
+import type { Database, Row } from './driver.js';
 import { describeContent } from './kind.js';
 import { toSnippet, toWords } from './words.js';
 
@@ -28,25 +29,6 @@ export interface DocumentFilesOptions {
   readonly now: () => number;
 }
 
-const SCHEMA_VERSION = 1;
-const SCHEMA = `
-  CREATE TABLE versions (
-    path TEXT NOT NULL, version INTEGER NOT NULL, payload TEXT, size INTEGER, kind TEXT NOT NULL,
-    created INTEGER NOT NULL, PRIMARY KEY (path, version)
-  ) WITHOUT ROWID;
-  CREATE TABLE documents (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, live INTEGER NOT NULL
-  );
-  CREATE TABLE chunks (
-    id INTEGER PRIMARY KEY, document INTEGER NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-    start INTEGER NOT NULL, length INTEGER NOT NULL
-  );
-  CREATE INDEX chunks_of ON chunks (document);
-  CREATE VIRTUAL TABLE words USING fts5 (
-    text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
-  );
-`;
-const BUSY_MS = 10_000;
 const MAX_VERSIONS = 100;
 const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
 // What is larger can be read and queried; cutting it into words would take longer than anyone waits.
@@ -230,11 +212,10 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
         database()
           .prepare(
             `SELECT v.* FROM documents d JOIN versions v ON v.path = d.path AND v.version = d.version
-             WHERE d.live = 1 ORDER BY d.path`,
+             WHERE d.live = 1 AND ${BELOW} ORDER BY d.path`,
           )
-          .all()
-          .map(toVersion)
-          .filter(({ path }) => isBelow(path, below)),
+          .all(...rangeOf(below))
+          .map(toVersion),
       );
     },
     async versions(text) {
@@ -310,50 +291,32 @@ function openPayload(file: string, path: string): Pick<OpenDocument, 'read' | 'c
   };
 }
 
-function openStore(file: string): Database {
-  const db = openDatabase(file);
-  try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-    db.exec('PRAGMA journal_mode = WAL');
-    db.exec('PRAGMA synchronous = NORMAL');
-    if (schemaVersion(db) === 0) {
-      db.exec('BEGIN IMMEDIATE');
-      // Another process may have been first.
-      if (schemaVersion(db) === 0) db.exec(`${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}`);
-      db.exec('COMMIT');
-    }
-    const version = schemaVersion(db);
-    if (version !== SCHEMA_VERSION) {
-      throw new ToolError('unavailable', `the context store ${file} was made by a newer wield`, {
-        hint: 'use that version, or move the file away to begin anew',
-      });
-    }
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
+// A path, or what lies below it: everything from its slash up to the character after that.
+const BELOW = '(d.path = ? OR (d.path >= ? AND d.path < ?))';
 
-function schemaVersion(db: Database): number {
-  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
+function rangeOf(prefix: string): [string, string, string] {
+  return prefix === '' ? ['', '', '\u{10ffff}'] : [prefix, `${prefix}/`, `${prefix}0`];
 }
 
 // One passage a document, so that a long one does not fill the answer.
 function searchRows(db: Database, words: readonly string[], below: string, limit: number): readonly Row[] {
   const query = words.map((word) => `"${word}"`).join(' OR ');
+  const isBelow =
+    below === ''
+      ? ''
+      : `AND rowid IN (SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id WHERE ${BELOW})`;
   const rows = db
     .prepare(
       `SELECT c.*, d.path, v.payload, found.rank FROM
-         (SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?) found
+         (SELECT rowid, rank FROM words WHERE words MATCH ? ${isBelow} ORDER BY rank LIMIT ?) found
        JOIN chunks c ON c.id = found.rowid JOIN documents d ON d.id = c.document
        JOIN versions v ON v.path = d.path AND v.version = d.version ORDER BY found.rank, d.path, c.id`,
     )
-    .all(query, below === '' ? limit * 20 : -1);
+    .all(query, ...(below === '' ? [] : rangeOf(below)), limit * 20);
   const best = new Map<string, Row>();
   for (const row of rows) {
     const path = String(row.path);
-    if (best.size < limit && !best.has(path) && isBelow(path, below)) best.set(path, row);
+    if (best.size < limit && !best.has(path)) best.set(path, row);
   }
   return [...best.values()];
 }
@@ -388,25 +351,5 @@ function readNames(directory: string): string[] {
     return readdirSync(directory);
   } catch {
     return [];
-  }
-}
-
-// What the database says is no error of the caller's; two of its complaints have a remedy.
-function guarded<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (isToolError(error)) throw error;
-    const message = (error as Error).message;
-    if (/busy|locked/i.test(message)) {
-      throw new ToolError('busy', 'the context store is in use by another process', {
-        hint: 'try again in a moment',
-        cause: error,
-      });
-    }
-    throw new ToolError('io', `the context store cannot be used: ${message}`, {
-      hint: 'check the disk and the permissions of WIELD_HOME/projects; moving the file away begins anew',
-      cause: error,
-    });
   }
 }
