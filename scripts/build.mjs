@@ -1,10 +1,11 @@
 // Builds the package: the library as ES modules with types, the binary as one CommonJS bundle with lazy chunks, the
-// tool host as one of ES modules.
+// tool host as one of ES modules, the program of a query as one file.
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { synchronousJsonata } from './jsonata.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
@@ -61,6 +62,20 @@ await host.write({
   minify: { compress: true, mangle: { keepNames: { function: true, class: true } } },
 });
 await host.close();
+
+// The program of a query: one file, loaded by every one of them.
+const query = await rolldown({
+  input: `${root}src/query/main.ts`,
+  platform: 'node',
+  plugins: [synchronousJsonata],
+});
+await query.write({
+  dir: `${root}dist/query`,
+  format: 'cjs',
+  entryFileNames: 'main.cjs',
+  minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } },
+});
+await query.close();
 
 // A source with one character past Latin-1 is kept and scanned at two bytes a character.
 for (const name of readdirSync(`${root}dist/cli`)) {

@@ -2,7 +2,7 @@
 
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Cascade } from './core/cascade.js';
-export type { Ask, ToolContext, ToolStore, ToolUpstreams } from './core/context.js';
+export type { Ask, NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';
 export {
   type ErrorCode,
   type ErrorValue,
@@ -12,6 +12,7 @@ export {
 } from './core/error.js';
 export type { CallEvent, Observer } from './core/event.js';
 export type { Json, JsonObject } from './core/json.js';
+export { applyLinePatches, type LinePatch, LinePatchSchema } from './core/line-patch.js';
 export type {
   CacheOptions,
   HookTrigger,

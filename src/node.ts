@@ -6,9 +6,13 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
 import { createDescribeTools } from './builtin/describe-tools.js';
+import { createReadResultTool, READ_RESULT } from './builtin/read-result.js';
 import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './builtin/skills.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
+import { createLazyDocuments } from './context/store/lazy.js';
+import { createResultFiles } from './context/store/results.js';
+import { createContextTools } from './context/tools/index.js';
 import { ToolError } from './core/error.js';
 import type { Place } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
@@ -45,7 +49,7 @@ import { createIndexFile } from './resolve/index-file.js';
 import { createReferences } from './resolve/references.js';
 import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
-import { assembleToolbox } from './runtime/create.js';
+import { assembleToolbox, type Stores } from './runtime/create.js';
 import { toMiddleware } from './runtime/steps.js';
 import { createJsonSchema } from './schema/json.js';
 import { createTracer } from './telemetry.js';
@@ -83,6 +87,7 @@ export interface NodeToolbox extends Toolbox {
   readonly wieldHome: string;
   readonly trustStore: TrustStore;
   readonly pinStore: PinStore;
+  readonly stores: Stores;
   readonly world: World;
   /** Whether this process was started by a tool: then it can neither approve nor trust anything (A44). */
   readonly insideCall: boolean;
@@ -183,6 +188,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       describe: (source) => moduleExecutor.describe(source, workdir),
     }),
   ];
+  const stores = createStores(() => findProjectState(wieldHome, firstWorkdir), settings, world);
 
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
@@ -194,6 +200,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
         find: (name, caller) =>
           catalog.find(name, { visibleOnly: caller === 'model', mayName: mayName(caller), namedOnly: true }),
       }),
+      createReadResultTool(() => settings().results.inline),
+      ...createContextTools({ world, entry: findQueryEntry, ...beforeRun }),
     ],
     offered: isOffered,
     places,
@@ -258,6 +266,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
         refer: references.refer,
       });
     },
+    stores,
     watch: watching.add,
     rules: (tool, call) => {
       const pin = pinStore.check(tool);
@@ -282,6 +291,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome,
     trustStore,
     pinStore,
+    stores,
     world,
     insideCall,
     configuration,
@@ -296,6 +306,36 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       return removeShippedIndex(directory);
     },
   });
+}
+
+// CTX: outside the checkout, which could ship a hostile one; by real path, so that a link to it is the same.
+function findProjectState(wieldHome: string, workdir: string): string {
+  return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
+}
+
+function createStores(state: () => string, settings: () => Settings, world: World): Stores {
+  return {
+    results: createResultFiles({
+      directory: () => join(state(), 'results'),
+      limits: () => settings().results,
+      now: world.now,
+    }),
+    documents: createLazyDocuments(async () => {
+      const { createDocumentFiles } = await import('./context/store/documents.js');
+      return createDocumentFiles({ directory: join(state(), 'context'), now: world.now });
+    }),
+    ways: ({ id, kind }) => [
+      `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
+      ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
+    ],
+  };
+}
+
+// Beside the library's files, one level above the bundle's chunks, or built from the sources that run now.
+function findQueryEntry(): string {
+  const places = ['query/main.cjs', '../query/main.cjs', '../dist/query/main.cjs'];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
 }
 
 // What code gives stands around what the configuration names: a limit that a person sets holds for every run.

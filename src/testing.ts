@@ -1,20 +1,21 @@
 // For the tests of whoever writes tools: a toolbox of just those, fakes for what it hands them, checks of results.
 
-import type { Ask, ToolContext, ToolStore, ToolUpstreams } from './core/context.js';
+import { createDocumentMemory } from './context/store/memory.js';
+import type { Ask, ToolContext, ToolUpstreams } from './core/context.js';
 import { type ErrorCode, ToolError } from './core/error.js';
-import type { Json } from './core/json.js';
 import { type ToolResult, textOf, textPart } from './core/result.js';
 import { DEFAULT_SETTINGS, toToolConfig } from './core/settings.js';
-import { compareText } from './core/text.js';
+import type { ContextStore } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
 import { createContext } from './executors/function.js';
+import { scopeStore } from './executors/scoped-store.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 
 /** What stands in for the world around a tool. */
 export interface Fakes {
   readonly clock?: Clock;
-  readonly store?: ToolStore;
+  readonly store?: ContextStore;
   readonly mcp?: ToolUpstreams;
   /** Answers what tools ask. */
   readonly ask?: Ask;
@@ -50,6 +51,7 @@ export interface TestContextOptions extends Omit<Fakes, 'clock'> {
 export function createTestContext(options: TestContextOptions = {}): ToolContext {
   const { workdir = '/', store = null, mcp = null, ask, call } = options;
   const signal = options.signal ?? new AbortController().signal;
+  const scoped = scopeStore(store);
   return createContext(
     {
       workdir,
@@ -58,7 +60,7 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
       call: async (ref, input) => (call === undefined ? notFound(ref) : call(ref, input)),
       ...(ask === undefined ? {} : { ask }),
     },
-    { name: 'the tool', signal: () => signal, store, mcp, log: () => {} },
+    { name: 'the tool', signal: () => signal, scope: () => scoped, mcp, log: () => {} },
   );
 }
 
@@ -84,23 +86,11 @@ export function createFakeClock(start = 0): Clock & { advance(milliseconds: numb
   };
 }
 
-/** A store in memory; what goes in and out is copied, as from any other. */
-export function createMemoryStore(initial: Readonly<Record<string, Json>> = {}): ToolStore {
-  const values = new Map(Object.entries(initial).map(([key, value]) => [key, structuredClone(value)]));
-  return {
-    async get(key) {
-      return structuredClone(values.get(key));
-    },
-    async set(key, value) {
-      values.set(key, structuredClone(value));
-    },
-    async delete(key) {
-      values.delete(key);
-    },
-    async keys(prefix = '') {
-      return [...values.keys()].filter((key) => key.startsWith(prefix)).sort(compareText);
-    },
-  };
+/** A store in memory, with these documents by path. */
+export function createMemoryStore(initial: Readonly<Record<string, string>> = {}): ContextStore {
+  const documents = createDocumentMemory(() => Date.now());
+  for (const [path, text] of Object.entries(initial)) void documents.write(path, Buffer.from(text));
+  return { documents, openResult: () => undefined };
 }
 
 /** Tools of other servers: by server and name, a function that answers. Whatever it throws is a failed result. */

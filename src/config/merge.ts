@@ -68,6 +68,9 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['limits.concurrent-per-tool', DEFAULT_SETTINGS.limits.concurrentPerTool],
   ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
   ['limits.queue', DEFAULT_SETTINGS.limits.queue],
+  ['results.inline', DEFAULT_SETTINGS.results.inline],
+  ['results.keep', DEFAULT_SETTINGS.results.keepMs],
+  ['results.total', DEFAULT_SETTINGS.results.totalBytes],
   ['skills.allow-scripts', false],
   ['skills.context-mode', DEFAULT_SETTINGS.skills.contextMode],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
@@ -100,6 +103,11 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
       concurrentPerTool: get('limits.concurrent-per-tool'),
       concurrentPerGroup: get('limits.concurrent-per-group'),
       queue: get('limits.queue'),
+    },
+    results: {
+      inline: get('results.inline'),
+      keepMs: get('results.keep'),
+      totalBytes: get('results.total'),
     },
     skills: {
       allowScripts: toAllowScripts(effective.get('skills.allow-scripts')),

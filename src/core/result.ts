@@ -2,6 +2,7 @@
 
 import type { ErrorValue, ToolError } from './error.js';
 import { isRecord, type Json } from './json.js';
+import type { Handle, ResultWriter } from './store.js';
 
 /** A piece of content, as in MCP, so that nothing is lost between doors (TOOL-21). */
 export type Part =
@@ -45,6 +46,8 @@ export interface ResultMeta {
   readonly attempts?: number;
   /** True where the output is that of an earlier call. */
   readonly cached?: boolean;
+  /** Where the whole of a result is that was too large to be shown (CTX-1). */
+  readonly handle?: Handle;
   /** True where output was cut; the counts are in `truncation`. */
   readonly truncated?: boolean;
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };
@@ -66,6 +69,10 @@ export interface Output {
   /** Set when the tool ran and failed; its content still counts. */
   readonly error?: ToolError;
   readonly meta?: Omit<ResultMeta, 'durationMs' | 'repaired'>;
+  /** The bytes of standard output behind the text, and what standard error said beside it (EXE-7). */
+  readonly streams?: { readonly stdout: Uint8Array; readonly stderr: string };
+  /** Where the bytes went that were too many to be kept; the text is then only their beginning. */
+  readonly spilled?: ResultWriter;
 }
 
 export function textPart(text: string): Part {

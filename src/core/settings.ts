@@ -22,6 +22,14 @@ export interface Settings {
     /** Calls that may wait for their turn. */
     readonly queue: number;
   };
+  /** Results too large to be shown (CTX-1). */
+  readonly results: {
+    /** Characters that are shown as they are. */
+    readonly inline: number;
+    /** How long one is kept after it was last read. */
+    readonly keepMs: number;
+    readonly totalBytes: number;
+  };
   readonly skills: {
     /** Whether scripts of skills run: never, only those of a trusted workspace, or always (TJS-16). */
     readonly allowScripts: 'never' | 'trusted' | 'always';
@@ -71,6 +79,7 @@ export const DEFAULT_SETTINGS: Settings = {
     concurrentPerGroup: 64,
     queue: 1000,
   },
+  results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3 },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
   tools: new Map(),

@@ -17,6 +17,8 @@ export interface Caller {
   readonly door: string;
   /** The client's own name, where it gave one. */
   readonly name?: string;
+  /** Whose large results it can read; the toolbox's own where it is left out (CTX-3). */
+  readonly session?: string;
 }
 
 export interface Verdict {
@@ -49,6 +51,8 @@ export interface CallOptions {
   readonly onOutput?: OutputStream;
   /** Waited for when it is the call's turn, before anything runs: a door whose reader is slow holds calls back. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
+  /** The whole result however large, and no handle. */
+  readonly full?: boolean;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
   /** Asks for consent where the policy says so; without it nobody is asked, and the call is recorded (POL-6). */

@@ -1,20 +1,22 @@
 // The function executor: runs code of this process, with a time limit and a signal it cannot ignore for us.
 
-import type { ToolContext, ToolStore, ToolUpstreams } from '../core/context.js';
+import type { NestedOptions, ToolContext, ToolUpstreams } from '../core/context.js';
 import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson, copyJson, isRecord, type Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type Output, type Part, textPart } from '../core/result.js';
+import type { ContextStore } from '../core/store.js';
 import { formatDuration } from '../core/text.js';
 import type { FunctionAction, Tool } from '../core/tool.js';
+import { type ScopedStore, scopeStore } from './scoped-store.js';
 
 export interface FunctionExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */
   readonly digest: (parts: readonly string[]) => string;
   readonly debug: (message: string) => void;
-  /** Handed to every tool; null where there is none. */
-  readonly store?: ToolStore | null;
+  /** Handed to every tool in place of the toolbox's own. */
+  readonly store?: ContextStore | null;
   readonly mcp?: ToolUpstreams | null;
 }
 
@@ -43,7 +45,7 @@ function sourceOf(tool: Tool): string {
 async function runFunction(
   plan: Plan,
   context: RunContext,
-  { store = null, mcp = null, debug }: FunctionExecutorOptions,
+  { store, mcp = null, debug }: FunctionExecutorOptions,
 ): Promise<Output> {
   const { action, name } = plan.tool;
   if (action.kind !== 'function') throw new TypeError(`${name} is no function`);
@@ -54,6 +56,11 @@ async function runFunction(
     controller ??= new AbortController();
     if (stoppedBy !== undefined) controller.abort(stoppedBy);
     return controller.signal;
+  };
+  let scoped: ScopedStore | undefined;
+  const scope = (): ScopedStore => {
+    scoped ??= scopeStore(store ?? context.store);
+    return scoped;
   };
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
@@ -73,13 +80,14 @@ async function runFunction(
     if (context.signal.aborted) onAbort();
   });
   try {
-    const surroundings = { name, signal, store, mcp, log: (message: string) => debug(`${name}: ${message}`) };
+    const surroundings = { name, signal, scope, mcp, log: (message: string) => debug(`${name}: ${message}`) };
     const run: FunctionAction['run'] = action.asksCaller
       ? (input, given) => action.run(input, given, context.caller.kind)
       : action.run;
     const ended = await Promise.race([invoke(run, plan.input, context, surroundings), stopped]);
     return isToolError(ended) ? { content: [textPart('')], error: ended } : ended;
   } finally {
+    scoped?.end();
     clearTimeout(timer);
     if (onAbort) context.signal.removeEventListener('abort', onAbort);
   }
@@ -90,7 +98,8 @@ export interface Surroundings {
   readonly name: string;
   /** Made when first asked for. */
   readonly signal: () => AbortSignal;
-  readonly store: ToolStore | null;
+  /** The stores, made when first asked for. */
+  readonly scope: () => ScopedStore;
   readonly mcp: ToolUpstreams | null;
   readonly log: (message: string) => void;
 }
@@ -122,11 +131,16 @@ export async function invoke(
 }
 
 /** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
-export function createContext(run: CallPart, { name, signal, store, mcp, log }: Surroundings): ToolContext {
+export function createContext(run: CallPart, { name, signal, scope, mcp, log }: Surroundings): ToolContext {
   const { call, ask, progress, workdir, config } = run;
   return Object.freeze({
-    toolbox: Object.freeze({ call: (ref: string, input: unknown) => call(ref, input) }),
-    store,
+    toolbox: Object.freeze({
+      call: (ref: string, input: unknown, wishes?: NestedOptions) => call(ref, input, wishes),
+    }),
+    get store() {
+      return scope().store;
+    },
+    withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
     mcp,
     workdir,
     config,

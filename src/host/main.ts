@@ -3,10 +3,13 @@
 import { Socket } from 'node:net';
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { type Output, textPart } from '../core/result.js';
+import type { ContextStore } from '../core/store.js';
 import { formatBytes } from '../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../core/tool.js';
 import { type CallPart, invoke } from '../executors/function.js';
 import { type Answer, createLineReader, type Reply, type Request } from '../executors/host/protocol.js';
+import { createRemoteStore } from '../executors/host/remote-store.js';
+import { scopeStore } from '../executors/scoped-store.js';
 import { type Collected, collectTools } from '../formats/module/collect.js';
 import { describe } from '../formats/module/description.js';
 import { createLoader, describeLoadError, type Exports } from './loader.js';
@@ -60,13 +63,16 @@ async function run(request: RunRequest): Promise<void> {
   let output: Output;
   try {
     const body = findRun(await loader.load(request.source), request);
-    output = await invoke(body, request.input, createCall(request, mine), {
+    const { call, store } = createCall(request, mine);
+    // MOD-6: what is used after the call is an error.
+    const scoped = scopeStore(store);
+    output = await invoke(body, request.input, call, {
       name: tool,
       signal: () => mine.controller.signal,
-      store: null,
+      scope: () => scoped,
       mcp: null,
       log: (message) => send({ type: 'log', id, message: String(message) }),
-    });
+    }).finally(scoped.end);
   } catch (error) {
     output = { content: [textPart('')], error: toRunError(error, tool) };
   }
@@ -125,7 +131,10 @@ function isInline(source: ModuleFiles | InlineModule): source is InlineModule {
   return 'inline' in source;
 }
 
-function createCall({ id, workdir, config, asks }: RunRequest, { questions }: Running): CallPart {
+function createCall(
+  { id, workdir, config, asks, stores }: RunRequest,
+  { questions }: Running,
+): { readonly call: CallPart; readonly store: ContextStore | null } {
   let asked = 0;
   const question = (toReply: (question: number) => Reply): Promise<Answer> =>
     new Promise((resolve) => {
@@ -136,7 +145,12 @@ function createCall({ id, workdir, config, asks }: RunRequest, { questions }: Ru
       });
       send(toReply(mine));
     });
-  return {
+  const store = createRemoteStore(async (method, args) => {
+    const given = await question((mine) => ({ type: 'store', id, question: mine, method, args }));
+    if ('value' in given) return given.value;
+    throw toError(given);
+  });
+  const call: CallPart = {
     workdir,
     config,
     progress: (progress) => send({ type: 'progress', id, progress }),
@@ -161,6 +175,7 @@ function createCall({ id, workdir, config, asks }: RunRequest, { questions }: Ru
         }
       : {}),
   };
+  return { call, store: stores ? store : null };
 }
 
 function toError(answer: Answer): ToolError {

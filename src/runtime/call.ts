@@ -1,7 +1,7 @@
 // The only path of a call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
 import type { Consent } from '../core/approval.js';
-import type { ProgressListener } from '../core/context.js';
+import type { NestedOptions, ProgressListener } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -11,12 +11,14 @@ import type { Plan } from '../core/plan.js';
 import type { Output, Repair, ToolResult } from '../core/result.js';
 import type { AllowList } from '../core/rule.js';
 import { type Settings, toToolConfig } from '../core/settings.js';
+import type { ContextStore } from '../core/store.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, findDenial, type Rules } from '../policy/decide.js';
 import { listsWithin } from '../policy/nested.js';
 import { runChain } from './chain.js';
 import type { ConsentParts } from './consent.js';
+import { type ResultRoom, toShown, toSpill } from './handle.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
@@ -39,6 +41,10 @@ export interface CallParts extends ConsentParts {
   readonly steps: FindSteps | undefined;
   /** The directories that tools are looked for in. */
   readonly paths: () => readonly string[];
+  /** What a tool called by this caller is given of the stores. */
+  readonly store: (caller: Caller) => ContextStore | null;
+  /** Where too large results for this caller go; undefined: nowhere, they are shown whole. */
+  readonly room: (caller: Caller) => ResultRoom | undefined;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly recorder: Recorder | undefined;
@@ -56,7 +62,12 @@ export interface Nesting {
   readonly placed: boolean;
   /** The id of the call around it. */
   readonly parent?: string;
+  readonly accept?: NestedOptions['accept'];
+  readonly onStart?: NestedOptions['onStart'];
 }
+
+type Place = Pick<Nesting, 'placed' | 'named'>;
+type Wishes = NestedOptions & { readonly signal: AbortSignal };
 
 /** A tool that was found, with the rules for a call of it. */
 export interface Found {
@@ -158,6 +169,7 @@ export async function call(
     const located = locate(parts, ref, options, nesting);
     const found = located instanceof Promise ? await located : located;
     tool = found.tool;
+    nesting.accept?.(tool);
     // POL-8: what is denied whatever the input says nothing about itself, not even what it would take.
     verdict = findDenial(tool, caller, found.rules);
     if (verdict !== undefined) throw refusal(tool, verdict);
@@ -170,18 +182,17 @@ export async function call(
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
     } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
-    const nest = (
-      place: Pick<Nesting, 'placed' | 'named'>,
-      inner: string,
-      input: unknown,
-      until: AbortSignal,
-    ) =>
-      call(parts, inner, input, nestedOptions(options, until), {
+    const nest = (place: Place, inner: string, input: unknown, wishes: Wishes): Promise<ToolResult> =>
+      call(parts, inner, input, nestedOptions(options, wishes), {
         ...place,
+        ...nestWishes(nesting, wishes),
         depth: nesting.depth + 1,
         parent: base.call,
         within: listsWithin(plan.tool.name, parts.permissionsOf(plan.tool), nesting.within),
       });
+    // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
+    const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
+    const room = whole ? undefined : parts.room(caller);
     const progress: ProgressListener = (step) => {
       parts.emit?.({ type: 'progress', ...base, progress: step });
       options.onProgress?.(step);
@@ -192,18 +203,22 @@ export async function call(
       try {
         await options.ready?.(runSignal);
         assertWanted(plan.tool, runSignal);
+        nesting.onStart?.();
         return await parts.executors.get(plan.tool.action.kind)!.run(plan, {
           signal: runSignal,
           ...(begin === undefined ? {} : { timeoutMs: begin() }),
           progress,
           wantsProgress: options.onProgress !== undefined,
           ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
+          ...(room === undefined ? {} : { spill: toSpill(room) }),
           ...(options.ask === undefined ? {} : { ask: options.ask }),
+          store: parts.store(caller),
           workdir,
           config: toToolConfig(settings),
-          call: (inner, input) => nest({ placed: true, named: 'by-caller' }, inner, input, runSignal),
+          call: (inner, input, wishes) =>
+            nest({ placed: true, named: 'by-caller' }, inner, input, { signal: runSignal, ...wishes }),
           delegate: (inner, input, until) =>
-            nest({ placed: true, named: 'by-definition' }, inner, input, until),
+            nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until }),
           caller,
         });
       } finally {
@@ -224,9 +239,9 @@ export async function call(
             monotonic: parts.monotonic,
             execute,
             delegate: (inner, input, until) =>
-              nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, until),
+              nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until }),
           });
-    result = await shapeOutput(plan.tool, output, shaping());
+    result = await shapeOutput(plan.tool, toShown(plan.tool, output, room), shaping());
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a fault of ours shows where it is to someone who asked.
@@ -245,14 +260,26 @@ export async function call(
 
 // A nested call carries the caller, a signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
 // Consent is not inherited: what must be asked for is asked for again, through the same door.
-function nestedOptions({ caller = CODE, trust, approve, ask }: CallOptions, signal: AbortSignal) {
+function nestedOptions({ caller = CODE, trust, approve, ask }: CallOptions, { signal, onOutput }: Wishes) {
   return {
     caller,
     signal,
     ...(trust === undefined ? {} : { trust }),
     ...(approve === undefined ? {} : { approve }),
     ...(ask === undefined ? {} : { ask }),
+    ...(onOutput === undefined ? {} : { onOutput }),
   };
+}
+
+// What a call accepts also binds the calls inside of it; when it starts is its own affair.
+function nestWishes({ accept }: Nesting, wishes: Wishes): Pick<Nesting, 'accept' | 'onStart'> {
+  const { onStart } = wishes;
+  const both = (tool: Tool): void => {
+    accept?.(tool);
+    wishes.accept?.(tool);
+  };
+  const accepts = accept === undefined && wishes.accept === undefined ? {} : { accept: both };
+  return { ...accepts, ...(onStart === undefined ? {} : { onStart }) };
 }
 
 // The user's word on a tool, else its own, else what it inherits, else the default; what only shortens comes on top.

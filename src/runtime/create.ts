@@ -10,6 +10,7 @@ import type { Middleware } from '../core/middleware.js';
 import type { ToolResult } from '../core/result.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
+import type { DocumentStore, Handle, ResultStore } from '../core/store.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, DeniedTool, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
@@ -49,6 +50,8 @@ export interface AssembleOptions {
   readonly trusted: () => boolean;
   /** What a model is told before anything else. */
   readonly instructions: () => string;
+  /** Where large results and documents are kept; without it results are shown whole. */
+  readonly stores?: Stores;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   /** Where approvals are kept; without it consent is given in the call or not at all. */
@@ -59,11 +62,20 @@ export interface AssembleOptions {
   readonly world: World;
 }
 
+export interface Stores {
+  readonly results: ResultStore;
+  readonly documents: DocumentStore;
+  /** The calls that read more of a result. */
+  readonly ways: (handle: Handle) => readonly string[];
+}
+
 // A file that is edited while it is asked about is asked about again, but not for ever.
 const MAX_LOOKS = 3;
 
 export function assembleToolbox(options: AssembleOptions): Toolbox {
-  const { catalog, rules, settings, secrets, workdir, world, policy = () => NO_POLICY } = options;
+  const { catalog, rules, settings, secrets, stores, workdir, world, policy = () => NO_POLICY } = options;
+  // Callers that say nothing of a session share this one, for as long as the toolbox lives.
+  const ownSession = `toolbox ${world.now()} ${Math.random()}`;
   const executors = new Map<Action['kind'], Executor>(
     options.executors.map((executor) => [executor.kind, executor]),
   );
@@ -217,6 +229,20 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     now: world.now,
     steps: options.middleware === undefined ? undefined : createFindSteps(options.middleware),
     paths: options.paths ?? (() => []),
+    store: (caller) =>
+      stores === undefined
+        ? null
+        : {
+            documents: stores.documents,
+            openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
+          },
+    room: (caller) =>
+      stores && {
+        store: stores.results,
+        session: caller.session ?? ownSession,
+        inline: settings().results.inline,
+        ways: stores.ways,
+      },
     get emit() {
       return observers.size > 0 || tracer?.() !== undefined ? emit : undefined;
     },
@@ -330,6 +356,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
       await Promise.all(options.executors.map((executor) => executor.close?.()));
       recorder?.close();
+      stores?.documents.close();
     },
   };
 }

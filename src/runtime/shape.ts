@@ -3,7 +3,7 @@
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { describeOutputFaults } from '../core/faults.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
-import { sanitize } from '../core/text.js';
+import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
 export interface ShapeContext {
@@ -34,6 +34,12 @@ export function shapeFailure(thrown: unknown, context: ShapeContext): ToolResult
 
 async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | undefined> {
   if (tool.output === undefined || output.meta?.truncated === true) return undefined;
+  const { handle } = output.meta ?? {};
+  if (output.structured === undefined && handle?.kind === 'json') {
+    return new ToolError('too_large', `${tool.name} gave ${formatBytes(handle.size)}, too much to check`, {
+      hint: `it is stored as ${handle.id}; for the author: return less, or drop the output schema`,
+    });
+  }
   if (output.structured === undefined) {
     return new ToolError('invalid_output', `${tool.name} says what it returns, and its output is not JSON`, {
       hint: 'this is for the author of the tool: print one JSON value, or drop the output schema',

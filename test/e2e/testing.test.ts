@@ -23,8 +23,8 @@ const remember = defineTool({
   outputSchema: z.object({ keys: z.array(z.string()) }),
   execute: async ({ key, text }, { store }) => {
     clock.advance(250);
-    await store!.set(key, text);
-    return { keys: [...(await store!.keys())] };
+    await store!.documents.write(key, text);
+    return { keys: (await store!.documents.list()).map(({ path }) => path) };
   },
 });
 
@@ -40,21 +40,21 @@ const ask = defineTool({
 
 describe('createTestToolbox', () => {
   spec('MOD-11', 'is made at once, holds exactly the given tools, and checks what they get', async () => {
-    const store = createMemoryStore({ old: 1 });
+    const store = createMemoryStore({ old: 'one' });
     const toolbox = createTestToolbox([remember], { fakes: { clock, store } });
     expect(toolbox).not.toBeInstanceOf(Promise);
     expect((await toolbox.list({ hidden: true })).map((tool) => tool.name)).toEqual(['remember']);
     const result = expectOk(await toolbox.call('remember', { key: 'new' }));
     expect(result.structured).toEqual({ keys: ['new', 'old'] });
     expect(result.meta.durationMs).toBe(250);
-    expect(await store.get('new')).toBe('nothing');
+    expect((await store.documents.read('new')).size).toBe('nothing'.length);
     expect(expectError(await toolbox.call('remember', { key: '' }), 'invalid_input').hint).toContain('key');
     expectError(await toolbox.call('remember', { key: 'a', more: 1 }), 'invalid_input');
     expectError(await toolbox.call('forget', {}), 'not_found');
     const { plan, verdict } = await toolbox.plan('remember', { key: 'a' });
     expect([plan.kind, verdict.verdict]).toEqual(['function', 'allow']);
-    await store.delete('old');
-    expect(await store.keys('o')).toEqual([]);
+    await store.documents.remove('old');
+    expect(await store.documents.list('old')).toEqual([]);
     expect(() => createTestToolbox([remember, remember])).toThrow(
       expect.objectContaining({ code: 'conflict' }),
     );

@@ -185,6 +185,7 @@ export const outer = {
           wantsProgress: false,
           workdir: workspace.dir,
           config,
+          store: null,
           call,
           delegate: call,
           caller: { kind: 'code', door: 'library' },

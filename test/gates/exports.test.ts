@@ -8,7 +8,9 @@ import { ROOT } from '../support/sources.js';
 
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   wield: [
+    'LinePatchSchema',
     'ToolError',
+    'applyLinePatches',
     'cache',
     'createToolbox',
     'decodeName',

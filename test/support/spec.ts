@@ -14,6 +14,8 @@ export function specIf(
   ids: string,
   title: string,
   body: () => void | Promise<void>,
+  timeoutMs?: number,
 ): void {
-  test.skipIf(!condition)(`${ids}: ${title}${condition ? '' : ` (skipped: ${reason})`}`, body);
+  const options = timeoutMs === undefined ? {} : { timeout: timeoutMs };
+  test.skipIf(!condition)(`${ids}: ${title}${condition ? '' : ` (skipped: ${reason})`}`, options, body);
 }

@@ -26,7 +26,8 @@ import { fromHere } from '../reference.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
-const PERSON: Caller = { kind: 'person', door: 'cli' };
+// The store is of one user and workdir, so that one call can read what another left.
+const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
 
 export const call: Verb = {
   name: 'call',
@@ -129,6 +130,7 @@ function toCallOptions(
     ...(terminal.inIsTerminal && terminal.errIsTerminal
       ? { ask: (question) => ask(terminal, question, signal) }
       : {}),
+    ...(flags.has('full') ? { full: true } : {}),
   };
 }
 

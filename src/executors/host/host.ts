@@ -11,6 +11,7 @@ import { startCompanion } from '../../process/companion.js';
 import type { ModuleExecutorOptions } from './index.js';
 import type { Setting } from './pool.js';
 import { type Answer, createLineReader, type Reply, type Request } from './protocol.js';
+import { answerStore } from './remote-store.js';
 
 export interface Host {
   describe(source: ModuleFiles): Promise<Json>;
@@ -167,7 +168,10 @@ export async function startHost(
           }, STOP_MS);
         };
         const onAbort = (): void => stop(cancelled(name));
-        const timer = setTimeout(() => stop(tooLate(name, plan.timeoutMs)), plan.timeoutMs);
+        const timer = setTimeout(
+          () => stop(tooLate(name, plan.timeoutMs)),
+          context.timeoutMs ?? plan.timeoutMs,
+        );
         const reply = (question: number, promise: Promise<Answer>): void => {
           promise
             .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
@@ -186,6 +190,11 @@ export async function startHost(
               reply(
                 message.question,
                 context.call(message.ref, message.input).then((result) => ({ result })),
+              );
+            else if (message.type === 'store')
+              reply(
+                message.question,
+                answerStore(context.store, message.method, message.args).then((value) => ({ value })),
               );
             else if (message.type === 'ask' && context.ask !== undefined)
               reply(
@@ -208,6 +217,7 @@ export async function startHost(
           input: plan.input,
           workdir: context.workdir,
           config: context.config,
+          stores: context.store !== null,
           asks: context.ask !== undefined,
           outputBytes: plan.limits.outputBytes,
         });

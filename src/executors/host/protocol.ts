@@ -19,6 +19,8 @@ export type Request =
       readonly input: Json;
       readonly workdir: string;
       readonly config: ToolConfig;
+      /** Whether there is a store. */
+      readonly stores: boolean;
       /** Whether the caller can be asked. */
       readonly asks: boolean;
       readonly outputBytes: number;
@@ -26,10 +28,11 @@ export type Request =
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly question: number; readonly answer: Answer };
 
-/** What a tool's question got: a nested call's result, or text of the caller, or why there is neither. */
+/** What a tool's question got: a nested call's result, text of the caller, a value of the store, or why there is none. */
 export type Answer =
   | { readonly result: ToolResult }
   | { readonly text: string | null }
+  | { readonly value: Json }
   | { readonly error: ErrorValue };
 
 /** What the host says to us. */
@@ -53,7 +56,14 @@ export type Reply =
       readonly ref: string;
       readonly input: Json;
     }
-  | { readonly type: 'ask'; readonly id: number; readonly question: number; readonly text: string };
+  | { readonly type: 'ask'; readonly id: number; readonly question: number; readonly text: string }
+  | {
+      readonly type: 'store';
+      readonly id: number;
+      readonly question: number;
+      readonly method: string;
+      readonly args: Json;
+    };
 
 /** Splits what comes into lines; throws where one is longer than the limit. */
 export function createLineReader(

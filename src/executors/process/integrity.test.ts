@@ -22,6 +22,7 @@ async function planned() {
     wantsProgress: false,
     workdir: workspace.dir,
     config: toToolConfig(DEFAULT_SETTINGS),
+    store: null,
     call: () => Promise.reject(new Error('not here')),
     delegate: () => Promise.reject(new Error('not here')),
     caller: { kind: 'code', door: 'library' },
