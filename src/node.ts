@@ -44,7 +44,7 @@ import { MARK } from './process/group.js';
 import { createGuard } from './process/guard.js';
 import { createAuthorities } from './resolve/authority.js';
 import { createCascadeResolver } from './resolve/cascade.js';
-import { createCatalog } from './resolve/catalog.js';
+import { createCatalog, type Offered } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
 import { createReferences } from './resolve/references.js';
 import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
@@ -154,9 +154,14 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 
   const isReadOnDemand = (owner: Owner): boolean =>
     settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
-  const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
-    (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill.owner))) ||
-    [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
+  const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): Offered => {
+    const asked = [...(options.offer ?? []), ...settings().offer];
+    if (asked.some((entry) => entry === name || entry === traits.group)) return 'all';
+    if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill.owner)))
+      return 'all';
+    // SRV-14: whoever is given a handle must be able to read it; a person has the whole output.
+    return name === READ_RESULT ? 'models' : 'none';
+  };
 
   const skillFormat = createSkillFormat();
   const findDenialOf = (tool: Tool, kind: CallerKind) =>

@@ -4,11 +4,11 @@ import { createDocumentMemory } from './context/store/memory.js';
 import type { Ask, ToolContext, ToolUpstreams } from './core/context.js';
 import { type ErrorCode, ToolError } from './core/error.js';
 import { type ToolResult, textOf, textPart } from './core/result.js';
+import { scopeStore } from './core/scoped-store.js';
 import { DEFAULT_SETTINGS, toToolConfig } from './core/settings.js';
 import type { ContextStore } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
 import { createContext } from './executors/function.js';
-import { scopeStore } from './executors/scoped-store.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 

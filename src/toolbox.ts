@@ -48,7 +48,7 @@ export function createFunctionToolbox(
     catalog: createCatalog({
       registered: toRegistry(tools),
       builtin: [],
-      offered: () => false,
+      offered: () => 'none',
       places: () => [],
       toAbsolute: () => undefined,
       ownerOf: () => 'program',

@@ -6,10 +6,10 @@ import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson, copyJson, isRecord, type Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type Output, type Part, textPart } from '../core/result.js';
+import { type ScopedStore, scopeStore } from '../core/scoped-store.js';
 import type { ContextStore } from '../core/store.js';
 import { formatDuration } from '../core/text.js';
 import type { FunctionAction, Tool } from '../core/tool.js';
-import { type ScopedStore, scopeStore } from './scoped-store.js';
 
 export interface FunctionExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */

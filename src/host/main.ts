@@ -3,13 +3,13 @@
 import { Socket } from 'node:net';
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { type Output, textPart } from '../core/result.js';
+import { scopeStore } from '../core/scoped-store.js';
 import type { ContextStore } from '../core/store.js';
 import { formatBytes } from '../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../core/tool.js';
 import { type CallPart, invoke } from '../executors/function.js';
 import { type Answer, createLineReader, type Reply, type Request } from '../executors/host/protocol.js';
 import { createRemoteStore } from '../executors/host/remote-store.js';
-import { scopeStore } from '../executors/scoped-store.js';
 import { type Collected, collectTools } from '../formats/module/collect.js';
 import { describe } from '../formats/module/description.js';
 import { createLoader, describeLoadError, type Exports } from './loader.js';

@@ -47,7 +47,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
     catalog: createCatalog({
       registered: new Map([[tool.name, tool]]),
       builtin: [],
-      offered: () => false,
+      offered: () => 'none',
       places: () => [],
       formats: [],
       toAbsolute: () => undefined,

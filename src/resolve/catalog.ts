@@ -17,6 +17,9 @@ import { createDirectory, type Directory, type DirectoryListing } from './direct
 import type { IndexFile } from './index-file.js';
 import { ambiguous, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
+/** To whom a built-in tool is offered: listed for all, there for models alone, or for whoever asks by name. */
+export type Offered = 'all' | 'models' | 'none';
+
 export interface CatalogOptions {
   /** Tools given by code: first in precedence, changed by registering. */
   readonly registered: Map<string, Tool>;
@@ -26,7 +29,7 @@ export interface CatalogOptions {
    */
   readonly builtin: readonly Tool[];
   /** Asked anew each time, since the configuration can change. */
-  readonly offered: (tool: Tool, skills: readonly Skill[]) => boolean;
+  readonly offered: (tool: Tool, skills: readonly Skill[]) => Offered;
   /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
   readonly places: () => readonly Place[];
   /** A path of a reference made absolute; undefined where it cannot be. */
@@ -69,8 +72,10 @@ export interface Listing {
   readonly problems: readonly Problem[];
   /** The first of each name, in path order. */
   readonly skills: readonly Skill[];
-  /** Built-in tools that are not offered. */
+  /** Built-in tools that are not listed for everybody. */
   readonly unlisted: readonly Tool[];
+  /** Those of them that models are offered. */
+  readonly forModels: readonly Tool[];
 }
 
 // Views of directories that are on no search path: enough for a program that names its files.
@@ -138,6 +143,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const winners = new Map<string, Tool>();
     const tools: Tool[] = [];
     const unlisted: Tool[] = [];
+    const forModels: Tool[] = [];
     const shadowed: ShadowedTool[] = [];
     const problems: Problem[] = [];
     const skills = new Map<string, Skill>();
@@ -158,7 +164,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
     // RES-8: programmatic tools first, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
     for (const tool of [...builtin].sort(byName)) {
-      if (!winners.has(tool.name)) add(tool, offered(tool, [...skills.values()]));
+      if (winners.has(tool.name)) continue;
+      const offer = offered(tool, [...skills.values()]);
+      if (offer === 'models') forModels.push(tool);
+      add(tool, offer === 'all');
     }
     for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);
@@ -170,6 +179,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       problems,
       skills: [...skills.values()],
       unlisted,
+      forModels,
     };
   };
 
@@ -215,7 +225,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return problem;
   };
 
-  const isOffered = (tool: Tool): boolean => !builtin.includes(tool) || offered(tool, list().skills);
+  const isOffered = (tool: Tool): boolean =>
+    !builtin.includes(tool) || offered(tool, list().skills) !== 'none';
 
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
     !(reach.visibleOnly && tool.traits.hidden) &&
@@ -343,7 +354,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     register(tool) {
       const { name } = tool;
       const reserved = builtin.find((candidate) => candidate.name === name);
-      if (registered.has(name) || (reserved !== undefined && offered(reserved, list().skills))) {
+      if (registered.has(name) || (reserved !== undefined && isOffered(reserved))) {
         throw new ToolError('conflict', `there is a tool "${name}" already`, {
           hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
         });

@@ -256,10 +256,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return workdir.get();
     },
     async list({ hidden = false, caller = CODE } = {}) {
-      const { tools } = sift((await look(catalog.list)).tools, caller);
-      return tools.filter(
-        (tool) => (hidden || !tool.traits.hidden) && !(caller.kind === 'model' && isPlainText(tool)),
-      );
+      const listing = await look(catalog.list);
+      const model = caller.kind === 'model';
+      const { tools } = sift(model ? [...listing.tools, ...listing.forModels] : listing.tools, caller);
+      return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(model && isPlainText(tool)));
     },
     async search(query, limit, { caller = CODE } = {}) {
       return look(() => searchFor(caller)(query, limit));

@@ -54,7 +54,7 @@ describe('edges', () => {
 
   test('processes are spawned in one place, and never by a shell', () => {
     expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/(spawn|guard)\.ts$/)).toEqual([]);
-    expect(uses(/\bshell:|execSync|\bexec\(['"`]/, /^$/)).toEqual([]);
+    expect(uses(/\bshell:|execSync|(?<!\.)\bexec\(['"`]/, /^$/)).toEqual([]);
   });
 
   test('the validator has one importer', () => {

@@ -1,5 +1,6 @@
 // Serves a toolbox over Streamable HTTP: who may ask is settled before a byte of the body is read.
 
+import { randomUUID } from 'node:crypto';
 import {
   createMcpHandler,
   isJsonContentType,
@@ -35,8 +36,9 @@ const MAX_REQUESTS = 256;
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const servers = createMcpServers(toolbox, options);
-  const sessions = createSessions(servers.create);
-  const modern = createMcpHandler(servers.create, {
+  const sessions = createSessions(() => servers.create(`session ${randomUUID()}`));
+  // The newer era has no sessions: whoever may speak to this server is one principal.
+  const modern = createMcpHandler(() => servers.create('http'), {
     legacy: 'reject',
     maxRequestBodySize: MAX_BODY_BYTES,
     ...(options.onError ? { onerror: options.onError } : {}),

@@ -1,7 +1,7 @@
 // The stores as one call may use them: afterwards every use of what it was given is an error (MOD-6).
 
-import { ToolError } from '../core/error.js';
-import type { ContextStore } from '../core/store.js';
+import { ToolError } from './error.js';
+import type { ContextStore } from './store.js';
 
 export interface ScopedStore {
   readonly store: ContextStore | null;
