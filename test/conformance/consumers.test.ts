@@ -20,7 +20,8 @@ interface ProtocolResult {
 
 function toConsumer(client: ProtocolClient): ConnectedConsumer {
   return {
-    list: async () => (await client.listTools()).tools,
+    // Offered beside whatever there is (SRV-14).
+    list: async () => (await client.listTools()).tools.filter(({ name }) => name !== 'read_result'),
     call: async (name, input, signal) => {
       const params = { name, arguments: input as Record<string, unknown> };
       const result = (await client.callTool(params, signal ? { signal } : {})) as ProtocolResult;
