@@ -17,6 +17,16 @@ export interface References {
 
 const LINE = 200;
 
+/** Whether a tool is what calling this skill means, and not another of its name. */
+export function isToolOf({ name, file, directory }: Skill, { name: own, origin }: Tool): boolean {
+  const { uri } = origin;
+  return (
+    own === name &&
+    origin.directory === directory &&
+    (uri === pathToFileURL(file).href || uri === `inline://${name}`)
+  );
+}
+
 /** `mayName` says whether a model may hear of a tool (POL-8). */
 export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) => boolean): References {
   const seek = (ref: string, visibleOnly: boolean): Tool | undefined => {
@@ -32,9 +42,9 @@ export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) 
     kind === 'skill' ? list().skills.find(({ name }) => name === ref) : undefined;
 
   // One that can also be called is named where it may be called.
-  const mayNameSkill = ({ name, file }: Skill): boolean => {
-    const tool = seek(name, false);
-    return tool === undefined || tool.origin.uri !== pathToFileURL(file).href || mayName(tool);
+  const mayNameSkill = (skill: Skill): boolean => {
+    const tool = seek(skill.name, false);
+    return tool === undefined || !isToolOf(skill, tool) || mayName(tool);
   };
 
   return {

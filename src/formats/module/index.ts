@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import { type ModuleFile, type ModuleFiles, NO_TRAITS, type Problem, type Tool } from '../../core/tool.js';
+import { type ModuleFiles, NO_TRAITS, type Problem, type Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
+import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { closureKey, type ReadModuleFile, readClosure } from './closure.js';
 import { baseName } from './collect.js';
 import {
   createDescriptionCache,
@@ -103,10 +103,6 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
       return settling;
     },
   };
-}
-
-function toModuleFile({ path, sha256 }: ReadModuleFile): ModuleFile {
-  return { path, sha256 };
 }
 
 function toTools(
