@@ -10,6 +10,7 @@ import { compareText, quoteOutside } from './core/text.js';
 import type { Problem } from './core/tool.js';
 import type { World } from './core/world.js';
 import { lintToolsDescriptor } from './descriptor/lint-tools-json.js';
+import { anchorRef } from './files/anchor.js';
 import { statOrNothing } from './files/read.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
@@ -133,7 +134,7 @@ function adviceFor(skill: string, root: string): CheckFinding[] {
 
 // What a skill refers to in its text and its header: a reference that leads nowhere is the author's to mend.
 async function checkReferences(
-  { file, references, delegate, inherit }: Skill,
+  { file, directory, references, delegate, inherit }: Skill,
   root: string,
   isKnown: (ref: string) => Promise<boolean>,
 ): Promise<CheckFinding[]> {
@@ -144,7 +145,7 @@ async function checkReferences(
   ];
   const findings: CheckFinding[] = [];
   for (const { ref, what, level } of named) {
-    if (await isKnown(ref)) continue;
+    if (await isKnown(anchorRef(ref, directory))) continue;
     const message = `${what} "${quoteOutside(ref, 80)}", which is not there`;
     findings.push({ level, path: shorten(file, root), pointer: '', message, hint: 'mend the name' });
   }

@@ -188,7 +188,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     registered: toRegistry(options.tools ?? []),
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
-      createReadSkillTool(readableSkills, (reference) => references.refer(reference)),
+      createReadSkillTool(readableSkills, (reference, directory) => references.refer(reference, directory)),
       ...createDescribeTools({
         list: (caller) => catalog.list().tools.filter(mayName(caller)),
         find: (name, caller) =>
