@@ -29,6 +29,12 @@ export interface ModuleFormatOptions {
 }
 
 const FILE = /^[^.].*\.tool\.m?[jt]s$/;
+
+/** Whether a file of this name is a module with tools. */
+export function isModuleFile(name: string): boolean {
+  return FILE.test(name);
+}
+
 // What failed to load may load once a package is installed, or a server is up.
 const RETRY_MS = 5000;
 
@@ -96,7 +102,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     name: 'module',
     places: ['tools', 'skills'],
     entries: 'files',
-    claims: (entry) => FILE.test(entry),
+    claims: isModuleFile,
     read,
     settle() {
       if (waiting.size > 0) settling ??= settleAll();
