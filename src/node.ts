@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
 import { createDescribeTools } from './builtin/describe-tools.js';
 import { createReadResultTool, READ_RESULT } from './builtin/read-result.js';
@@ -46,7 +46,7 @@ import { createAuthorities } from './resolve/authority.js';
 import { createCascadeResolver } from './resolve/cascade.js';
 import { createCatalog, type Offered } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
-import { createReferences } from './resolve/references.js';
+import { createReferences, isToolOf } from './resolve/references.js';
 import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox, type Stores } from './runtime/create.js';
@@ -101,7 +101,7 @@ export interface NodeToolbox extends Toolbox {
 }
 
 // Raised whenever a line of the index means something else.
-const INDEX_VERSION = '10';
+const INDEX_VERSION = '11';
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -170,12 +170,12 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   // POL-12: the texts of skills are read through one tool; only a rule that names a skill takes its text away.
   const readableSkills = (): readonly Skill[] => {
     const { tools, skills } = catalog.list();
-    const denied = new Set(
-      tools
-        .filter((tool) => tool.traits.text && (findDenialOf(tool, 'model')?.rule ?? null) !== null)
-        .map((tool) => tool.origin.uri),
-    );
-    return denied.size === 0 ? skills : skills.filter(({ file }) => !denied.has(pathToFileURL(file).href));
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
+    return skills.filter((skill) => {
+      const tool = byName.get(skill.name);
+      if (tool === undefined || !isToolOf(skill, tool)) return true;
+      return (findDenialOf(tool, 'model')?.rule ?? null) === null;
+    });
   };
   const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
   const modules = {
@@ -199,7 +199,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     registered: toRegistry(options.tools ?? []),
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
-      createReadSkillTool(readableSkills, (reference) => references.refer(reference)),
+      createReadSkillTool(readableSkills, (reference, directory) => references.refer(reference, directory)),
       ...createDescribeTools({
         list: (caller) => catalog.list().tools.filter(mayName(caller)),
         find: (name, caller) =>

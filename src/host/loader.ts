@@ -6,9 +6,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Module, SourceTextModule, SyntheticModule } from 'node:vm';
 import { isToolError, ToolError } from '../core/error.js';
 import type { InlineModule, ModuleFiles } from '../core/tool.js';
+import { MAX_MODULE_BYTES, resolveImport } from '../files/closure.js';
 import { digestBytes } from '../files/digest.js';
 import { readHead } from '../files/read.js';
-import { MAX_MODULE_BYTES, resolveImport } from '../formats/module/closure.js';
 import { type Compiled, createCompiler, locate } from './compile.js';
 
 export type Exports = Readonly<Record<string, unknown>>;

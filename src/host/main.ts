@@ -103,11 +103,14 @@ function tooLarge(tool: string, size: number, limit: number): ErrorValue {
   ).toJSON();
 }
 
-// An export is a definition, a function with frontmatter beside it, or, in a piece of code, a function alone.
+// An export is a definition, or a function with frontmatter beside it; in a piece of code, a function alone.
 function findRun(exports: Exports, { source, export: name, tool }: RunRequest): FunctionAction['run'] {
   if (isInline(source)) {
     const value = exports[name];
     if (typeof value === 'function') return value as FunctionAction['run'];
+    throw new ToolError('exec_failed', `the code of ${tool} in ${source.file} exports no function`, {
+      hint: 'write export default (input, context) => …',
+    });
   }
   const found = collect(exports, source.file).tools.find((entry) => entry.export === name);
   if (found?.tool.action.kind === 'function') return found.tool.action.run;

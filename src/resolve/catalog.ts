@@ -3,19 +3,15 @@
 import { fileURLToPath } from 'node:url';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
-import { isToolName } from '../core/name.js';
-import { parseRef } from '../core/ref.js';
 import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
 import { compareText } from '../core/text.js';
 import type { Owner, Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import { isWithin } from '../files/within.js';
-import { locate, toFilePath } from './at-path.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory, type Directory, type DirectoryListing } from './directory.js';
+import { createFinder, type FindOptions } from './find.js';
 import type { IndexFile } from './index-file.js';
-import { ambiguous, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
 /** To whom a built-in tool is offered: listed for all, there for models alone, or for whoever asks by name. */
 export type Offered = 'all' | 'models' | 'none';
@@ -39,17 +35,6 @@ export interface CatalogOptions {
   readonly formats: readonly Format[];
   readonly index: IndexFile;
   readonly world: World;
-}
-
-export interface FindOptions {
-  /** Only what is listed is found, by whatever reference: for a model. */
-  readonly visibleOnly?: boolean;
-  /** Only what could be listed: hidden tools too, and no built-in tool that is not offered. */
-  readonly offeredOnly?: boolean;
-  /** Whether a tool may be named in a hint (POL-8). */
-  readonly mayName?: (tool: Tool) => boolean;
-  /** What may not be named is not found either. */
-  readonly namedOnly?: boolean;
 }
 
 export interface Catalog {
@@ -80,12 +65,6 @@ export interface Listing {
 
 // Views of directories that are on no search path: enough for a program that names its files.
 const MAX_VIEWS = 256;
-
-/** A tool at a path; one that yields gives way to the others there. */
-interface Found {
-  readonly tool: Tool;
-  readonly yields: boolean;
-}
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { registered, offered, places, formats, index, world } = options;
@@ -130,7 +109,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
   // What a definition refers to is found like anything else, and followed no further here (RES-19).
   const delegates = createDelegates((ref) => {
     try {
-      return seek(ref, {});
+      // A listing follows delegates, so none is made for a hint that nobody reads.
+      return seek(ref, {}, () => []);
     } catch (error) {
       if (!isToolError(error)) throw error;
       return undefined;
@@ -208,135 +188,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
     });
   };
 
-  /** RES-3: programmatic, built-in, search path, scripts; the first hit wins. */
-  const look = (name: string): Tool | Problem | undefined => {
-    const given = registered.get(name);
-    if (given) return claim(given).tool;
-    const own = builtin.find((tool) => tool.name === name);
-    if (own) return own;
-    let problem: Problem | undefined;
-    for (const directory of inOrder()) {
-      const found = directory.find(name);
-      if (found === undefined) continue;
-      if (!('severity' in found)) return claim(found).tool;
-      // A file that is no tool keeps no other from being one, in a listing as here.
-      problem ??= found;
-    }
-    return problem;
-  };
-
-  const isOffered = (tool: Tool): boolean =>
-    !builtin.includes(tool) || offered(tool, list().skills) !== 'none';
-
-  const isInReach = (tool: Tool, reach: FindOptions): boolean =>
-    !(reach.visibleOnly && tool.traits.hidden) &&
-    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool)) &&
-    !(reach.namedOnly && reach.mayName?.(tool) === false);
-
-  /** The entry of a format at a path. What is on the search path keeps its place there, what is not has none. */
-  const viewAt = (path: string, format: Format, visibleOnly: boolean) => {
-    const located = locate(path, format);
-    if (located === undefined) return undefined;
-    const { directory, entry } = located;
-    const known = places().find(
-      (place) => place.directory === directory && format.places.includes(place.kind),
-    );
-    if (visibleOnly) return known && viewOf(known, format).at(entry);
-    const owner = known?.owner ?? options.ownerOf(directory);
-    return viewOf({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry);
-  };
-
-  const readAt = (
-    path: string,
-    reach: FindOptions,
-  ): { tools: readonly Found[]; problem?: Problem | undefined } => {
-    const { visibleOnly = false } = reach;
-    // Nothing else is even looked at for a model.
-    if (visibleOnly && !places().some((place) => isWithin(place.directory, path))) return { tools: [] };
-    const readings = formats.flatMap((format) => {
-      const reading = viewAt(path, format, visibleOnly);
-      return reading === undefined ? [] : [{ reading, yields: format.yields === true }];
-    });
-    const tools = readings.flatMap(({ reading, yields }) =>
-      reading.tools.map((tool): Found => ({ tool: claim(tool).tool, yields })),
-    );
-    // A path is another way to write a name that a model is offered, and no way to a file that it is not: else a
-    // rule that names a tool would be about another file of that name (decision 0018).
-    const isWinner = ({ tool }: Found): boolean => {
-      const winner = look(tool.name);
-      return (
-        winner !== undefined &&
-        !('severity' in winner) &&
-        winner.origin.uri === tool.origin.uri &&
-        isInReach(winner, reach)
-      );
-    };
-    return {
-      tools: tools.filter((found) => (visibleOnly ? isWinner(found) : isInReach(found.tool, reach))),
-      problem: visibleOnly
-        ? undefined
-        : readings.flatMap(({ reading }) => reading.problems).find(({ severity }) => severity === 'error'),
-    };
-  };
-
-  /** The one tool of several that a fragment picks; undefined where there is none. */
-  const pick = (ref: string, found: readonly Found[], fragment: string | undefined): Tool | undefined => {
-    const names = (some: readonly Found[]): string[] => [...new Set(some.map(({ tool }) => tool.name))];
-    if (fragment !== undefined) {
-      const picked = found.find(({ tool }) => tool.name === fragment);
-      if (picked === undefined && found.length > 0) throw nothingAt(ref, names(found));
-      return picked?.tool;
-    }
-    // A skill gives way to the tools of its directory, here as by name.
-    const first = found.filter(({ yields }) => !yields);
-    const wanted = first.length > 0 ? first : found;
-    if (names(wanted).length > 1) throw ambiguous(ref, names(wanted));
-    return wanted[0]?.tool;
-  };
-
-  const findNamed = (name: string, reach: FindOptions): Tool | undefined => {
-    const found = registered.has(name) || isToolName(name) ? look(name) : undefined;
-    if (found === undefined) return undefined;
-    if ('severity' in found) throw notUsable(name, found);
-    return isInReach(found, reach) ? found : undefined;
-  };
-
-  const findAt = (ref: string, path: string, fragment: string | undefined, reach: FindOptions): Tool => {
-    const absolute = options.toAbsolute(path);
-    const { tools, problem } = absolute === undefined ? { tools: [] } : readAt(absolute, reach);
-    const tool = pick(ref, tools, fragment);
-    if (tool !== undefined) return tool;
-    throw problem === undefined ? nothingAt(ref, []) : notUsable(path, problem);
-  };
-
-  /** The tool of a reference as its definition stands. */
-  const seek = (text: string, reach: FindOptions): Tool => {
-    const ref = parseRef(text);
-    if (ref.kind === 'path') return findAt(text, ref.path, ref.fragment, reach);
-    if (ref.kind === 'uri') {
-      const seen = [...registered.values()]
-        .filter(({ origin }) => origin.uri === ref.uri || origin.uri === text)
-        .map((tool): Found => ({ tool: claim(tool).tool, yields: false }))
-        .filter(({ tool }) => isInReach(tool, reach));
-      const whole = seen.filter(({ tool }) => tool.origin.uri === text);
-      const tool = whole.length === 1 ? whole[0]!.tool : pick(text, seen, ref.fragment);
-      if (tool !== undefined) return tool;
-      if (ref.scheme !== 'file') throw nothingAt(text, []);
-      return findAt(text, toFilePath(ref.uri), ref.fragment, reach);
-    }
-    const { name, fragment } = ref;
-    const named = fragment === undefined ? findNamed(name, reach) : undefined;
-    if (named !== undefined) return named;
-    // RES-1: in no catalog, so it is tried as a file of the workdir.
-    const absolute = options.toAbsolute(name);
-    const tools = absolute === undefined ? [] : readAt(absolute, reach).tools;
-    const tool = pick(text, tools, fragment);
-    if (tool !== undefined) return tool;
-    const { mayName = () => true } = reach;
-    throw fragment === undefined && isToolName(name)
-      ? notFound(name, list().tools.filter(mayName), places())
-      : invalidName(text);
-  };
+  const { seek } = createFinder({
+    registered,
+    builtin,
+    offered,
+    places,
+    formats,
+    toAbsolute: options.toAbsolute,
+    ownerOf: options.ownerOf,
+    list,
+    inOrder,
+    viewOf,
+    asClaimed: (tool) => claim(tool).tool,
+  });
 
   const find: Catalog['find'] = (text, reach = {}) => delegates.complete(seek(text, reach));
 
@@ -354,7 +218,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     register(tool) {
       const { name } = tool;
       const reserved = builtin.find((candidate) => candidate.name === name);
-      if (registered.has(name) || (reserved !== undefined && isOffered(reserved))) {
+      if (registered.has(name) || (reserved !== undefined && offered(reserved, list().skills) !== 'none')) {
         throw new ToolError('conflict', `there is a tool "${name}" already`, {
           hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
         });

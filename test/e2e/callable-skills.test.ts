@@ -162,7 +162,6 @@ describe('a text', () => {
       ['metadata:\n  params: { properties: {}, type: array }', 'error', 'something else than an object'],
       ['metadata:\n  params: { city: { pattern: "(" } }', 'error', 'metadata.params cannot be used'],
       ['metadata:\n  delegate: [a]', 'error', 'metadata.delegate names no tool'],
-      ['metadata:\n  delegate:\n    code: |\n      return 1', 'error', 'holds code, which does not run yet'],
     ] as const) {
       const workspace = createWorkspace();
       const path = writeSkill(workspace, 'notes', { header });

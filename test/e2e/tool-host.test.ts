@@ -7,7 +7,7 @@ import { describe, expect } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import type { ModuleAction, Tool } from '../../src/core/tool.js';
 import { createModuleExecutor } from '../../src/executors/index.js';
-import { readImports } from '../../src/formats/module/closure.js';
+import { readImports } from '../../src/files/closure.js';
 import { type ToolResult, textOf } from '../../src/index.js';
 import { createJsonSchema } from '../../src/schema/json.js';
 import { BINARY, wield } from '../support/cli.js';

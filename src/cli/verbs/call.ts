@@ -17,12 +17,12 @@ import type { ToolResult } from '../../core/result.js';
 import { sanitize, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
+import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
 import { assertPerson, createApprove } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
-import { fromHere } from '../reference.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
@@ -59,7 +59,7 @@ export const call: Verb = {
     const [named] = positionals;
     if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
-    const ref = fromHere(named, verbCall.cwd);
+    const ref = anchorRef(named, verbCall.cwd);
     // A module's tools are known only where it may be loaded, so consent counts before the tool is looked for.
     const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);

@@ -2,7 +2,10 @@
 
 import { resolve } from 'node:path';
 import { type CheckFinding, checkDirectory } from '../../check.js';
+import { isToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
+import type { Problem } from '../../core/tool.js';
+import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
@@ -21,7 +24,11 @@ export const check: Verb = {
     const isThere = async (ref: string): Promise<boolean> =>
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
-    const { checked, findings } = await checkDirectory(directory, { world, isThere });
+    const { checked, findings } = await checkDirectory(directory, {
+      world,
+      isThere,
+      problemsOf: (file) => findProblems(toolbox(), file),
+    });
     const errors = findings.filter((finding) => finding.level === 'error').length;
     const warnings = findings.length - errors;
     if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings });
@@ -35,6 +42,24 @@ export const check: Verb = {
     return errors > 0 ? 1 : 0;
   },
 };
+
+// A module is loaded here as for a listing: where it is trusted, and else not at all.
+async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonly Problem[]> {
+  const { problems } = await toolbox.survey();
+  const known = problems.filter(({ path }) => path === file);
+  if (known.length > 0) return known;
+  try {
+    const { action } = await toolbox.find(file);
+    if (action.kind !== 'module' || action.export !== null) return [];
+    const message = 'was not loaded, since this workspace is not trusted, so only its name was checked';
+    return [{ severity: 'warning', path: file, message, hint: 'look at it, then run: wield trust' }];
+  } catch (error) {
+    // Several tools in one file are as good as one.
+    if (!isToolError(error) || error.code === 'ambiguous') return [];
+    const { message, hint = 'mend the file' } = error;
+    return [{ severity: 'error', path: file, message, hint }];
+  }
+}
 
 function printFindings(terminal: Terminal, findings: readonly CheckFinding[]): void {
   const width = Math.max(0, ...findings.map((finding) => finding.pointer.length));

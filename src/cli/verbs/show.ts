@@ -6,9 +6,9 @@ import type { Plan } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
+import { anchorRef } from '../../files/anchor.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
-import { fromHere } from '../reference.js';
 import type { Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
@@ -28,7 +28,7 @@ export const show: Verb = {
     const [named] = positionals;
     if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
-    const ref = fromHere(named, cwd);
+    const ref = anchorRef(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
     const { command, verdicts } = await judge(toolbox, ref, tool);

@@ -3,7 +3,7 @@
 import { dirname, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Executor } from '../../core/executor.js';
-import type { Json } from '../../core/json.js';
+import { canonicalJson, type Json } from '../../core/json.js';
 import type { ModulePlan, Plan } from '../../core/plan.js';
 import type { Settings } from '../../core/settings.js';
 import type { ModuleAction, ModuleFiles, Tool } from '../../core/tool.js';
@@ -76,8 +76,16 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
 // TOOL-7: every byte that is loaded by a relative path counts, the place of the checkout does not.
 function digestModule(tool: Tool, { source, export: name }: ModuleAction): string {
   const files = source.files.map(({ path, sha256 }) => `${relative(dirname(source.file), path)}\n${sha256}`);
-  const inline = 'inline' in source ? source.inline : '';
-  return digestParts([tool.origin.format, tool.name, tool.description, name ?? '', inline, ...files.sort()]);
+  // A piece of code takes what is said beside it; a file says itself what it takes.
+  const inline = 'inline' in source ? [source.inline, canonicalJson(tool.input.json)] : [''];
+  return digestParts([
+    tool.origin.format,
+    tool.name,
+    tool.description,
+    name ?? '',
+    ...inline,
+    ...files.sort(),
+  ]);
 }
 
 function actionOf(tool: Tool): ModuleAction {

@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import { type ModuleFile, type ModuleFiles, NO_TRAITS, type Problem, type Tool } from '../../core/tool.js';
+import { type ModuleFiles, NO_TRAITS, type Problem, type Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
+import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { closureKey, type ReadModuleFile, readClosure } from './closure.js';
 import { baseName } from './collect.js';
 import {
   createDescriptionCache,
@@ -29,6 +29,12 @@ export interface ModuleFormatOptions {
 }
 
 const FILE = /^[^.].*\.tool\.m?[jt]s$/;
+
+/** Whether a file of this name is a module with tools. */
+export function isModuleFile(name: string): boolean {
+  return FILE.test(name);
+}
+
 // What failed to load may load once a package is installed, or a server is up.
 const RETRY_MS = 5000;
 
@@ -96,17 +102,13 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     name: 'module',
     places: ['tools', 'skills'],
     entries: 'files',
-    claims: (entry) => FILE.test(entry),
+    claims: isModuleFile,
     read,
     settle() {
       if (waiting.size > 0) settling ??= settleAll();
       return settling;
     },
   };
-}
-
-function toModuleFile({ path, sha256 }: ReadModuleFile): ModuleFile {
-  return { path, sha256 };
 }
 
 function toTools(

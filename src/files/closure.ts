@@ -1,10 +1,10 @@
 // Reads a module file and all that it imports by a relative path, with their hashes. Runs nothing.
 
 import { dirname, extname, relative, resolve } from 'node:path';
-import { formatBytes } from '../../core/text.js';
-import type { FileIdentity, ModuleFile } from '../../core/tool.js';
-import { digestBytes, digestParts } from '../../files/digest.js';
-import { type ReadFault, readHead, statOrNothing } from '../../files/read.js';
+import { formatBytes } from '../core/text.js';
+import type { FileIdentity, ModuleFile } from '../core/tool.js';
+import { digestBytes, digestParts } from './digest.js';
+import { type ReadFault, readHead, statOrNothing } from './read.js';
 
 /** A file of a module as it was read. */
 export interface ReadModuleFile extends ModuleFile {
@@ -70,6 +70,11 @@ export function readImports(code: string, file: string): readonly ReadModuleFile
     if (!('fault' in closure)) for (const entry of closure) found.set(entry.path, entry);
   }
   return [...found.values()];
+}
+
+/** What a plan keeps of a file that was read. */
+export function toModuleFile({ path, sha256 }: ReadModuleFile): ModuleFile {
+  return { path, sha256 };
 }
 
 /** One hash over a module's files, wherever the checkout lies. */
