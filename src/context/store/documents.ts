@@ -298,27 +298,19 @@ function rangeOf(prefix: string): [string, string, string] {
   return prefix === '' ? ['', '', '\u{10ffff}'] : [prefix, `${prefix}/`, `${prefix}0`];
 }
 
-// One passage a document, so that a long one does not fill the answer.
+// One passage a document, so that a long one does not fill the answer. The matches first and then where they are: the
+// other way round each place is looked for in the index.
 function searchRows(db: Database, words: readonly string[], below: string, limit: number): readonly Row[] {
-  const query = words.map((word) => `"${word}"`).join(' OR ');
-  const isBelow =
-    below === ''
-      ? ''
-      : `AND rowid IN (SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id WHERE ${BELOW})`;
-  const rows = db
+  return db
     .prepare(
       `SELECT c.*, d.path, v.payload, found.rank FROM
-         (SELECT rowid, rank FROM words WHERE words MATCH ? ${isBelow} ORDER BY rank LIMIT ?) found
-       JOIN chunks c ON c.id = found.rowid JOIN documents d ON d.id = c.document
-       JOIN versions v ON v.path = d.path AND v.version = d.version ORDER BY found.rank, d.path, c.id`,
+         (SELECT words.rowid AS id, min(rank) AS rank FROM words CROSS JOIN chunks c ON c.id = words.rowid
+          CROSS JOIN documents d ON d.id = c.document WHERE words MATCH ? AND ${BELOW}
+          GROUP BY c.document ORDER BY min(rank), d.path LIMIT ?) found
+       JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document
+       JOIN versions v ON v.path = d.path AND v.version = d.version ORDER BY found.rank, d.path`,
     )
-    .all(query, ...(below === '' ? [] : rangeOf(below)), limit * 20);
-  const best = new Map<string, Row>();
-  for (const row of rows) {
-    const path = String(row.path);
-    if (best.size < limit && !best.has(path)) best.set(path, row);
-  }
-  return [...best.values()];
+    .all(words.map((word) => `"${word}"`).join(' OR '), ...rangeOf(below), limit);
 }
 
 function toVersion(row: Row): DocumentVersion {
