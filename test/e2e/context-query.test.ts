@@ -98,7 +98,7 @@ describe('an expression', () => {
     });
   });
 
-  spec('CTX-30', 'reads a large result by its handle, in its own session only', async () => {
+  spec('CTX-30', 'A59 reads a large result by its handle, in its own session only', async () => {
     const workspace = createWorkspace();
     const rows = Array.from({ length: 5000 }, (_, id) => ({ id, amount: id % 7 }));
     workspace.script('export', `#!/bin/sh\n# @description E\ncat rows.json\n`);
@@ -173,7 +173,7 @@ describe('an expression', () => {
 });
 
 describe('an expression that is hostile', () => {
-  spec('CTX-31', 'reaches neither files, nor the environment, nor the host', async () => {
+  spec('CTX-31', 'A59 reaches neither files, nor the environment, nor the host', async () => {
     const toolbox = await createInbox();
     for (const expression of [
       '$.constructor',
@@ -240,7 +240,7 @@ describe('an expression that is hostile', () => {
   };
 
   for (const [what, expressions] of Object.entries(HOSTILE)) {
-    spec('CTX-31 CTX-32', `${what} ends as an error, while other calls are answered`, async () => {
+    spec('CTX-31 CTX-32', `A59 ${what} ends as an error, while other calls are answered`, async () => {
       // A toolbox each, since one evaluates no more than two at once.
       await Promise.all(
         Object.entries(expressions).map(async ([expression, codes]) => {
