@@ -55,7 +55,14 @@ function schemaVersion(db: Database): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }
 
-/** Runs `work` in a transaction that nobody else writes in. Waits for its turn without holding this process up. */
+/** The same for what writes: it waits for its turn without holding this process up, and so must not wait there. */
+export function openWriter(file: string): Database {
+  const db = openStore(file);
+  db.exec('PRAGMA busy_timeout = 0');
+  return db;
+}
+
+/** Runs `work` in a transaction of a writer that nobody else writes in. */
 export async function inTransaction<T>(db: Database, work: (db: Database) => T | Promise<T>): Promise<T> {
   await begin(db);
   try {
@@ -69,18 +76,16 @@ export async function inTransaction<T>(db: Database, work: (db: Database) => T |
 }
 
 async function begin(db: Database): Promise<void> {
-  db.exec('PRAGMA busy_timeout = 0');
   const [began] = process.hrtime();
   for (;;) {
     try {
       db.exec('BEGIN IMMEDIATE');
-      break;
+      return;
     } catch (error) {
       if (!isBusy(error) || process.hrtime()[0] - began > TURN_SECONDS) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
     }
   }
-  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
 }
 
 /** Runs what only reads. */

@@ -17,7 +17,7 @@ import { loadCrypto } from '../../files/crypto.js';
 import { readHead, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { toChunks } from './chunks.js';
-import { guarded, inTransaction, openStore, toStoreError } from './database.js';
+import { guarded, inTransaction, openStore, openWriter, toStoreError } from './database.js';
 import { changed, conflict, gone, missing, noVersion } from './document-errors.js';
 import type { Database, Row } from './driver.js';
 import { describeContent } from './kind.js';
@@ -42,12 +42,12 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
   let writer: Database | undefined;
   let lastChange: Promise<unknown> = Promise.resolve();
 
-  const open = (): Database => {
+  const open = (how: (file: string) => Database): Database => {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    return openStore(join(directory, 'documents.db'));
+    return how(join(directory, 'documents.db'));
   };
   const database = (): Database => {
-    reader ??= open();
+    reader ??= open(openStore);
     return reader;
   };
 
@@ -58,7 +58,7 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
   const change = <T>(work: (db: Database) => T | Promise<T>): Promise<T> => {
     const mine = lastChange.then(async () => {
       try {
-        writer ??= open();
+        writer ??= open(openWriter);
         return await inTransaction(writer, work);
       } catch (error) {
         throw toStoreError(error);
