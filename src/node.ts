@@ -10,7 +10,7 @@ import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createLazyDocuments } from './context/store/lazy.js';
 import { createResultFiles } from './context/store/results.js';
-import { createContextTools } from './context/tools/index.js';
+import { CONTEXT_GROUP, CONTEXT_QUERY, createContextTools } from './context/tools/index.js';
 import { ToolError } from './core/error.js';
 import type { Place, PlaceKind } from './core/format.js';
 import type { Settings } from './core/settings.js';
@@ -102,10 +102,16 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const isReadOnDemand = (owner: Owner): boolean =>
     settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
   const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): boolean =>
-    (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) ||
-    [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === traits.group);
+    (name === READ_SKILL && skills.some(({ owner }) => isReadOnDemand(owner))) || isNamed(name, traits.group);
+  const isNamed = (name: string, group: string | undefined): boolean =>
+    [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === group);
 
-  const stores = createStores(() => findProjectState(wieldHome, firstWorkdir), settings, world);
+  const stores = createStores({
+    state: () => findProjectState(wieldHome, firstWorkdir),
+    settings,
+    world,
+    canQuery: () => isNamed(CONTEXT_QUERY, CONTEXT_GROUP),
+  });
 
   const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
 
@@ -156,7 +162,14 @@ function findProjectState(wieldHome: string, workdir: string): string {
   return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
 }
 
-function createStores(state: () => string, settings: () => Settings, world: World): Stores {
+function createStores(parts: {
+  readonly state: () => string;
+  readonly settings: () => Settings;
+  readonly world: World;
+  /** Whether whoever reads of a result is offered queries. */
+  readonly canQuery: () => boolean;
+}): Stores {
+  const { state, settings, world, canQuery } = parts;
   return {
     results: createResultFiles({
       directory: () => join(state(), 'results'),
@@ -170,6 +183,9 @@ function createStores(state: () => string, settings: () => Settings, world: Worl
     ways: ({ id, kind }) => [
       `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
       ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
+      ...(kind === 'json' && canQuery()
+        ? [`${CONTEXT_QUERY} {"path":"${id}","expression":"$count($)"}`]
+        : []),
     ],
   };
 }

@@ -111,6 +111,13 @@ describe('an expression', () => {
     const offered = workspace.toolbox({ offer: ['context'] });
     const { error } = await offered.call('context_query', { path: id, expression: '$' }, stranger);
     expect(error?.code).toBe('not_found');
+    // Whoever is offered queries is told of them with the result, in words that can be used.
+    const told = textOf(await offered.call('export', {}));
+    const way = /^ {2}context_query (.*)$/m.exec(told);
+    expect((await offered.call('context_query', JSON.parse(way![1]!))).structured).toMatchObject({
+      result: 5000,
+    });
+    expect(textOf(await toolbox.call('export', {}))).not.toContain('context_query');
     // At the shell, as a person goes about it.
     const called = json(await wield(workspace, ['call', 'export', '--json']));
     const shell = await wield(workspace, ['call', 'context_query', called.meta.handle.id, '$sum(amount)']);

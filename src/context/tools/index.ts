@@ -8,7 +8,7 @@ import { NO_TRAITS, type Origin, type Tool } from '../../core/tool.js';
 import { type ToolDefinition, toTool } from '../../formats/module/define.js';
 import type { QueryOptions } from './query-run.js';
 
-const GROUP = 'context';
+export const CONTEXT_GROUP = 'context';
 const TAGS = ['meta-internal'];
 const ORIGIN: Origin = {
   format: 'builtin',
@@ -20,6 +20,7 @@ const ORIGIN: Origin = {
   owner: 'program',
 };
 export const CONTEXT_PIPE = 'context_pipe';
+export const CONTEXT_QUERY = 'context_query';
 // The inner tool has a limit of its own; this one only has to be longer than any.
 const PIPE_TIMEOUT_MS = 24 * 3_600_000;
 
@@ -162,7 +163,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     },
     load: async () => (await import('./pipe.js')).pipe,
   },
-  context_query: {
+  [CONTEXT_QUERY]: {
     description: [
       'Reduce a JSON document with a JSONata expression, without reading it. $ is the root:',
       'filter $[amount > 100], pluck $.{ "id": id, "subject": subject }, dedup $distinct(email),',
@@ -222,7 +223,7 @@ function createTool(name: string, definition: Definition, options: QueryOptions)
       ...NO_TRAITS,
       ...traits,
       examples,
-      group: GROUP,
+      group: CONTEXT_GROUP,
       tags: TAGS,
       ...(positional && { positional }),
     },
