@@ -12,7 +12,7 @@ import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createLazyDocuments } from './context/store/lazy.js';
 import { createResultFiles } from './context/store/results.js';
-import { createContextTools } from './context/tools/index.js';
+import { CONTEXT_GROUP, CONTEXT_QUERY, createContextTools } from './context/tools/index.js';
 import { ToolError } from './core/error.js';
 import type { Place } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
@@ -154,14 +154,21 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 
   const isReadOnDemand = (owner: Owner): boolean =>
     settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
+  const isNamed = (name: string, group: string | undefined): boolean =>
+    [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === group);
   const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): Offered => {
-    const asked = [...(options.offer ?? []), ...settings().offer];
-    if (asked.some((entry) => entry === name || entry === traits.group)) return 'all';
+    if (isNamed(name, traits.group)) return 'all';
     if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill.owner)))
       return 'all';
     // SRV-14: whoever is given a handle must be able to read it; a person has the whole output.
     return name === READ_RESULT ? 'models' : 'none';
   };
+  const stores = createStores({
+    state: () => findProjectState(wieldHome, firstWorkdir),
+    settings,
+    world,
+    canQuery: () => isNamed(CONTEXT_QUERY, CONTEXT_GROUP),
+  });
 
   const skillFormat = createSkillFormat();
   const findDenialOf = (tool: Tool, kind: CallerKind) =>
@@ -193,7 +200,6 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       describe: (source) => moduleExecutor.describe(source, workdir),
     }),
   ];
-  const stores = createStores(() => findProjectState(wieldHome, firstWorkdir), settings, world);
 
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
@@ -318,7 +324,14 @@ function findProjectState(wieldHome: string, workdir: string): string {
   return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
 }
 
-function createStores(state: () => string, settings: () => Settings, world: World): Stores {
+function createStores(parts: {
+  readonly state: () => string;
+  readonly settings: () => Settings;
+  readonly world: World;
+  /** Whether whoever reads of a result is offered queries. */
+  readonly canQuery: () => boolean;
+}): Stores {
+  const { state, settings, world, canQuery } = parts;
   return {
     results: createResultFiles({
       directory: () => join(state(), 'results'),
@@ -332,6 +345,9 @@ function createStores(state: () => string, settings: () => Settings, world: Worl
     ways: ({ id, kind }) => [
       `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
       ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
+      ...(kind === 'json' && canQuery()
+        ? [`${CONTEXT_QUERY} {"path":"${id}","expression":"$count($)"}`]
+        : []),
     ],
   };
 }

@@ -58,14 +58,14 @@ async function measureQuery({ toolbox, file, path, name, query, megabytes }) {
         }),
       query: () =>
         timed(async () => {
-          ours = await toolbox.call('context_query', { path, expression: query.expression });
+          ours = await toolbox.call('context_query', { path, expression: query.expression }, { full: true });
         }),
     },
     ROUNDS,
   );
   if (JSON.stringify(ours.structured?.result) !== plain) {
     throw new Error(
-      `${name} of ${megabytes} MB: ${JSON.stringify(ours.error ?? ours.structured)} is not ${plain}`,
+      `${name} of ${megabytes} MB: ${JSON.stringify(ours).slice(0, 200)} is not ${plain.slice(0, 200)}`,
     );
   }
   return [

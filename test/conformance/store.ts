@@ -101,6 +101,58 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       },
     );
 
+    spec('CTX-40', 'a long document does not keep others out of the answer', async () => {
+      const store = open();
+      await store.write('long.md', bytes('zebra zebra zebra\n'.repeat(60_000)));
+      for (const at of [1, 2, 3])
+        await store.write(`short/${at}.md`, bytes(`one zebra ${'among others '.repeat(9)}`));
+      const found = await store.search('zebra', { limit: 4 });
+      expect(found.map(({ path }) => path).sort()).toEqual([
+        'long.md',
+        'short/1.md',
+        'short/2.md',
+        'short/3.md',
+      ]);
+      expect(
+        (await store.search('zebra', { prefix: 'short', limit: 2 })).map(({ path }) => path),
+      ).toHaveLength(2);
+    });
+
+    spec('CTX-12', 'a prefix is a whole path and not the beginning of one', async () => {
+      const store = open();
+      for (const path of ['a', 'a/b', 'a/b/c', 'a-b', 'ab', 'a0', 'b', 'a/😀'])
+        await store.write(path, bytes('zebra'));
+      expect((await store.list('a')).map(({ path }) => path)).toEqual(['a', 'a/b', 'a/b/c', 'a/😀']);
+      expect((await store.search('zebra', { prefix: 'a/b' })).map(({ path }) => path).sort()).toEqual([
+        'a/b',
+        'a/b/c',
+      ]);
+      expect(await store.list()).toHaveLength(8);
+    });
+
+    spec('CTX-11', 'a write that replaces one version is refused where another is there', async () => {
+      const store = open();
+      await store.write('x', bytes('one'));
+      expect(await store.write('x', bytes('two'), { replaces: 1 })).toMatchObject({ version: 2 });
+      await expect(store.write('x', bytes('three'), { replaces: 1 })).rejects.toMatchObject({
+        code: 'path_conflict',
+      });
+      expect(text((await store.read('x')).content)).toBe('two');
+    });
+
+    spec('CTX-10', 'a document is read in pieces', async () => {
+      const store = open();
+      await store.write('x', bytes('0123456789'));
+      const opened = await store.open('x');
+      expect(opened).toMatchObject({ path: 'x', version: 1, size: 10, kind: 'text' });
+      expect(text(opened.read(3, 4))).toBe('3456');
+      expect(text(opened.read(8, 40))).toBe('89');
+      expect(opened.read(50, 4)).toHaveLength(0);
+      opened.close();
+      await expect(store.open('y')).rejects.toMatchObject({ code: 'not_found' });
+      await expect(store.open('x', 7)).rejects.toMatchObject({ code: 'not_found' });
+    });
+
     spec('CTX-40', 'bytes that are no text are kept as they are and not searched', async () => {
       const store = open();
       const binary = Uint8Array.from({ length: 256 }, (_, at) => at);

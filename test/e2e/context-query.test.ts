@@ -98,7 +98,7 @@ describe('an expression', () => {
     });
   });
 
-  spec('CTX-30', 'reads a large result by its handle, in its own session only', async () => {
+  spec('CTX-30', 'A59 reads a large result by its handle, in its own session only', async () => {
     const workspace = createWorkspace();
     const rows = Array.from({ length: 5000 }, (_, id) => ({ id, amount: id % 7 }));
     workspace.script('export', `#!/bin/sh\n# @description E\ncat rows.json\n`);
@@ -111,6 +111,13 @@ describe('an expression', () => {
     const offered = workspace.toolbox({ offer: ['context'] });
     const { error } = await offered.call('context_query', { path: id, expression: '$' }, stranger);
     expect(error?.code).toBe('not_found');
+    // Whoever is offered queries is told of them with the result, in words that can be used.
+    const told = textOf(await offered.call('export', {}));
+    const way = /^ {2}context_query (.*)$/m.exec(told);
+    expect((await offered.call('context_query', JSON.parse(way![1]!))).structured).toMatchObject({
+      result: 5000,
+    });
+    expect(textOf(await toolbox.call('export', {}))).not.toContain('context_query');
     // At the shell, as a person goes about it.
     const called = json(await wield(workspace, ['call', 'export', '--json']));
     const shell = await wield(workspace, ['call', 'context_query', called.meta.handle.id, '$sum(amount)']);
@@ -173,7 +180,7 @@ describe('an expression', () => {
 });
 
 describe('an expression that is hostile', () => {
-  spec('CTX-31', 'reaches neither files, nor the environment, nor the host', async () => {
+  spec('CTX-31', 'A59 reaches neither files, nor the environment, nor the host', async () => {
     const toolbox = await createInbox();
     for (const expression of [
       '$.constructor',
@@ -240,7 +247,7 @@ describe('an expression that is hostile', () => {
   };
 
   for (const [what, expressions] of Object.entries(HOSTILE)) {
-    spec('CTX-31 CTX-32', `${what} ends as an error, while other calls are answered`, async () => {
+    spec('CTX-31 CTX-32', `A59 ${what} ends as an error, while other calls are answered`, async () => {
       // A toolbox each, since one evaluates no more than two at once.
       await Promise.all(
         Object.entries(expressions).map(async ([expression, codes]) => {

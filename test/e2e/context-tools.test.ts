@@ -306,6 +306,34 @@ describe('search', () => {
   );
 });
 
+spec('CTX-40 CTX-10', 'while a large document is taken in, others are written, read and found', async () => {
+  const toolbox = createWorkspace().toolbox();
+  await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
+  await call(toolbox, 'context_write', { path: 'large', content: 'before' });
+  const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
+  let over = false;
+  const writing = toolbox.stores.documents.write('large', content, { overwrite: true }).finally(() => {
+    over = true;
+  });
+  let answered = 0;
+  while (!over) {
+    expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
+    // Until it is there as a whole it is not there at all.
+    const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
+    if (!over) expect(text).toBe('before');
+    answered++;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  expect(answered).toBeGreaterThan(5);
+  expect(await writing).toMatchObject({ version: 2 });
+  expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
+  // Writes wait for each other: of many to one path one wins.
+  const results = await Promise.all(
+    Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
+  );
+  expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+});
+
 describe('as commands', () => {
   spec('CTX-14', 'read, tree and search take path and query without a flag', async () => {
     const workspace = createWorkspace();

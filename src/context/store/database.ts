@@ -22,6 +22,8 @@ const SCHEMA = `
   );
 `;
 const BUSY_MS = 10_000;
+// A large document takes another process some seconds.
+const TURN_SECONDS = 30;
 
 /** Opens the database, and makes its tables where there are none. */
 export function openStore(file: string): Database {
@@ -53,22 +55,63 @@ function schemaVersion(db: Database): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }
 
-// What the database says is no error of the caller's; two of its complaints have a remedy.
+/** The same for what writes: it waits for its turn without holding this process up, and so must not wait there. */
+export function openWriter(file: string): Database {
+  const db = openStore(file);
+  db.exec('PRAGMA busy_timeout = 0');
+  return db;
+}
+
+/** Runs `work` in a transaction of a writer that nobody else writes in. */
+export async function inTransaction<T>(db: Database, work: (db: Database) => T | Promise<T>): Promise<T> {
+  await begin(db);
+  try {
+    const result = await work(db);
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+async function begin(db: Database): Promise<void> {
+  const [began] = process.hrtime();
+  for (;;) {
+    try {
+      db.exec('BEGIN IMMEDIATE');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || process.hrtime()[0] - began > TURN_SECONDS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
+    }
+  }
+}
+
+/** Runs what only reads. */
 export function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (isToolError(error)) throw error;
-    const message = (error as Error).message;
-    if (/busy|locked/i.test(message)) {
-      throw new ToolError('busy', 'the context store is in use by another process', {
-        hint: 'try again in a moment',
-        cause: error,
-      });
-    }
-    throw new ToolError('io', `the context store cannot be used: ${message}`, {
-      hint: 'check the disk and the permissions of WIELD_HOME/projects; moving the file away begins anew',
+    throw toStoreError(error);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return /busy|locked/i.test((error as Error).message);
+}
+
+/** What the database says is no error of the caller's; two of its complaints have a remedy. */
+export function toStoreError(error: unknown): ToolError {
+  if (isToolError(error)) return error;
+  if (isBusy(error)) {
+    return new ToolError('busy', 'the context store is in use by another process', {
+      hint: 'try again in a moment',
       cause: error,
     });
   }
+  return new ToolError('io', `the context store cannot be used: ${(error as Error).message}`, {
+    hint: 'check the disk and the permissions of WIELD_HOME/projects; moving the file away begins anew',
+    cause: error,
+  });
 }

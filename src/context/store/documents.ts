@@ -17,7 +17,7 @@ import { loadCrypto } from '../../files/crypto.js';
 import { readHead, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { toChunks } from './chunks.js';
-import { guarded, openStore } from './database.js';
+import { guarded, inTransaction, openStore, openWriter, toStoreError } from './database.js';
 import { changed, conflict, gone, missing, noVersion } from './document-errors.js';
 import type { Database, Row } from './driver.js';
 import { describeContent, toBytes } from './kind.js';
@@ -33,32 +33,40 @@ const MAX_VERSIONS = 100;
 const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
 // What is larger can be read and queried; cutting it into words would take longer than anyone waits.
 const MAX_INDEXED_BYTES = 64 * 1024 * 1024;
+// Some ten milliseconds of work; then others have their turn.
+const SLICE_BYTES = 256 * 1024;
 
 export function createDocumentFiles({ directory, now }: DocumentFilesOptions): DocumentStore {
   const payloads = join(directory, 'payloads');
-  let opened: Database | undefined;
+  let reader: Database | undefined;
+  let writer: Database | undefined;
+  let lastChange: Promise<unknown> = Promise.resolve();
 
-  const database = (): Database => {
-    if (opened !== undefined) return opened;
+  const open = (how: (file: string) => Database): Database => {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    opened = openStore(join(directory, 'documents.db'));
-    return opened;
+    return how(join(directory, 'documents.db'));
+  };
+  const database = (): Database => {
+    reader ??= open(openStore);
+    return reader;
   };
 
-  /** Everything in one transaction that nobody else writes in; it happens as a whole or not at all. */
-  const change = <T>(work: (db: Database) => T): T =>
-    guarded(() => {
-      const db = database();
-      db.exec('BEGIN IMMEDIATE');
+  /**
+   * Everything in one transaction that nobody else writes in; it happens as a whole or not at all. It may take several
+   * turns of this process: changes wait for each other, and whoever reads meanwhile sees what was before.
+   */
+  const change = <T>(work: (db: Database) => T | Promise<T>): Promise<T> => {
+    const mine = lastChange.then(async () => {
       try {
-        const result = work(db);
-        db.exec('COMMIT');
-        return result;
+        writer ??= open(openWriter);
+        return await inTransaction(writer, work);
       } catch (error) {
-        db.exec('ROLLBACK');
-        throw error;
+        throw toStoreError(error);
       }
     });
+    lastChange = mine.catch(() => {});
+    return mine;
+  };
 
   const payloadFile = (hash: string): string => join(payloads, hash.slice(0, 2), hash);
 
@@ -113,7 +121,7 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     return { path, version, size: payload?.size ?? null, kind, created };
   };
 
-  const index = (db: Database, path: string, content: Uint8Array, kind: ContentKind): void => {
+  const index = async (db: Database, path: string, content: Uint8Array, kind: ContentKind): Promise<void> => {
     const id = db.prepare('SELECT id FROM documents WHERE path = ?').get(path)!.id!;
     db.prepare('DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)').run(id);
     db.prepare('DELETE FROM chunks WHERE document = ?').run(id);
@@ -125,11 +133,15 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     );
     const addWords = db.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)');
     let start = 0;
+    let rested = 0;
     for (const chunk of toChunks(Buffer.from(content).toString('utf8'))) {
       const length = Buffer.byteLength(chunk.text);
       addChunk.run(++chunkId, id, chunk.startLine, chunk.endLine, start, length);
       addWords.run(chunkId, chunk.text);
       start += length;
+      if (start - rested < SLICE_BYTES) continue;
+      rested = start;
+      await new Promise((resolve) => setImmediate(resolve));
     }
   };
 
@@ -141,17 +153,17 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       )
       .get(path);
 
-  const put = (
+  const put = async (
     path: string,
     content: Uint8Array,
     { overwrite = false, replaces }: WriteOptions,
-  ): DocumentVersion => {
+  ): Promise<DocumentVersion> => {
     if (content.length > MAX_DOCUMENT_BYTES) {
       throw new ToolError('too_large', `${path} would be larger than 1 GiB`, {
         hint: 'split it into several documents',
       });
     }
-    return change((db) => {
+    return change(async (db) => {
       const before = newest(db, path);
       if (replaces !== undefined) {
         if (before?.version !== replaces) throw changed(path);
@@ -159,13 +171,16 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       const { kind } = describeContent(content);
       const hash = keepPayload(content);
       const version = addVersion(db, path, { hash, size: content.length, kind });
-      index(db, path, content, kind);
+      await index(db, path, content, kind);
       return version;
     });
   };
 
-  const find = (path: string, version: number | undefined): Row & { readonly payload: string } => {
-    const db = database();
+  const find = (
+    path: string,
+    version: number | undefined,
+    db: Database = database(),
+  ): Row & { readonly payload: string } => {
     const row =
       version === undefined
         ? newest(db, path)
@@ -224,10 +239,10 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     },
     async remove(text) {
       const path = parseLogicalPath(text);
-      return change((db) => {
-        find(path, undefined);
+      return change(async (db) => {
+        find(path, undefined, db);
         const version = addVersion(db, path, null);
-        index(db, path, new Uint8Array(), 'binary');
+        await index(db, path, new Uint8Array(), 'binary');
         return version;
       });
     },
@@ -269,8 +284,11 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       });
     },
     close() {
-      opened?.close();
-      opened = undefined;
+      reader?.close();
+      reader = undefined;
+      const writing = writer;
+      writer = undefined;
+      void lastChange.then(() => writing?.close());
     },
   };
 }
@@ -298,27 +316,19 @@ function rangeOf(prefix: string): [string, string, string] {
   return prefix === '' ? ['', '', '\u{10ffff}'] : [prefix, `${prefix}/`, `${prefix}0`];
 }
 
-// One passage a document, so that a long one does not fill the answer.
+// One passage a document, so that a long one does not fill the answer. The matches first and then where they are: the
+// other way round each place is looked for in the index.
 function searchRows(db: Database, words: readonly string[], below: string, limit: number): readonly Row[] {
-  const query = words.map((word) => `"${word}"`).join(' OR ');
-  const isBelow =
-    below === ''
-      ? ''
-      : `AND rowid IN (SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id WHERE ${BELOW})`;
-  const rows = db
+  return db
     .prepare(
       `SELECT c.*, d.path, v.payload, found.rank FROM
-         (SELECT rowid, rank FROM words WHERE words MATCH ? ${isBelow} ORDER BY rank LIMIT ?) found
-       JOIN chunks c ON c.id = found.rowid JOIN documents d ON d.id = c.document
-       JOIN versions v ON v.path = d.path AND v.version = d.version ORDER BY found.rank, d.path, c.id`,
+         (SELECT words.rowid AS id, min(rank) AS rank FROM words CROSS JOIN chunks c ON c.id = words.rowid
+          CROSS JOIN documents d ON d.id = c.document WHERE words MATCH ? AND ${BELOW}
+          GROUP BY c.document ORDER BY min(rank), d.path LIMIT ?) found
+       JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document
+       JOIN versions v ON v.path = d.path AND v.version = d.version ORDER BY found.rank, d.path`,
     )
-    .all(query, ...(below === '' ? [] : rangeOf(below)), limit * 20);
-  const best = new Map<string, Row>();
-  for (const row of rows) {
-    const path = String(row.path);
-    if (best.size < limit && !best.has(path)) best.set(path, row);
-  }
-  return [...best.values()];
+    .all(words.map((word) => `"${word}"`).join(' OR '), ...rangeOf(below), limit);
 }
 
 function toVersion(row: Row): DocumentVersion {

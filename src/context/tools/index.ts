@@ -4,12 +4,23 @@ import type { ToolContext } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
 import { LinePatchSchema } from '../../core/line-patch.js';
 import type { JsonSchema } from '../../core/schema.js';
-import type { Tool } from '../../core/tool.js';
+import { NO_TRAITS, type Origin, type Tool } from '../../core/tool.js';
 import { type ToolDefinition, toTool } from '../../formats/module/define.js';
 import type { QueryOptions } from './query-run.js';
 
-const GROUP = 'context';
+export const CONTEXT_GROUP = 'context';
+const TAGS = ['meta-internal'];
+const ORIGIN: Origin = {
+  format: 'builtin',
+  uri: null,
+  directory: null,
+  source: null,
+  digest: null,
+  server: null,
+  owner: 'program',
+};
 export const CONTEXT_PIPE = 'context_pipe';
+export const CONTEXT_QUERY = 'context_query';
 // The inner tool has a limit of its own; this one only has to be longer than any.
 const PIPE_TIMEOUT_MS = 24 * 3_600_000;
 
@@ -152,7 +163,7 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     },
     load: async () => (await import('./pipe.js')).pipe,
   },
-  context_query: {
+  [CONTEXT_QUERY]: {
     description: [
       'Reduce a JSON document with a JSONata expression, without reading it. $ is the root:',
       'filter $[amount > 100], pluck $.{ "id": id, "subject": subject }, dedup $distinct(email),',
@@ -178,27 +189,45 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
 
 /** All of them, for a toolbox that has a store and can start processes. */
 export function createContextTools(options: QueryOptions): Tool[] {
-  return Object.entries(DEFINITIONS).map(([name, definition]) => {
-    const { description, properties, required, traits, examples, output, positional, load } = definition;
-    let loaded: ReturnType<typeof load> | undefined;
-    const tool = toTool({
+  return Object.entries(DEFINITIONS).map(([name, definition]) => createTool(name, definition, options));
+}
+
+function createTool(name: string, definition: Definition, options: QueryOptions): Tool {
+  const { description, properties, required, traits, examples = [], output, positional, load } = definition;
+  let loaded: ReturnType<typeof load> | undefined;
+  const execute = async (input: never, context: ToolContext): Promise<unknown> => {
+    loaded ??= load(options);
+    return (await loaded)(input, context);
+  };
+  // Checked and frozen when it is first looked at: most commands look at none of them.
+  let made: Tool | undefined;
+  const make = (): Tool => {
+    made ??= toTool({
       name,
       description,
-      group: GROUP,
-      tags: ['meta-internal'],
-      ...traits,
-      ...(examples === undefined ? {} : { examples }),
       inputSchema: { type: 'object', properties, ...(required === undefined ? {} : { required }) },
       ...(output === undefined ? {} : { outputSchema: output }),
-      execute: async (input: never, context) => {
-        loaded ??= load(options);
-        return (await loaded)(input, context);
-      },
+      execute,
     });
-    return {
-      ...tool,
-      origin: { ...tool.origin, format: 'builtin' },
-      traits: { ...tool.traits, ...(positional === undefined ? {} : { positional }) },
-    };
-  });
+    return made;
+  };
+  const tool = {
+    name,
+    description,
+    get input() {
+      return make().input;
+    },
+    action: { kind: 'function', run: execute as (input: Json, context: ToolContext) => unknown },
+    origin: ORIGIN,
+    traits: {
+      ...NO_TRAITS,
+      ...traits,
+      examples,
+      group: CONTEXT_GROUP,
+      tags: TAGS,
+      ...(positional && { positional }),
+    },
+  } as const;
+  if (output === undefined) return tool;
+  return Object.defineProperty(tool, 'output', { enumerable: true, get: () => make().output });
 }
