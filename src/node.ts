@@ -3,6 +3,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
+import { createTaskTools } from './builtin/task.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { ToolError } from './core/error.js';
@@ -118,6 +119,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     builtin: [
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
       createReadSkillTool(() => catalog.list().skills),
+      ...createTaskTools(),
     ],
     offered: isOffered,
     places,

@@ -1,5 +1,6 @@
 // createToolbox: tools given in code, run in this process, with nothing of the machine around them.
 
+import { createTaskTools } from './builtin/task.js';
 import { ToolError } from './core/error.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
@@ -31,7 +32,7 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
   return assembleToolbox({
     catalog: createCatalog({
       registered: toRegistry(tools),
-      builtin: [],
+      builtin: createTaskTools(),
       offered: () => false,
       places: () => [],
       formats: [],

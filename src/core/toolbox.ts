@@ -47,6 +47,8 @@ export interface CallOptions {
   readonly trust?: boolean;
   /** Asks for consent where the policy says so; without it nobody is asked, and the call is recorded (POL-6). */
   readonly approve?: Approve;
+  /** Built-in tools that this call may be of beside those that are offered anyway, by name or group. */
+  readonly offer?: readonly string[];
 }
 
 export interface PlanOptions extends CallOptions {
@@ -57,11 +59,18 @@ export interface PlanOptions extends CallOptions {
 export interface ListOptions extends SearchOptions {
   /** Hidden tools too. */
   readonly hidden?: boolean;
+  /** Built-in tools to list beside those that are offered anyway, by name or group. */
+  readonly offer?: readonly string[];
 }
 
 export interface SearchOptions {
   /** For whom: a tool that is denied to him whatever the input is left out (POL-8). Code by default. */
   readonly caller?: Caller;
+}
+
+export interface InstructionsOptions {
+  /** The inventory of capabilities too, where there is one that may be shown (SDK-11). */
+  readonly capabilities?: boolean;
 }
 
 /** A tool that is denied whatever the input, and why. */
@@ -111,7 +120,7 @@ export interface Toolbox {
   /** How the policy judges a call. Needs no plan, so that it answers also where the call could not run. */
   explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
-  instructions(): Promise<string>;
+  instructions(options?: InstructionsOptions): Promise<string>;
   /** What could not be loaded, and what is odd. */
   problems(): Promise<readonly Problem[]>;
   /** Tools that another of the same name keeps out. */

@@ -28,13 +28,16 @@ export interface CatalogOptions {
 }
 
 export interface Catalog {
-  list(): Listing;
+  /** `offer` names built-in tools or groups of them that are listed too. */
+  list(offer?: readonly string[]): Listing;
   /** The tool of a name. Throws `not_found` or `invalid_ref`; with `visibleOnly` only what is listed is found. */
   find(name: string, options?: FindOptions): Tool;
 }
 
 export interface FindOptions {
   readonly visibleOnly?: boolean;
+  /** Built-in tools that are visible too, by name or group. */
+  readonly offer?: readonly string[];
   /** Whether a tool may be named in a hint (POL-8). */
   readonly mayName?: (tool: Tool) => boolean;
 }
@@ -69,7 +72,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   const byName = (a: Tool, b: Tool): number => compareText(a.name, b.name);
 
-  const list = (): Listing => {
+  const isOffered = (tool: Tool, skills: readonly Skill[], offer: readonly string[]): boolean =>
+    offer.some((entry) => entry === tool.name || entry === tool.traits.group) || offered(tool, skills);
+
+  const list = (offer: readonly string[] = []): Listing => {
     const winners = new Map<string, Tool>();
     const tools: Tool[] = [];
     const shadowed: ShadowedTool[] = [];
@@ -92,7 +98,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     // RES-8: programmatic tools first, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
     for (const tool of [...builtin].sort(byName)) {
-      if (!winners.has(tool.name)) add(tool, offered(tool, [...skills.values()]));
+      if (!winners.has(tool.name)) add(tool, isOffered(tool, [...skills.values()], offer));
     }
     for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);
@@ -116,10 +122,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return undefined;
   };
 
-  const isVisible = (tool: Tool): boolean =>
-    !tool.traits.hidden && (!builtin.includes(tool) || offered(tool, list().skills));
+  const isVisible = (tool: Tool, offer: readonly string[]): boolean =>
+    !tool.traits.hidden && (!builtin.includes(tool) || isOffered(tool, list().skills, offer));
 
-  const find: Catalog['find'] = (name, { visibleOnly = false, mayName = () => true } = {}) => {
+  const find: Catalog['find'] = (name, options = {}) => {
+    const { visibleOnly = false, mayName = () => true, offer = [] } = options;
     // Untyped code can send anything, and a pattern would take `undefined` for a word.
     if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
       const what =
@@ -129,8 +136,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       });
     }
     const tool = look(name);
-    if (tool === undefined || (visibleOnly && !isVisible(tool)))
-      throw notFound(name, list().tools.filter(mayName), places());
+    if (tool === undefined || (visibleOnly && !isVisible(tool, offer)))
+      throw notFound(name, list(offer).tools.filter(mayName), places());
     return tool;
   };
 

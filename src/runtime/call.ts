@@ -22,7 +22,7 @@ import { shapeFailure, shapeOutput } from './shape.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
-  readonly find: (ref: string, caller: Caller, within: readonly AllowList[]) => Tool;
+  readonly find: (ref: string, options: CallOptions, within: readonly AllowList[]) => Tool;
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
   readonly rules: (tool: Tool, options: CallOptions, within: readonly AllowList[]) => Rules;
   readonly settings: () => Settings;
@@ -70,7 +70,7 @@ export function locate(
   within: readonly AllowList[] = [],
 ): Found {
   const { caller = CODE } = options;
-  const tool = parts.find(ref, caller, within);
+  const tool = parts.find(ref, options, within);
   return { tool, caller, rules: parts.rules(tool, options, within) };
 }
 

@@ -9,7 +9,14 @@ import { deepFreeze } from '../core/json.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type { Caller, CallOptions, DeniedTool, Survey, Toolbox } from '../core/toolbox.js';
+import type {
+  Caller,
+  CallOptions,
+  DeniedTool,
+  InstructionsOptions,
+  Survey,
+  Toolbox,
+} from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../policy/decide.js';
 import type { Catalog } from '../resolve/catalog.js';
@@ -35,7 +42,7 @@ export interface AssembleOptions {
   /** Whether code of the workspace may run for a model. */
   readonly trusted: () => boolean;
   /** What a model is told before anything else. */
-  readonly instructions: () => string;
+  readonly instructions: (options: InstructionsOptions) => string;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   /** Where approvals are kept; without it consent is given in the call or not at all. */
@@ -128,7 +135,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
 
   const parts: CallParts = {
-    find: (ref, caller, within) => {
+    find: (ref, { caller = CODE, offer = [] }, within) => {
       // Asked only where a hint is made.
       let holding: Policy | undefined;
       const mayName = (tool: Tool): boolean => {
@@ -136,7 +143,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
       return findStable(
-        () => catalog.find(ref, { visibleOnly: caller.kind === 'model', mayName }),
+        () => catalog.find(ref, { visibleOnly: caller.kind === 'model', mayName, offer }),
         withDigest,
       );
     },
@@ -163,15 +170,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get workdir() {
       return workdir.get();
     },
-    async list({ hidden = false, caller = CODE } = {}) {
-      const { tools } = sift(catalog.list().tools, caller);
+    async list({ hidden = false, caller = CODE, offer = [] } = {}) {
+      const { tools } = sift(catalog.list(offer).tools, caller);
       return hidden ? tools : tools.filter((tool) => !tool.traits.hidden);
     },
     async search(query, limit, { caller = CODE } = {}) {
       return searchFor(caller)(query, limit);
     },
     async find(ref) {
-      return parts.find(ref, CODE, []);
+      return parts.find(ref, {}, []);
     },
     async call(ref, input, callOptions = {}) {
       const { signal, release } = joinSignals(closing.signal, callOptions.signal);
@@ -209,8 +216,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         unmatched: unmatched.map(({ selector, file, line }) => ({ text: selector.text, file, line })),
       };
     },
-    async instructions() {
-      return options.instructions();
+    async instructions(asked = {}) {
+      return options.instructions(asked);
     },
     async problems() {
       return survey(CODE).problems;
