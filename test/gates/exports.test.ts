@@ -32,6 +32,11 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'toParameters',
     'toPositionals',
   ],
+  'wield/anthropic': ['runAnthropicCall', 'toAnthropicTools'],
+  'wield/openai': ['runOpenAICall', 'toOpenAITools'],
+  'wield/ollama': ['runOllamaCall', 'toOllamaTools'],
+  'wield/ai-sdk': ['runAISDKCall', 'toAISDKTools'],
+  'wield/agent-loop': ['runAgentLoop', 'runChatTurn'],
   'wield/formats': ['createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
   'wield/helpers': [
     'deserialize',
