@@ -2,6 +2,7 @@
 
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { createCapabilitiesTool, readCapabilities } from './builtin/capabilities.js';
 import { createReadSkillTool, describeSkills, READ_SKILL } from './builtin/skills.js';
 import { createTaskTools } from './builtin/task.js';
 import { createWorkdirTool } from './builtin/workdir.js';
@@ -120,6 +121,16 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
       createReadSkillTool(() => catalog.list().skills),
       ...createTaskTools(),
+      createCapabilitiesTool({
+        tools: () => toolbox.list({ caller: MODEL }),
+        model: () => {
+          const { model } = settings();
+          const key = model?.keyVariable;
+          return model === undefined
+            ? undefined
+            : { model, key: key === undefined ? undefined : world.env[key] };
+        },
+      }),
     ],
     offered: isOffered,
     places,
@@ -146,13 +157,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
     ],
     trusted,
-    instructions: () => {
+    instructions: ({ capabilities = false }) => {
       const { policy } = configuration();
-      return describeSkills(catalog.list().skills, {
+      const skills = describeSkills(catalog.list().skills, {
         mode: settings().skills.contextMode,
         trusted: trusted(),
         mayRead: findDenial(catalog.find(READ_SKILL), MODEL, { policy, within: [] }) === undefined,
       });
+      // SDK-11: the text of a checkout that nobody trusts is not put into a model's mouth.
+      const told = [...(world.home === undefined ? [] : [world.home]), ...(trusted() ? [workdir] : [])];
+      const inventories = capabilities ? [...new Set(told)].map(readCapabilities) : [];
+      return [...inventories, skills].filter((text) => text !== '').join('\n\n');
     },
     watch: watching.add,
     rules: (tool, call) => {
@@ -193,8 +208,9 @@ function findPlaces(workdir: string, home: string | undefined): Place[] {
 
 // The values of variables that the configuration passes on may be credentials: none stands in a message.
 function findSecrets(configuration: Configuration, world: World): string[] {
-  const { env, tools } = configuration.settings;
-  const pass = [...env.pass, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
+  const { env, tools, model } = configuration.settings;
+  const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
+  const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
   if (pass.length === 0) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
     value !== undefined && value.length >= 4 && isGranted(name, pass) ? [value] : [],

@@ -1,6 +1,6 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
-import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
+import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
 import type { ConfigValue, Layer } from './read.js';
 
@@ -92,6 +92,25 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     tools: toToolSettings(effective),
     offer: get('builtin.offer'),
     roots: get('workdir.roots'),
+    ...toModel(get('model.provider'), get('model.name'), get('model.url'), get('model.key')),
+  };
+}
+
+// Half of a model is none: it is asked only where both what it is and how it is spoken to are said.
+function toModel(
+  provider: ModelSettings['provider'] | undefined,
+  name: string | undefined,
+  url: string | undefined,
+  keyVariable: string | undefined,
+): { model?: ModelSettings } {
+  if (provider === undefined || name === undefined) return {};
+  return {
+    model: {
+      provider,
+      name,
+      ...(url === undefined ? {} : { url }),
+      ...(keyVariable === undefined ? {} : { keyVariable }),
+    },
   };
 }
 

@@ -35,6 +35,17 @@ export interface Settings {
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
+  /** The model that wield itself may ask; absent: none (SDK-7). */
+  readonly model?: ModelSettings;
+}
+
+export interface ModelSettings {
+  readonly provider: 'anthropic' | 'openai' | 'ollama';
+  readonly name: string;
+  /** Where it is reached; the provider's own address where left out. */
+  readonly url?: string;
+  /** The variable that holds the key: the key itself stands in no file. */
+  readonly keyVariable?: string;
 }
 
 export interface ToolSettings {
