@@ -30,7 +30,19 @@ export interface Speech {
   readonly cut?: boolean;
 }
 
-export type Script = readonly ((seen: Seen) => Speech | Promise<Speech>)[];
+type Step = (seen: Seen) => Speech | Promise<Speech>;
+
+/** A step a request, or one for all of them. */
+export type Script = readonly Step[] | Step;
+
+/** A model that adds with the tool `add`, says the sum, and ends a task where it can. */
+export const ADDS: Script = ({ results, tools }) => {
+  if (results.length === 0) return { calls: [{ name: 'add', args: { a: 4, b: 6 } }] };
+  const text = `The sum is ${results[0]!.text.trim()}.`;
+  return tools.includes('complete_task')
+    ? { calls: [{ name: 'complete_task', args: { summary: text } }] }
+    : { text };
+};
 
 export interface ModelServer {
   /** The origin, without a path. */
@@ -279,7 +291,8 @@ export async function serveModel(script: Script): Promise<ModelServer> {
     const turn = seen.length;
     const now: Seen = { ...view, body };
     seen.push(now);
-    const speech = (await script[turn]?.(now)) ?? { text: 'Nothing more to say.' };
+    const step = typeof script === 'function' ? script : script[turn];
+    const speech = (await step?.(now)) ?? { text: 'Nothing more to say.' };
     if (!response.destroyed) send(response, 200, format.write(speech, turn));
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
