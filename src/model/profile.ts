@@ -4,6 +4,8 @@
 export interface StrictRules {
   /** How a property that may be left out is written: as one that may be null, or as it is. */
   readonly optional: 'nullable' | 'kept';
+  /** Alternatives that are objects must not begin with the same property. */
+  readonly distinctFirstKeys: boolean;
   /** Constraints that strict mode knows; others move into the description. */
   readonly keeps: ReadonlySet<string>;
   readonly maxDepth: number;
@@ -31,6 +33,7 @@ export interface Profile {
 // Two generations of limits are in use, and compatible services keep the older ones: the smaller hold.
 const OPENAI_STRICT: StrictRules = {
   optional: 'nullable',
+  distinctFirstKeys: true,
   keeps: new Set(),
   maxDepth: 5,
   maxProperties: 100,
@@ -40,6 +43,7 @@ const OPENAI_STRICT: StrictRules = {
 
 const ANTHROPIC_STRICT: StrictRules = {
   optional: 'kept',
+  distinctFirstKeys: false,
   keeps: new Set(),
   maxDepth: 10,
   maxProperties: 200,

@@ -230,7 +230,9 @@ function isWithin(schema: Node, rules: StrictRules): boolean {
   let choices = 0;
   let characters = 0;
   let deepest = 0;
+  let distinct = true;
   eachNode(schema, (node, depth) => {
+    if (Array.isArray(node.anyOf)) distinct &&= haveDistinctFirstKeys(node.anyOf as Node[]);
     deepest = Math.max(deepest, depth);
     if (isRecord(node.properties)) {
       for (const name of Object.keys(node.properties)) {
@@ -244,9 +246,17 @@ function isWithin(schema: Node, rules: StrictRules): boolean {
     }
   });
   return (
+    (distinct || !rules.distinctFirstKeys) &&
     deepest <= rules.maxDepth &&
     properties <= rules.maxProperties &&
     choices <= rules.maxEnumValues &&
     characters <= rules.maxNameCharacters
   );
+}
+
+function haveDistinctFirstKeys(alternatives: readonly Node[]): boolean {
+  const first = alternatives.flatMap(({ properties }) =>
+    isRecord(properties) ? Object.keys(properties).slice(0, 1) : [],
+  );
+  return new Set(first).size === first.length;
 }

@@ -63,6 +63,11 @@ export function refusals(schema: Node, { provider, strict }: RuleOptions): strin
   function walkStrict(node: Node, types: readonly unknown[], at: string): void {
     for (const word of Object.keys(node)) if (!STRICT_WORDS.has(word)) found.push(`${at} has ${word}`);
     if (types.length === 0 && node.anyOf === undefined) found.push(`${at} has no type`);
+    const firstKeys = ((node.anyOf as Node[] | undefined) ?? []).flatMap((branch) =>
+      Object.keys((branch.properties as object | undefined) ?? {}).slice(0, 1),
+    );
+    if (provider === 'openai' && new Set(firstKeys).size < firstKeys.length)
+      found.push(`${at} has alternatives that begin alike`);
     if (!types.includes('object')) return;
     const names = Object.keys((node.properties as object | undefined) ?? {});
     const required = (node.required as string[] | undefined) ?? [];
