@@ -70,6 +70,6 @@ specIf(
     }
     expect(seen.barren).toBeLessThan(found.length / 20);
     expect(seen.values).toBeGreaterThan(found.length * 20);
-    expect(seen.strict).toBeGreaterThan(found.length / 3);
+    expect(seen.strict).toBeGreaterThan(found.length * 0.8);
   },
 );
