@@ -19,8 +19,6 @@ export interface CapabilitiesOptions {
   readonly model: () => { readonly model: ModelSettings; readonly key: string | undefined } | undefined;
 }
 
-export const CAPABILITIES_REFRESH = 'capabilities_refresh';
-
 const FILE = join('prompts', 'capabilities.md');
 const FRONTMATTER = /^\ufeff?---[ \t]*\r?\n[\s\S]*?^---[ \t]*(?:\r?\n|$)/m;
 const MAX_CHARACTERS = 16 * 1024;
@@ -30,7 +28,7 @@ const SYSTEM =
 
 export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
   const tool = toTool({
-    name: CAPABILITIES_REFRESH,
+    name: 'capabilities_refresh',
     description: 'Write down anew what the tools here can do, by theme, for the beginning of the next run.',
     group: 'capabilities',
     tags: ['meta-internal'],

@@ -11,8 +11,8 @@ import { lower } from '../../src/model/lower.js';
 import { ANTHROPIC, ANY_PROVIDER, OLLAMA, OPENAI } from '../../src/model/profile.js';
 import { createJsonSchema } from '../../src/schema/json.js';
 import { refusals } from '../support/provider-rules.js';
-import { valuesOf } from '../support/schema-values.js';
 import { specIf } from '../support/spec.js';
+import { valuesOf } from '../support/valid-values.js';
 
 const CORPORA =
   process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');

@@ -1,6 +1,5 @@
 // `wield capabilities`: what the tools here can do, by theme, written down for the beginning of a loop.
 
-import { CAPABILITIES_REFRESH } from '../../builtin/capabilities.js';
 import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import type { Caller } from '../../core/toolbox.js';
@@ -22,7 +21,7 @@ export const capabilities: Verb = {
     const approve = createApprove({ terminal, yes: false, insideCall });
     const dryRun = flags.has('dry-run');
     const result = await call(
-      CAPABILITIES_REFRESH,
+      'capabilities_refresh',
       { dry_run: dryRun },
       {
         caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,

@@ -30,6 +30,7 @@ export function createAnthropicDriver(
         max_tokens: maxTokens,
         ...request,
         model,
+        stream: false,
         messages,
         ...(system === '' ? {} : { system }),
         ...(tools.length === 0 ? {} : { tools }),

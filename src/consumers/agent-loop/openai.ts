@@ -44,6 +44,7 @@ export function createOpenAIChatDriver(
         ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
         ...request,
         model,
+        stream: false,
         messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages],
         ...(tools.length === 0 ? {} : { tools }),
       };
@@ -79,6 +80,7 @@ export function createOpenAIResponsesDriver(
         ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
         ...request,
         model,
+        stream: false,
         input: messages,
         ...(system === '' ? {} : { instructions: system }),
         ...(tools.length === 0 ? {} : { tools }),
