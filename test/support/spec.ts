@@ -14,6 +14,8 @@ export function specIf(
   ids: string,
   title: string,
   body: () => void | Promise<void>,
+  timeoutMs?: number,
 ): void {
-  test.skipIf(!condition)(`${ids}: ${title}${condition ? '' : ` (skipped: ${reason})`}`, body);
+  const name = `${ids}: ${title}${condition ? '' : ` (skipped: ${reason})`}`;
+  test.skipIf(!condition)(name, timeoutMs === undefined ? {} : { timeout: timeoutMs }, body);
 }
