@@ -193,6 +193,28 @@ describe('strict mode of OpenAI', () => {
     expect(restore(encode({}))).toEqual({});
   });
 
+  test('what it has no words for is said in the description', () => {
+    const { schema } = strict({
+      type: 'object',
+      properties: {
+        sort: {
+          anyOf: [{ type: 'string', maxLength: 9 }, { type: 'null' }],
+          default: 'name',
+          description: 'Order',
+        },
+        size: { enum: ['s', 'l'], default: 's' },
+      },
+      required: ['sort', 'size'],
+    });
+    expect(schema.properties).toEqual({
+      sort: {
+        description: 'Order (default "name")',
+        anyOf: [{ description: '(maxLength 9)', type: 'string' }, { type: 'null' }],
+      },
+      size: { description: '(default "s")', type: 'string', enum: ['s', 'l'] },
+    });
+  });
+
   test('an open map is a list of entries', () => {
     const { schema, restore, encode } = strict({
       type: 'object',

@@ -6,8 +6,6 @@ export interface StrictRules {
   readonly optional: 'nullable' | 'kept';
   /** Alternatives that are objects must not begin with the same property. */
   readonly distinctFirstKeys: boolean;
-  /** Constraints that strict mode knows; others move into the description. */
-  readonly keeps: ReadonlySet<string>;
   readonly maxDepth: number;
   readonly maxProperties: number;
   readonly maxEnumValues: number;
@@ -34,7 +32,6 @@ export interface Profile {
 const OPENAI_STRICT: StrictRules = {
   optional: 'nullable',
   distinctFirstKeys: true,
-  keeps: new Set(),
   maxDepth: 5,
   maxProperties: 100,
   maxEnumValues: 500,
@@ -44,7 +41,6 @@ const OPENAI_STRICT: StrictRules = {
 const ANTHROPIC_STRICT: StrictRules = {
   optional: 'kept',
   distinctFirstKeys: false,
-  keeps: new Set(),
   maxDepth: 10,
   maxProperties: 200,
   maxEnumValues: 500,

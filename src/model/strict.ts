@@ -31,20 +31,16 @@ interface Context {
 }
 
 function compile(node: Node, context: Context): Codec | undefined {
-  if (Array.isArray(node.enum)) return describe(compileChoices(node, node.enum as Json[]), node);
+  // Alternatives say the constraints themselves; the choices of an enum have none.
+  if (Array.isArray(node.enum)) return describe(compileChoices(node, node.enum as Json[]), node, []);
   if (Array.isArray(node.type)) {
-    return describe(
-      compileUnion(
-        node.type.map((type) => withoutWords({ ...node, type })),
-        context,
-      ),
-      node,
-    );
+    const branches = node.type.map((type) => withoutWords({ ...node, type }));
+    return describe(compileUnion(branches, context), node, []);
   }
   if (Array.isArray(node.anyOf) && node.allOf === undefined && node.properties === undefined) {
-    const { anyOf, description: _, title: __, default: ___, ...own } = node;
+    const { anyOf, ...own } = withoutWords(node);
     const branches = (anyOf as Node[]).map((branch) => ({ ...own, ...branch }));
-    return describe(compileUnion(branches, context), node);
+    return describe(compileUnion(branches, context), node, []);
   }
   switch (node.type) {
     case 'string':
@@ -53,19 +49,14 @@ function compile(node: Node, context: Context): Codec | undefined {
     case 'boolean':
     case 'null':
       if (node.anyOf !== undefined || node.allOf !== undefined) return undefined;
-      return describe(
-        plainCodec({ type: node.type, ...kept(node, context.rules) }, node.type),
-        node,
-        context,
-      );
+      return describe(plainCodec({ type: node.type }, node.type), node);
     case 'array': {
       if (node.prefixItems !== undefined || node.allOf !== undefined) return undefined;
       const items = compile(node.items as Node, context);
-      if (items === undefined) return undefined;
-      return describe(arrayCodec({ type: 'array', ...kept(node, context.rules) }, items), node, context);
+      return items && describe(arrayCodec({ type: 'array' }, items), node);
     }
     case 'object':
-      return describe(compileMap(node, context) ?? compileObject(node, context), node, context);
+      return describe(compileMap(node, context) ?? compileObject(node, context), node);
     default:
       return undefined;
   }
@@ -199,26 +190,19 @@ function restoreFields(value: { [key: string]: Json }, fields: ReadonlyMap<strin
   return out;
 }
 
-function kept(node: Node, { keeps }: StrictRules): Node {
-  return Object.fromEntries(
-    CONSTRAINTS.filter((key) => keeps.has(key) && key in node).map((key) => [key, node[key]]),
-  );
-}
-
 function withoutWords({ description: _, title: __, default: ___, ...node }: Node): Node {
   return node;
 }
 
 // What strict mode has no word for is said to the model in the description; the validator holds to it all the same.
-function describe(codec: Codec | undefined, node: Node, context?: Context): Codec | undefined {
+function describe(codec: Codec | undefined, node: Node, said = CONSTRAINTS): Codec | undefined {
   if (codec === undefined) return undefined;
-  const unsaid = CONSTRAINTS.filter((key) => key in node && context?.rules.keeps.has(key) !== true).map(
-    (key) => `${key} ${JSON.stringify(node[key])}`,
-  );
-  if (node.default !== undefined) unsaid.push(`default ${JSON.stringify(node.default)}`);
+  const notes = [...said, 'default']
+    .filter((key) => node[key] !== undefined)
+    .map((key) => `${key} ${JSON.stringify(node[key])}`);
   const words = [
     ...(node.description === undefined ? [] : [String(node.description)]),
-    ...(unsaid.length === 0 || context === undefined ? [] : [`(${unsaid.join(', ')})`]),
+    ...(notes.length === 0 ? [] : [`(${notes.join(', ')})`]),
   ];
   return words.length === 0
     ? codec
