@@ -1,7 +1,7 @@
 // A schema in the few keywords that providers share: references inlined, malformed and foreign keywords left out.
 
 import { isRecord } from '../core/json.js';
-import type { JsonSchema } from '../core/schema.js';
+import { type JsonSchema, lookUp } from '../core/schema.js';
 
 /** A node of a schema that was made here, to be changed at will. */
 export type Node = Record<string, unknown>;
@@ -146,26 +146,4 @@ function constraintsOf(node: Node): Node {
   for (const key of TEXTS) if (typeof node[key] === 'string') out[key] = node[key];
   if (node.uniqueItems === true) out.uniqueItems = true;
   return out;
-}
-
-function lookUp(root: JsonSchema, ref: string): unknown {
-  if (ref === '#') return root;
-  if (!ref.startsWith('#/')) return undefined;
-  let target: unknown = root;
-  for (const step of ref.slice(2).split('/')) {
-    const key = decode(step).replace(/~1/g, '/').replace(/~0/g, '~');
-    target =
-      (isRecord(target) || Array.isArray(target)) && Object.hasOwn(target, key)
-        ? (target as Node)[key]
-        : undefined;
-  }
-  return target;
-}
-
-function decode(step: string): string {
-  try {
-    return decodeURIComponent(step);
-  } catch {
-    return step;
-  }
 }
