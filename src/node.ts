@@ -5,9 +5,11 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
+import { createCapabilitiesTool, readCapabilities } from './builtin/capabilities.js';
 import { createDescribeTools } from './builtin/describe-tools.js';
 import { createReadResultTool, READ_RESULT } from './builtin/read-result.js';
 import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './builtin/skills.js';
+import { createTaskTools } from './builtin/task.js';
 import { createWorkdirTool } from './builtin/workdir.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { createLazyDocuments } from './context/store/lazy.js';
@@ -213,6 +215,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       }),
       createReadResultTool(() => settings().results.inline),
       ...createContextTools({ world, entry: findQueryEntry, ...beforeRun }),
+      ...createTaskTools(),
+      createCapabilitiesTool({
+        tools: () => toolbox.list({ caller: { kind: 'model', door: 'library' } }),
+        model: () => {
+          const { model } = settings();
+          const key = model?.keyVariable;
+          return model === undefined
+            ? undefined
+            : { model, key: key === undefined ? undefined : world.env[key] };
+        },
+      }),
     ],
     offered: isOffered,
     places,
@@ -269,13 +282,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createDelegateExecutor({ digest: digestParts }),
     ],
     trusted,
-    instructions: () => {
-      return describeSkills(readableSkills(), {
+    instructions: ({ capabilities = false }) => {
+      const skills = describeSkills(readableSkills(), {
         mode: settings().skills.contextMode,
         trusted: trusted(),
         mayRead: mayName('model')(catalog.find(READ_SKILL)),
         refer: references.refer,
       });
+      // SDK-11: the text of a checkout that nobody trusts is not put into a model's mouth.
+      const told = [...(world.home === undefined ? [] : [world.home]), ...(trusted() ? [workdir] : [])];
+      const inventories = capabilities ? [...new Set(told)].map(readCapabilities) : [];
+      return [...inventories, skills].filter((text) => text !== '').join('\n\n');
     },
     stores,
     watch: watching.add,
@@ -417,8 +434,9 @@ function findRoots(workdir: string, home: string | undefined): { directory: stri
 // The values of variables that the configuration passes on may be credentials, as the server's token is one: none
 // stands in a message or a record.
 function findSecrets(configuration: Configuration, world: World): string[] {
-  const { env, tools } = configuration.settings;
-  const pass = [...env.pass, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
+  const { env, tools, model } = configuration.settings;
+  const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
+  const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
   if (world.env.WIELD_TOKEN) pass.push('WIELD_TOKEN');
   if (pass.length === 0) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>

@@ -1,5 +1,6 @@
 // createToolbox: tools given in code, run in this process, with nothing of the machine around them.
 
+import { createTaskTools } from './builtin/task.js';
 import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
@@ -47,7 +48,7 @@ export function createFunctionToolbox(
   return assembleToolbox({
     catalog: createCatalog({
       registered: toRegistry(tools),
-      builtin: [],
+      builtin: createTaskTools(),
       offered: () => 'none',
       places: () => [],
       toAbsolute: () => undefined,

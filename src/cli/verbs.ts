@@ -66,6 +66,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/audit.js')).audit,
   },
   {
+    name: 'capabilities',
+    summary: 'Write down what the tools can do, for agents',
+    load: async () => (await import('./verbs/capabilities.js')).capabilities,
+  },
+  {
     name: 'config',
     summary: 'Show the configuration that holds',
     load: async () => (await import('./verbs/config.js')).config,

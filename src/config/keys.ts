@@ -49,6 +49,15 @@ const strings = (value: unknown): readonly string[] | undefined =>
 const texts = (value: unknown): readonly string[] | undefined =>
   typeof value === 'string' ? [value] : strings(value);
 
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+const provider = (value: unknown): string | undefined =>
+  value === 'anthropic' || value === 'openai' || value === 'ollama' ? value : undefined;
+const webAddress = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^https?:\/\/[^\s@]+$/.test(value) ? value : undefined;
+const variable = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value) ? value : undefined;
+
 const A_COUNT = { expected: 'a whole number above 0', parse: integer, project: 'lowers' } as const;
 const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers' } as const;
 const A_DURATION = { expected: 'a duration such as "30s"', parse: duration, project: 'lowers' } as const;
@@ -106,6 +115,14 @@ export const KEYS: Readonly<Record<string, Key>> = {
     // A repeated or remembered run is more than what the user allowed; fewer runs are less.
     narrows: (parsed) => (parsed as MiddlewareSettings).use === 'rate-limit',
   },
+  'model.provider': { expected: '"anthropic", "openai" or "ollama"', parse: provider, project: 'ignored' },
+  'model.name': { expected: 'the name of a model', parse: text, project: 'ignored' },
+  'model.url': {
+    expected: 'an address such as "http://127.0.0.1:11434"',
+    parse: webAddress,
+    project: 'ignored',
+  },
+  'model.key': { expected: 'the name of a variable that holds the key', parse: variable, project: 'ignored' },
 };
 
 // An older spelling.

@@ -2,7 +2,7 @@
 
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
-import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
+import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
 import type { ConfigValue, Layer } from './read.js';
 
@@ -125,6 +125,25 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     },
     paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
+    ...toModel(get('model.provider'), get('model.name'), get('model.url'), get('model.key')),
+  };
+}
+
+// Half of a model is none: it is asked only where both what it is and how it is spoken to are said.
+function toModel(
+  provider: ModelSettings['provider'] | undefined,
+  name: string | undefined,
+  url: string | undefined,
+  keyVariable: string | undefined,
+): { model?: ModelSettings } {
+  if (provider === undefined || name === undefined) return {};
+  return {
+    model: {
+      provider,
+      name,
+      ...(url === undefined ? {} : { url }),
+      ...(keyVariable === undefined ? {} : { keyVariable }),
+    },
   };
 }
 

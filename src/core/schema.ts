@@ -45,13 +45,27 @@ export function followRef(node: unknown, root: JsonSchema): SchemaNode {
   return isRecord(here) ? here : {};
 }
 
-function lookUp(root: JsonSchema, ref: string): unknown {
+/** What a local reference points at; undefined where there is nothing, or where it is no pointer. */
+export function lookUp(root: JsonSchema, ref: string): unknown {
+  if (ref === '#') return root;
+  if (!ref.startsWith('#/')) return undefined;
   let target: unknown = root;
-  for (const step of ref.replace(/^#\/?/, '').split('/').filter(Boolean)) {
-    const key = step.replace(/~1/g, '/').replace(/~0/g, '~');
-    target = isRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined;
+  for (const step of ref.slice(2).split('/')) {
+    const key = decodeStep(step).replace(/~1/g, '/').replace(/~0/g, '~');
+    target =
+      typeof target === 'object' && target !== null && Object.hasOwn(target, key)
+        ? (target as SchemaNode)[key]
+        : undefined;
   }
   return target;
+}
+
+function decodeStep(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
 }
 
 /** The types that a node accepts; empty where it does not say. */

@@ -59,6 +59,17 @@ export interface Settings {
   readonly paths: readonly PathEntry[];
   /** What runs are wrapped in, the first outermost (RUN-9). */
   readonly middleware: readonly MiddlewareSettings[];
+  /** The model that wield itself may ask; absent: none (SDK-7). */
+  readonly model?: ModelSettings;
+}
+
+export interface ModelSettings {
+  readonly provider: 'anthropic' | 'openai' | 'ollama';
+  readonly name: string;
+  /** Where it is reached; the provider's own address where left out. */
+  readonly url?: string;
+  /** The variable that holds the key: the key itself stands in no file. */
+  readonly keyVariable?: string;
 }
 
 export interface ToolSettings {

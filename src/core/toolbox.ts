@@ -63,6 +63,8 @@ export interface CallOptions {
   readonly fault?: ToolError;
   /** Answers a question that a tool has; left out where nobody can be asked. */
   readonly ask?: Ask;
+  /** Built-in tools that this call may be of beside those that are offered anyway, by name or group. */
+  readonly offer?: readonly string[];
 }
 
 export interface PlanOptions extends CallOptions {
@@ -73,13 +75,18 @@ export interface PlanOptions extends CallOptions {
 export interface ListOptions extends SearchOptions {
   /** Hidden tools too. */
   readonly hidden?: boolean;
-  /** For whom: a model is not offered as a tool what it is told of as a skill. Left out: everything. */
-  readonly caller?: Caller;
+  /** Built-in tools to list beside those that are offered anyway, by name or group. */
+  readonly offer?: readonly string[];
 }
 
 export interface SearchOptions {
   /** For whom: a tool that is denied to him whatever the input is left out (POL-8). Code by default. */
   readonly caller?: Caller;
+}
+
+export interface InstructionsOptions {
+  /** The inventory of capabilities too, where there is one that may be shown (SDK-11). */
+  readonly capabilities?: boolean;
 }
 
 /** A tool that is denied whatever the input, and why. */
@@ -131,7 +138,7 @@ export interface Toolbox {
   /** How the policy judges a call. Needs no plan, so that it answers also where the call could not run. */
   explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
-  instructions(): Promise<string>;
+  instructions(options?: InstructionsOptions): Promise<string>;
   /** What holds for a tool besides what it says itself: its authority, permissions and settings (RES-17). */
   cascade(tool: Tool | string): Promise<Cascade>;
   /** The main skill that governs a tool; null where there is none (RES-16). */

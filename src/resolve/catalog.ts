@@ -10,7 +10,7 @@ import type { Owner, Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory, type Directory, type DirectoryListing } from './directory.js';
-import { createFinder, type FindOptions } from './find.js';
+import { createFinder, type FindOptions, isAsked } from './find.js';
 import type { IndexFile } from './index-file.js';
 
 /** To whom a built-in tool is offered: listed for all, there for models alone, or for whoever asks by name. */
@@ -38,7 +38,8 @@ export interface CatalogOptions {
 }
 
 export interface Catalog {
-  list(): Listing;
+  /** `offer` names built-in tools or groups of them that are listed too. */
+  list(offer?: readonly string[]): Listing;
   /** The tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
   find(ref: string, options?: FindOptions): Tool;
   /** Adds a tool by code. Throws `conflict` where the name is taken by another such, or by an offered built-in. */
@@ -119,7 +120,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   const byName = (a: Tool, b: Tool): number => compareText(a.name, b.name);
 
-  const list = (): Listing => {
+  const list = (offer: readonly string[] = []): Listing => {
     const winners = new Map<string, Tool>();
     const tools: Tool[] = [];
     const unlisted: Tool[] = [];
@@ -145,9 +146,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
     for (const tool of [...builtin].sort(byName)) {
       if (winners.has(tool.name)) continue;
-      const offer = offered(tool, [...skills.values()]);
-      if (offer === 'models') forModels.push(tool);
-      add(tool, offer === 'all');
+      const to = isAsked(tool, offer) ? 'all' : offered(tool, [...skills.values()]);
+      if (to === 'models') forModels.push(tool);
+      add(tool, to === 'all');
     }
     for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);

@@ -15,6 +15,8 @@ export interface FindOptions {
   readonly visibleOnly?: boolean;
   /** Only what could be listed: hidden tools too, and no built-in tool that is not offered. */
   readonly offeredOnly?: boolean;
+  /** Built-in tools that are visible too, by name or group. */
+  readonly offer?: readonly string[];
   /** Whether a tool may be named in a hint (POL-8). */
   readonly mayName?: (tool: Tool) => boolean;
   /** What may not be named is not found either. */
@@ -41,6 +43,11 @@ export interface Finder {
    * the tools that a hint may choose from.
    */
   seek(text: string, reach: FindOptions, near?: () => readonly Tool[]): Tool;
+}
+
+/** Whether a built-in tool is among those that are asked for, by name or group. */
+export function isAsked({ name, traits }: Tool, offer: readonly string[]): boolean {
+  return offer.some((entry) => entry === name || entry === traits.group);
 }
 
 /** A tool at a path; one that yields gives way to the others there. */
@@ -70,12 +77,12 @@ export function createFinder(options: FinderOptions): Finder {
     return problem;
   };
 
-  const isOffered = (tool: Tool): boolean =>
-    !builtin.includes(tool) || offered(tool, list().skills) !== 'none';
+  const isOffered = (tool: Tool, offer: readonly string[] = []): boolean =>
+    !builtin.includes(tool) || isAsked(tool, offer) || offered(tool, list().skills) !== 'none';
 
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
     !(reach.visibleOnly && tool.traits.hidden) &&
-    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool)) &&
+    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool, reach.offer)) &&
     !(reach.namedOnly && reach.mayName?.(tool) === false);
 
   // A path or URI is another way to write a name that a model is offered, and no way to a file that it is not: else

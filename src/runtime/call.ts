@@ -26,7 +26,7 @@ import type { FindSteps } from './steps.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
-  readonly find: (ref: string, caller: Caller, nesting: Nesting) => Tool | Promise<Tool>;
+  readonly find: (ref: string, options: CallOptions, nesting: Nesting) => Tool | Promise<Tool>;
   /** Lists of selectors of what a tool may call in turn; each must allow a call (RES-17). */
   readonly permissionsOf: (tool: Tool) => readonly (readonly string[])[];
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
@@ -105,7 +105,7 @@ export function locate(
     caller,
     rules: parts.rules(tool, options, nesting.within),
   });
-  const found = parts.find(ref, caller, nesting);
+  const found = parts.find(ref, options, nesting);
   // To wait for what is there takes a tenth of a call in process.
   return found instanceof Promise ? found.then(toFound) : toFound(found);
 }

@@ -12,7 +12,14 @@ import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { DocumentStore, Handle, ResultStore } from '../core/store.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type { Caller, CallOptions, DeniedTool, Survey, Toolbox } from '../core/toolbox.js';
+import type {
+  Caller,
+  CallOptions,
+  DeniedTool,
+  InstructionsOptions,
+  Survey,
+  Toolbox,
+} from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../policy/decide.js';
 import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
@@ -49,7 +56,7 @@ export interface AssembleOptions {
   /** Whether code of the workspace may run for a model. */
   readonly trusted: () => boolean;
   /** What a model is told before anything else. */
-  readonly instructions: () => string;
+  readonly instructions: (options: InstructionsOptions) => string;
   /** Where large results and documents are kept; without it results are shown whole. */
   readonly stores?: Stores;
   /** Tells when the catalog may have changed. */
@@ -203,7 +210,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const findForCode = async (ref: string): Promise<Tool> => (await locate(parts, ref, {})).tool;
 
   const parts: CallParts = {
-    find: (ref, caller, { within, named }) => {
+    find: (ref, { caller = CODE, offer = [] }, { within, named }) => {
       // Asked only where a hint is made.
       let holding: Policy | undefined;
       const mayName = (tool: Tool): boolean => {
@@ -211,7 +218,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
       const model = caller.kind === 'model';
-      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model };
+      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer };
       return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest));
     },
     permissionsOf: cascade.permissionsOf,
@@ -255,8 +262,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get workdir() {
       return workdir.get();
     },
-    async list({ hidden = false, caller = CODE } = {}) {
-      const listing = await look(catalog.list);
+    async list({ hidden = false, caller = CODE, offer = [] } = {}) {
+      const listing = await look(() => catalog.list(offer));
       const model = caller.kind === 'model';
       const { tools } = sift(model ? [...listing.tools, ...listing.forModels] : listing.tools, caller);
       return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(model && isPlainText(tool)));
@@ -303,8 +310,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         unmatched: unmatched.map(({ selector, file, line }) => ({ text: selector.text, file, line })),
       };
     },
-    async instructions() {
-      return options.instructions();
+    async instructions(asked = {}) {
+      return options.instructions(asked);
     },
     async authority(tool) {
       return cascade.authorityOf(typeof tool === 'string' ? await findForCode(tool) : tool);

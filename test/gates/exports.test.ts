@@ -40,6 +40,11 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'toParameters',
     'toPositionals',
   ],
+  'wield/anthropic': ['runAnthropicCall', 'toAnthropicTools'],
+  'wield/openai': ['runOpenAICall', 'toOpenAITools'],
+  'wield/ollama': ['runOllamaCall', 'toOllamaTools'],
+  'wield/ai-sdk': ['runAISDKCall', 'toAISDKTools'],
+  'wield/agent-loop': ['runAgentLoop', 'runChatTurn'],
   'wield/formats': ['createModuleFormat', 'createScriptFormat', 'createSkillFormat', 'createToolsJsonFormat'],
   'wield/helpers': [
     'clearAllCaches',

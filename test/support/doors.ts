@@ -3,6 +3,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { type Caller, defineTool, type JsonObject, type ToolResult } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
+import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wield } from './cli.js';
 import { connectHttp, connectStdio, type Era } from './clients.js';
 import { type Decision, THROUGH } from './rule-sets.js';
@@ -107,6 +108,29 @@ function protocolDoor(name: string, connect: (workspace: Workspace) => Promise<C
   };
 }
 
+function adapterDoor({ name, list, call }: Adapter): Door {
+  return {
+    name,
+    every: 5,
+    runs: true,
+    model: true,
+    async open(workspace) {
+      const toolbox = openToolbox(workspace);
+      return {
+        async decide(ref, input) {
+          const { text, isError } = await call(toolbox, ref, input);
+          return toDecision(isError ? /^\[([a-z_]+)\]/.exec(text)?.[1] : undefined);
+        },
+        async say(_words, missing) {
+          const tools = await list(toolbox);
+          const answers = await Promise.all(missing.map((ref) => call(toolbox, ref, {})));
+          return JSON.stringify([tools, answers]);
+        },
+      };
+    },
+  };
+}
+
 const stdio = (era: Era) => (workspace: Workspace) => connectStdio(workspace, era);
 
 export const DOORS: readonly Door[] = [
@@ -142,6 +166,7 @@ export const DOORS: readonly Door[] = [
   protocolDoor('MCP over stdio, older era', stdio('older')),
   protocolDoor('MCP over stdio, newer era', stdio('newer')),
   protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
+  ...ADAPTERS.map(adapterDoor),
   {
     name: 'wield call',
     every: 20,
