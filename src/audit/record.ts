@@ -62,6 +62,7 @@ const MAX_CONTENT = 16 * 1024;
 export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   const { caller, result, plan, verdict, input } = event;
   const tool = plan?.tool ?? event.tool;
+  const { handle } = result.meta;
   const clean = (text: string, limit = MAX_TEXT): string =>
     cutText(redactKnown(text, context.secrets), limit);
   const json = input === undefined ? undefined : canonicalJson(input);
@@ -89,10 +90,10 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     exitCode: result.meta.exitCode ?? null,
     inputBytes: json === undefined ? null : Buffer.byteLength(json),
     inputHash: json === undefined ? null : context.hash([json]),
-    outputBytes: output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-    outputHash: output.length === 0 ? null : context.hash(output),
+    outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
     truncated: result.meta.truncated === true,
-    handle: result.meta.handle?.id ?? null,
+    handle: handle?.id ?? null,
     ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
   };
 }
@@ -117,9 +118,9 @@ function toContents(
   known: readonly string[],
 ): Pick<AuditRecord, 'input' | 'output' | 'message'> {
   const secrets = [...known, ...findTellingValues(input), ...findTellingValues(result.structured)];
-  const text = result.content
-    .map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`))
-    .join('');
+  // Of what was stored the beginning is kept, not the words about it.
+  const shown = result.content.map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`));
+  const text = result.meta.handle?.preview ?? shown.join('');
   return {
     ...(input === undefined ? {} : { input: fitContent(redactJson(input, secrets, MAX_CONTENT)) }),
     output: redactText(text, secrets, MAX_CONTENT),

@@ -71,6 +71,8 @@ export interface Output {
   readonly meta?: Omit<ResultMeta, 'durationMs' | 'repaired'>;
   /** The bytes of standard output behind the text, and what standard error said beside it (EXE-7). */
   readonly streams?: { readonly stdout: Uint8Array; readonly stderr: string };
+  /** What the bytes hash to that became a handle. */
+  readonly storedHash?: string;
   /** Where the bytes went that were too many to be kept; the text is then only their beginning. */
   readonly spilled?: ResultWriter;
 }

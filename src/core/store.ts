@@ -28,9 +28,15 @@ export interface ResultStore {
 export interface ResultWriter {
   write(chunk: Uint8Array): void;
   /** Ends it; from now on it can be opened. */
-  finish(): Handle;
+  finish(): FinishedResult;
   /** Ends it without a trace. */
   discard(): void;
+}
+
+/** A result that is stored, and what its bytes hash to. */
+export interface FinishedResult {
+  readonly handle: Handle;
+  readonly sha256: string;
 }
 
 /** Bytes that can be read in pieces. */

@@ -157,6 +157,7 @@ export async function call(
   let prepared: Prepared | undefined;
   let verdict: Verdict | undefined;
   let approval: Consent | undefined;
+  let outputHash: string | undefined;
   let result: ToolResult;
   parts.emit?.({ type: 'start', ...base });
   const shaping = () => ({
@@ -241,7 +242,9 @@ export async function call(
             delegate: (inner, input, until) =>
               nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until }),
           });
-    result = await shapeOutput(plan.tool, toShown(plan.tool, output, room), shaping());
+    const shown = toShown(plan.tool, output, room);
+    outputHash = shown.storedHash;
+    result = await shapeOutput(plan.tool, shown, shaping());
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a fault of ours shows where it is to someone who asked.
@@ -250,7 +253,10 @@ export async function call(
   if (parts.recorder !== undefined || parts.emit !== undefined) {
     const plan = prepared?.plan;
     const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
-    const given = approval === undefined ? {} : { approval };
+    const given = {
+      ...(approval === undefined ? {} : { approval }),
+      ...(outputHash === undefined ? {} : { outputHash }),
+    };
     const end: EndEvent = { type: 'end', ...base, result, tool, input, plan, verdict, ...given };
     parts.recorder?.record(end);
     parts.emit?.(end);

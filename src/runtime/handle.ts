@@ -3,7 +3,7 @@
 import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
 import { type Output, textOf, textPart } from '../core/result.js';
-import type { Handle, ResultStore } from '../core/store.js';
+import type { FinishedResult, Handle, ResultStore } from '../core/store.js';
 import { formatBytes } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
@@ -36,7 +36,7 @@ export function toShown(tool: Tool, output: Output, room: ResultRoom | undefined
   if (room === undefined) return plain;
   const text = textOf(output);
   if (spilled === undefined && text.length <= room.inline) return plain;
-  const handle = spilled?.finish() ?? keep(room, streams?.stdout ?? Buffer.from(text));
+  const { handle, sha256 } = spilled?.finish() ?? keep(room, streams?.stdout ?? Buffer.from(text));
   const structured = keepStructured(tool, output, handle, room);
   const { structured: _, ...rest } = plain;
   return {
@@ -47,10 +47,11 @@ export function toShown(tool: Tool, output: Output, room: ResultRoom | undefined
     ],
     ...(structured === undefined ? {} : { structured }),
     meta: { ...output.meta, handle },
+    storedHash: sha256,
   };
 }
 
-function keep({ store, session }: ResultRoom, bytes: Uint8Array): Handle {
+function keep({ store, session }: ResultRoom, bytes: Uint8Array): FinishedResult {
   const writer = store.create(session);
   writer.write(bytes);
   return writer.finish();
@@ -98,6 +99,6 @@ function beginningOf(output: Output, room: ResultRoom): string {
 function showAside(stderr: string, room: ResultRoom): string {
   const most = Math.floor(room.inline / 4);
   if (stderr.length <= most) return stderr;
-  const { id, size } = keep(room, Buffer.from(stderr));
+  const { id, size } = keep(room, Buffer.from(stderr)).handle;
   return `${stderr.slice(0, most)}…\n(${formatBytes(size)} in all, stored as ${id})`;
 }

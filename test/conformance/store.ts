@@ -168,7 +168,7 @@ export function describeResultStore(name: string, open: () => ResultStore): void
     const store = (results: ResultStore, chunks: readonly Uint8Array[], session = 'mine') => {
       const writer = results.create(session);
       for (const chunk of chunks) writer.write(chunk);
-      return writer.finish();
+      return writer.finish().handle;
     };
 
     spec('CTX-1', 'the stored bytes are those that were written, whatever they are', () => {

@@ -74,7 +74,14 @@ describe.each(VENDORS)('$name', (vendor) => {
       const broken = vendor.sendsText ? '{"who": "Ad' : { whom: 'Ada' };
       const { server, result } = await drive(vendor, workspace, [
         ({ tools }) => {
-          expect(tools).toEqual(['complete_task', 'fail_task', 'wait_task', 'deploy', 'greet']);
+          expect(tools).toEqual([
+            'complete_task',
+            'fail_task',
+            'wait_task',
+            'deploy',
+            'greet',
+            'read_result',
+          ]);
           return {
             text: 'Both at once.',
             calls: [
@@ -123,6 +130,25 @@ describe.each(VENDORS)('$name', (vendor) => {
       expect(result.messages.slice(0, 1)).toEqual(ASK);
     },
   );
+
+  spec('SDK-6 CTX-1 CTX-2', 'a large result becomes a handle, which the model reads on', async () => {
+    const workspace = createOffice();
+    workspace.script('numbers', shellScript('seq 1 20000'));
+    const { result } = await drive(vendor, workspace, [
+      () => ({ calls: [{ name: 'numbers', args: {} }] }),
+      ({ results }) => {
+        const [{ text, isError }] = results as [{ text: string; isError: boolean }];
+        expect([isError, text.length < 2000]).toEqual([false, true]);
+        const id = /stored as (r_\S+)\./.exec(text)![1];
+        return { calls: [{ name: 'read_result', args: { id, lines: '19999-20000' } }] };
+      },
+      ({ results }) => {
+        expect(results).toEqual([{ text: '19999\n20000\n', isError: false }]);
+        return { calls: [{ name: 'complete_task', args: { summary: 'read' } }] };
+      },
+    ]);
+    expect(result).toMatchObject({ status: 'completed', turns: 3 });
+  });
 
   spec('SDK-4', 'a cancelled run leaves no call without its answer', async () => {
     const workspace = createOffice();
@@ -280,7 +306,7 @@ describe('terminal tools', () => {
       workspace,
       [
         ({ tools }) => {
-          expect(tools).toEqual(['deploy', 'greet']);
+          expect(tools).toEqual(['deploy', 'greet', 'read_result']);
           return { calls: [{ name: 'complete_task', args: { summary: 'x' } }] };
         },
         ({ results }) => {

@@ -136,7 +136,7 @@ describe('a record', () => {
       ['hello', 'invalid_input'],
       ['large', 'too_large'],
       ['nothing', 'not_found'],
-      ['no/such name', 'invalid_ref'],
+      ['no/such name', 'not_found'],
       ['fails', 'tool_failed'],
       ['slow', 'timeout'],
       ['hello', 'cancelled'],

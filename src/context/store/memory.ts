@@ -170,7 +170,7 @@ export function createResultMemory(): ResultStore {
           const bytes = Buffer.concat(chunks);
           const handle: Handle = { id, size: bytes.length, ...describeContent(bytes) };
           results.set(id, { session, handle, bytes });
-          return handle;
+          return { handle, sha256: loadCrypto().createHash('sha256').update(bytes).digest('hex') };
         },
         discard() {
           ended = true;

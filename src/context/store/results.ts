@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
-import type { Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
+import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { loadCrypto } from '../../files/crypto.js';
 import { digestParts } from '../../files/digest.js';
 import { readTextFile } from '../../files/read.js';
@@ -70,12 +70,12 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
       mkdirSync(directory(), { recursive: true, mode: 0o700 });
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
-      const finish = (): Handle => {
-        const handle = writer.finish();
+      const finish = (): FinishedResult => {
+        const finished = writer.finish();
         // Once for a process that makes one result; in a server with each that might be one too many.
-        if (!cleaned || handle.size > limits().totalBytes / 100) clean();
+        if (!cleaned || finished.handle.size > limits().totalBytes / 100) clean();
         cleaned = true;
-        return handle;
+        return finished;
       };
       return { ...writer, finish };
     },
@@ -98,6 +98,7 @@ interface Note {
 function createWriter(file: string, id: string, session: string): ResultWriter {
   const descriptor = openSync(file, 'wx', 0o600);
   const check = createTextCheck();
+  const hash = loadCrypto().createHash('sha256');
   let head = Buffer.alloc(0);
   let size = 0;
   let open = true;
@@ -114,6 +115,7 @@ function createWriter(file: string, id: string, session: string): ResultWriter {
       for (let offset = 0; offset < chunk.length; ) offset += writeSync(descriptor, chunk, offset);
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk]).subarray(0, HEAD_BYTES);
       check.add(chunk);
+      hash.update(chunk);
       size += chunk.length;
     },
     finish() {
@@ -124,7 +126,7 @@ function createWriter(file: string, id: string, session: string): ResultWriter {
         const handle: Handle = { id, size, ...describeParts({ isText: check.isText(), head, size, text }) };
         // The note makes it a result: without it nobody can open it, and it is removed in time.
         writeFileAtomic(file + NOTE, JSON.stringify({ session, handle }), { durable: false });
-        return handle;
+        return { handle, sha256: hash.digest('hex') };
       } catch (error) {
         discard();
         throw error;
