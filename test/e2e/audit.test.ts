@@ -235,7 +235,7 @@ describe('a record', () => {
 
   spec('OBS-1', 'has contents where the configuration asks for them, and only there', async () => {
     const workspace = workspaceWithHello();
-    workspace.config('[audit]\ncontents = true\n');
+    workspace.config('[audit]\ncontents = true\n[results]\ninline = 1000000\n');
     const toolbox = workspace.toolbox();
     await toolbox.call('hello', { name: 'Ada' });
     await toolbox.call('hello', { nmae: 'Ada' });
