@@ -1,5 +1,6 @@
 // The record of a call: what became of it, in one line that can be read again and holds no secret. Pure.
 
+import type { Consent } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
@@ -27,6 +28,7 @@ export interface AuditRecord {
   readonly verdict: Verdict['verdict'] | null;
   readonly rule: string | null;
   readonly reason: string | null;
+  readonly approval: Consent | null;
   readonly code: ErrorCode | null;
   readonly durationMs: number;
   readonly exitCode: number | null;
@@ -85,6 +87,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     verdict: verdict?.verdict ?? null,
     rule: verdict?.rule == null ? null : clean(verdict.rule),
     reason: verdict === undefined ? null : clean(verdict.reason),
+    approval: event.approval ?? null,
     code: result.error?.code ?? null,
     durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
     exitCode: result.meta.exitCode ?? null,

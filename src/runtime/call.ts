@@ -1,24 +1,25 @@
 // The only path of a call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
 import type { Consent } from '../core/approval.js';
-import type { NestedOptions, ProgressListener } from '../core/context.js';
+import { CODE } from '../core/caller.js';
+import type { NestedOptions } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { describeFaults } from '../core/faults.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
-import type { Output, Repair, ToolResult } from '../core/result.js';
+import type { Repair, ToolResult } from '../core/result.js';
 import type { AllowList } from '../core/rule.js';
-import { type Settings, toToolConfig } from '../core/settings.js';
+import type { Settings } from '../core/settings.js';
 import type { ContextStore } from '../core/store.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, findDenial, type Rules } from '../policy/decide.js';
 import { listsWithin } from '../policy/nested.js';
-import { runChain } from './chain.js';
 import type { ConsentParts } from './consent.js';
-import { type ResultRoom, toShown, toSpill } from './handle.js';
+import { assertWanted, execute, type Wishes } from './execute.js';
+import { type ResultRoom, toShown } from './handle.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
@@ -66,9 +67,6 @@ export interface Nesting {
   readonly onStart?: NestedOptions['onStart'];
 }
 
-type Place = Pick<Nesting, 'placed' | 'named'>;
-type Wishes = NestedOptions & { readonly signal: AbortSignal };
-
 /** A tool that was found, with the rules for a call of it. */
 export interface Found {
   readonly tool: Tool;
@@ -89,7 +87,6 @@ export interface Prepared {
 const MAX_DEPTH = 16;
 // Node fires a longer timer at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
-const CODE: Caller = { kind: 'code', door: 'library' };
 const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [] };
 
 /** The tool of a reference and the rules for this call. Throws `not_found` or `invalid_ref`. */
@@ -175,7 +172,7 @@ export async function call(
     verdict = findDenial(tool, caller, found.rules);
     if (verdict !== undefined) throw refusal(tool, verdict);
     prepared = await prepare(parts, found, raw, options);
-    const { plan, workdir, settings } = prepared;
+    const { plan } = prepared;
     verdict = prepared.verdict;
     parts.recorder?.assertReady(verdict);
     if (verdict.verdict === 'ask') {
@@ -183,65 +180,29 @@ export async function call(
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
     } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
-    const nest = (place: Place, inner: string, input: unknown, wishes: Wishes): Promise<ToolResult> =>
-      call(parts, inner, input, nestedOptions(options, wishes), {
-        ...place,
-        ...nestWishes(nesting, wishes),
-        depth: nesting.depth + 1,
-        parent: base.call,
-        within: listsWithin(plan.tool.name, parts.permissionsOf(plan.tool), nesting.within),
-      });
     // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
     const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
     const room = whole ? undefined : parts.room(caller);
-    const progress: ProgressListener = (step) => {
-      parts.emit?.({ type: 'progress', ...base, progress: step });
-      options.onProgress?.(step);
-    };
-    const steps = parts.steps?.(settings, plan, nesting.depth > 0);
-    const execute = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
-      const slot = await parts.limiter.acquire(plan.tool, runSignal, nesting.placed);
-      try {
-        await options.ready?.(runSignal);
-        assertWanted(plan.tool, runSignal);
-        nesting.onStart?.();
-        return await parts.executors.get(plan.tool.action.kind)!.run(plan, {
-          signal: runSignal,
-          ...(begin === undefined ? {} : { timeoutMs: begin() }),
-          progress,
-          wantsProgress: options.onProgress !== undefined,
-          ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
-          ...(room === undefined ? {} : { spill: toSpill(room) }),
-          ...(options.ask === undefined ? {} : { ask: options.ask }),
-          store: parts.store(caller),
-          workdir,
-          config: toToolConfig(settings),
-          call: (inner, input, wishes) =>
-            nest({ placed: true, named: 'by-caller' }, inner, input, { signal: runSignal, ...wishes }),
-          delegate: (inner, input, until) =>
-            nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until }),
-          caller,
-        });
-      } finally {
-        slot.release();
-      }
-    };
-    const output =
-      steps === undefined
-        ? await execute(signal)
-        : await runChain({
-            steps: steps.list,
-            plan,
-            caller,
-            depth: nesting.depth,
-            workdir,
-            paths: parts.paths(),
-            signal,
-            monotonic: parts.monotonic,
-            execute,
-            delegate: (inner, input, until) =>
-              nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until }),
-          });
+    const output = await execute(parts, {
+      ...prepared,
+      caller,
+      signal,
+      nesting,
+      options,
+      room,
+      progress: (step) => {
+        parts.emit?.({ type: 'progress', ...base, progress: step });
+        options.onProgress?.(step);
+      },
+      nest: (place, inner, input, wishes) =>
+        call(parts, inner, input, nestedOptions(options, wishes), {
+          ...place,
+          ...nestWishes(nesting, wishes),
+          depth: nesting.depth + 1,
+          parent: base.call,
+          within: listsWithin(plan.tool.name, parts.permissionsOf(plan.tool), nesting.within),
+        }),
+    });
     const shown = toShown(plan.tool, output, room);
     outputHash = shown.storedHash;
     result = await shapeOutput(plan.tool, shown, shaping());
@@ -328,13 +289,6 @@ function jsonOrNothing(raw: unknown): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-function assertWanted(tool: Tool, signal: AbortSignal): void {
-  if (!signal.aborted) return;
-  throw new ToolError('cancelled', `${tool.name} was cancelled`, {
-    hint: 'call it again if that was not meant',
-  });
 }
 
 function refusal(tool: Tool, verdict: Verdict): ToolError {

@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { Approvals } from '../core/approval.js';
+import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -12,25 +13,18 @@ import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { DocumentStore, Handle, ResultStore } from '../core/store.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type {
-  Caller,
-  CallOptions,
-  DeniedTool,
-  InstructionsOptions,
-  Survey,
-  Toolbox,
-} from '../core/toolbox.js';
+import type { Caller, CallOptions, InstructionsOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
-import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../policy/decide.js';
+import { decide, findDenial, findUnmatched, type Rules } from '../policy/decide.js';
 import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
 import type { Catalog } from '../resolve/catalog.js';
 import type { References } from '../resolve/references.js';
 import { createToolSearch } from '../resolve/tool-search.js';
 import { type CallParts, call, locate, prepare, settleInput } from './call.js';
 import { createLimiter } from './limiter.js';
+import { createSieve } from './sieve.js';
+import { joinSignals } from './signals.js';
 import { createFindSteps } from './steps.js';
-
-const CODE: Caller = { kind: 'code', door: 'library' };
 
 export interface AssembleOptions {
   readonly catalog: Catalog;
@@ -127,28 +121,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     if (shown !== undefined) for (const observer of observers) guard(observer)(shown);
   };
 
-  // What a policy says of a tool is worked out once for each kind of caller.
-  const denials = new WeakMap<Policy, Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>>();
-  const sift = (tools: readonly Tool[], caller: Caller): { tools: readonly Tool[]; denied: DeniedTool[] } => {
-    const holding = policy(caller);
-    if (!hasRules({ policy: holding, within: [] })) return { tools, denied: [] };
-    const byKind = denials.get(holding) ?? new Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>();
-    const known = byKind.get(caller.kind) ?? new WeakMap<Tool, DeniedTool | null>();
-    denials.set(holding, byKind.set(caller.kind, known));
-    const denied: DeniedTool[] = [];
-    for (const tool of tools) {
-      let denial = known.get(tool);
-      if (denial === undefined) {
-        const verdict = findDenial(tool, caller, { policy: holding, within: [] });
-        denial = verdict === undefined ? null : { tool, verdict };
-        known.set(tool, denial);
-      }
-      if (denial !== null) denied.push(denial);
-    }
-    if (denied.length === 0) return { tools, denied };
-    const left = new Set(denied.map(({ tool }) => tool));
-    return { tools: tools.filter((tool) => !left.has(tool)), denied };
-  };
+  const sift = createSieve(policy);
 
   // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again. Nearly
   // always there are none, and then nobody waits.
@@ -388,24 +361,6 @@ const UNGOVERNED: CascadeResolver = createCascadeResolver({
 // SKL-3: a text that takes nothing is a skill that a model is told of, and reads; a tool for each would cost it more.
 function isPlainText({ traits, input }: Tool): boolean {
   return traits.text === true && Object.keys(input.json.properties ?? {}).length === 0;
-}
-
-// The signal of a call: the toolbox's own where the caller has none, since making one takes a third of a call.
-// Not AbortSignal.any: on Node 20 it leaks with every call where one of the signals lives long.
-function joinSignals(closing: AbortSignal, own: AbortSignal | undefined) {
-  if (own === undefined) return { signal: closing, release: () => {} };
-  const controller = new AbortController();
-  // Calls inside this one all listen; Node would warn of the eleventh.
-  setMaxListeners(0, controller.signal);
-  const abort = (): void => controller.abort();
-  for (const signal of [closing, own]) {
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-  }
-  const release = (): void => {
-    for (const signal of [closing, own]) signal.removeEventListener('abort', abort);
-  };
-  return { signal: controller.signal, release };
 }
 
 // A file that is being saved at this moment can change between its reading and its hashing: look again.
