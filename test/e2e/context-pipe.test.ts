@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import type { CallOptions } from '../../src/core/toolbox.js';
@@ -176,6 +177,32 @@ describe('what is refused', () => {
     expect(JSON.parse(await read(toolbox, 'say'))).toEqual({ code: null });
     // Outside of a pipe the same tool may.
     expect((await toolbox.call('relay', { tool: 'finish' })).structured).toEqual({ code: null });
+  });
+
+  spec('CTX-21', 'whatever a reference calls them: by path, by URI, or from a tool in the host', async () => {
+    const workspace = createWorkspace();
+    const mark = workspace.write('mark', '');
+    const file = workspace.script(
+      'done',
+      `#!/bin/sh\n# @description D\n# @terminal\necho ran >> '${mark}'\n`,
+    );
+    workspace.write(
+      '.agents/tools/inner.tool.mjs',
+      `export default {
+         name: 'inner',
+         description: 'Calls the pipe and a terminal tool.',
+         execute: async (input, { toolbox }) => [
+           (await toolbox.call('context_pipe', { tool_name: 'workdir', path: 'inner' })).error?.code,
+           (await toolbox.call('done', {})).error?.code,
+         ],
+       };\n`,
+    );
+    const toolbox = workspace.toolbox({ trust: true });
+    for (const tool_name of ['done', file, './.agents/tools/done', `file://${file}`])
+      expect(await refused(toolbox, { tool_name }), tool_name).toMatchObject({ code: 'forbidden_tool' });
+    await pipe(toolbox, { tool_name: 'inner', path: 'out' });
+    expect(JSON.parse(await read(toolbox, 'out'))).toEqual(['forbidden_tool', 'forbidden_tool']);
+    expect(readFileSync(mark, 'utf8')).toBe('');
   });
 
   spec('CTX-21', 'bad inner input, with every fault', async () => {
