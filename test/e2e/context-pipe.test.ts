@@ -250,6 +250,23 @@ describe('what is refused', () => {
     expect(await read(toolbox, 'b')).toBe('ran\n');
   });
 
+  spec(
+    'CTX-20 CTX-21',
+    'what a rule denies, by the arguments of the inner call, and nothing beside it',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.config('[trust]\nrules = ["records(count=3,$deny)"]\n');
+      const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context'] });
+      const tool_input = { count: 3 };
+      const direct = await toolbox.call('records', tool_input, MODEL);
+      expect(direct.error?.code).toBe('denied');
+      const before = seen.length;
+      expect(await refused(toolbox, { tool_name: 'records', tool_input }, MODEL)).toEqual(direct.error);
+      expect(seen.length).toBe(before);
+      await pipe(toolbox, { tool_name: 'records', tool_input: { count: 4 }, path: 'four' }, MODEL);
+    },
+  );
+
   spec('CTX-20 RUN-6', 'a cancelled pipe ends the tool and stores nothing', async () => {
     const workspace = createWorkspace();
     workspace.script('slow', '#!/bin/sh\n# @description S\necho begun\nexec sleep 60\n');
