@@ -35,7 +35,7 @@ try {
   const { tools } = await client.listTools();
   assert.deepEqual(
     tools.map((tool) => tool.name),
-    ['count-lines', 'greet'],
+    ['count-lines', 'greet', 'read_result'],
   );
   for (const { name, description } of tools) console.log(`${name}: ${description}`);
 

@@ -92,8 +92,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     outputBytes: output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     outputHash: output.length === 0 ? null : context.hash(output),
     truncated: result.meta.truncated === true,
-    // Nothing becomes a handle yet.
-    handle: null,
+    handle: result.meta.handle?.id ?? null,
     ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
   };
 }
