@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import type { CallOptions } from '../../src/core/toolbox.js';
@@ -178,6 +179,32 @@ describe('what is refused', () => {
     expect((await toolbox.call('relay', { tool: 'finish' })).structured).toEqual({ code: null });
   });
 
+  spec('CTX-21', 'whatever a reference calls them: by path, by URI, or from a tool in the host', async () => {
+    const workspace = createWorkspace();
+    const mark = workspace.write('mark', '');
+    const file = workspace.script(
+      'done',
+      `#!/bin/sh\n# @description D\n# @terminal\necho ran >> '${mark}'\n`,
+    );
+    workspace.write(
+      '.agents/tools/inner.tool.mjs',
+      `export default {
+         name: 'inner',
+         description: 'Calls the pipe and a terminal tool.',
+         execute: async (input, { toolbox }) => [
+           (await toolbox.call('context_pipe', { tool_name: 'workdir', path: 'inner' })).error?.code,
+           (await toolbox.call('done', {})).error?.code,
+         ],
+       };\n`,
+    );
+    const toolbox = workspace.toolbox({ trust: true });
+    for (const tool_name of ['done', file, './.agents/tools/done', `file://${file}`])
+      expect(await refused(toolbox, { tool_name }), tool_name).toMatchObject({ code: 'forbidden_tool' });
+    await pipe(toolbox, { tool_name: 'inner', path: 'out' });
+    expect(JSON.parse(await read(toolbox, 'out'))).toEqual(['forbidden_tool', 'forbidden_tool']);
+    expect(readFileSync(mark, 'utf8')).toBe('');
+  });
+
   spec('CTX-21', 'bad inner input, with every fault', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     const tool_input = { count: 0, more: 1 };
@@ -222,6 +249,23 @@ describe('what is refused', () => {
     await pipe(toolbox, { tool_name: 'local', path: 'b' });
     expect(await read(toolbox, 'b')).toBe('ran\n');
   });
+
+  spec(
+    'CTX-20 CTX-21',
+    'what a rule denies, by the arguments of the inner call, and nothing beside it',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.config('[trust]\nrules = ["records(count=3,$deny)"]\n');
+      const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context'] });
+      const tool_input = { count: 3 };
+      const direct = await toolbox.call('records', tool_input, MODEL);
+      expect(direct.error?.code).toBe('denied');
+      const before = seen.length;
+      expect(await refused(toolbox, { tool_name: 'records', tool_input }, MODEL)).toEqual(direct.error);
+      expect(seen.length).toBe(before);
+      await pipe(toolbox, { tool_name: 'records', tool_input: { count: 4 }, path: 'four' }, MODEL);
+    },
+  );
 
   spec('CTX-20 RUN-6', 'a cancelled pipe ends the tool and stores nothing', async () => {
     const workspace = createWorkspace();

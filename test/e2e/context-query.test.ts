@@ -241,8 +241,8 @@ describe('an expression that is hostile', () => {
     },
     'a catastrophic regular expression, and results of 100 and 200 MB': {
       '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /^(a+)+$/)': ['timeout'],
-      "[1..1000].$pad('x', 1e5)": ['too_large'],
-      "$pad('x', 2e8)": ['too_large'],
+      "[1..1000].$pad('x', 1e5)": ['too_large', 'timeout'],
+      "$pad('x', 2e8)": ['too_large', 'timeout'],
     },
   };
 

@@ -338,19 +338,19 @@ describe('as commands', () => {
   spec('CTX-14', 'read, tree and search take path and query without a flag', async () => {
     const workspace = createWorkspace();
     const run = async (...args: string[]) => {
-      const { status, stdout, stderr } = await wield(workspace, ['call', ...args]);
+      const { status, stdout, stderr } = await wield(workspace, ['context', ...args]);
       expect([status, stderr], args.join(' ')).toEqual([0, '']);
       return stdout;
     };
     const content = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`).join('\n');
-    await run('context_write', 'notes/meeting.md', content);
-    const read = await run('context_read', 'notes/meeting.md', '--offset', '10', '--limit', '20');
+    await run('write', 'notes/meeting.md', content);
+    const read = await run('read', 'notes/meeting.md', '--offset', '10', '--limit', '20');
     expect(read.trim().split('\n')).toEqual(content.split('\n').slice(9, 29));
-    expect(await run('context_tree', 'notes', '--max-depth', '3')).toContain('meeting.md');
-    await run('context_write', 'q.md', 'The quarterly revenue rose.');
-    expect(await run('context_search', 'quarterly revenue')).toMatch(/^q\.md:1-1\n/);
-    const help = await run('context_tree', '--help');
-    expect(help).toContain('wield call context_tree [path]');
+    expect(await run('tree', 'notes', '--max-depth', '3')).toContain('meeting.md');
+    await run('write', 'q.md', 'The quarterly revenue rose.');
+    expect(await run('search', 'quarterly revenue')).toMatch(/^q\.md:1-1\n/);
+    const help = await run('tree', '--help');
+    expect(help).toContain('wield context tree [path]');
   });
 
   spec('SRV-14 CTX-10', 'models are offered them where someone says so, and told the text', async () => {

@@ -110,13 +110,13 @@ describe('words', () => {
   });
 
   test('no document names a command that does not exist', () => {
-    // Tools are commands: the one that `init` makes, and those that documents make.
+    // Tools are commands: the one that `init` makes, the built-in group, and those that documents make.
     const tools = present.flatMap((path) =>
       [...readDocument(path).matchAll(/(?:\.agents\/tools\/|@group |group: ')([a-z][\w-]*)/g)].map(
         (match) => match[1]!,
       ),
     );
-    const known = new Set([...VERBS.map((verb) => verb.name), 'help', 'hello', ...tools]);
+    const known = new Set([...VERBS.map((verb) => verb.name), 'help', 'hello', 'context', ...tools]);
     const unknown = present.flatMap((path) => {
       const text = readDocument(path);
       const inline = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
