@@ -12,7 +12,11 @@ const toProgram = (reserved: ReadonlySet<string>): Program => ({
 
 /** Commands that cannot be offered (MOD-25). */
 export function commandProblems({ tools, unlisted }: Survey, reserved: ReadonlySet<string>): Problem[] {
-  return findCommandProblems([...tools, ...unlisted], toProgram(reserved));
+  // A verb and a built-in tool of one word are both ours, and do the same.
+  const isOwn = ({ name, origin, traits }: Tool): boolean =>
+    origin.builtin === true && reserved.has(traits.group ?? name);
+  const others = [...tools, ...unlisted].filter((tool) => !isOwn(tool));
+  return findCommandProblems(others, toProgram(reserved));
 }
 
 /** What one types to call a tool, before its arguments. */
