@@ -97,7 +97,7 @@ describe('in bash', () => {
     ['wield note r', ['read']],
     ['wield --plain note r', ['read']],
     ['FOO=1 wield note r', ['read']],
-    ['wield call ', ['read_skill', 'ops:publish', 'greet', 'note_list', 'note_read']],
+    ['wield call ', ['read_skill', 'ops:publish', 'greet', 'note_list', 'note_read', 'ops']],
     ['wield show no', ['note_list', 'note_read']],
     ['wield help note r', ['read']],
     ['wield completions ', ['bash', 'zsh', 'fish']],
