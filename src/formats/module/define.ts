@@ -140,14 +140,16 @@ function toSchema(schema: DefinitionSchema, face: 'input' | 'output'): Schema {
 // MOD-4, MOD-12: the function gets what its schema makes of the input, and its own result goes through its schema.
 function toRun(definition: ToolDefinition, input: Schema): FunctionAction['run'] {
   const { name, inputSchema, outputSchema } = definition;
+  // A built-in tool is also told who calls.
+  const execute = definition.execute.bind(definition) as (...given: unknown[]) => unknown;
   const fills = !isStandardSchema(inputSchema) && JSON.stringify(input.json).includes('"default":');
   if (!fills && !isStandardSchema(inputSchema) && !isStandardSchema(outputSchema))
-    return (value, context) => definition.execute(value, context);
-  return async (value, context) => {
+    return (value, context, ...told) => execute(value, context, ...told);
+  return async (value, context, ...told) => {
     const given = isStandardSchema(inputSchema)
       ? await parseInput(name, inputSchema, input, value)
       : fillDefaults(value, input.json);
-    const result: unknown = await definition.execute(given as never, context);
+    const result = await execute(given, context, ...told);
     return isStandardSchema(outputSchema) && !isFailedOutput(result)
       ? parseOutput(name, outputSchema, result)
       : result;
