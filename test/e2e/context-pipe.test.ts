@@ -251,7 +251,7 @@ describe('what is refused', () => {
   });
 
   spec(
-    'CTX-20 CTX-21',
+    'CTX-20 CTX-21 POL-14',
     'what a rule denies, by the arguments of the inner call, and nothing beside it',
     async () => {
       const workspace = createWorkspace();
