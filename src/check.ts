@@ -10,7 +10,9 @@ import { compareText, quoteOutside } from './core/text.js';
 import type { Problem } from './core/tool.js';
 import type { World } from './core/world.js';
 import { lintToolsDescriptor } from './descriptor/lint-tools-json.js';
+import { anchorRef } from './files/anchor.js';
 import { statOrNothing } from './files/read.js';
+import { isModuleFile } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat, loadDescriptor } from './formats/tools-json.js';
@@ -34,12 +36,14 @@ export interface CheckOptions {
   readonly world: World;
   /** Whether there is a tool or skill of a reference besides those that are checked. */
   readonly isThere: (ref: string) => Promise<boolean>;
+  /** What is wrong with a module file, as far as it may be looked into. */
+  readonly problemsOf: (file: string) => Promise<readonly Problem[]>;
 }
 
 /** Checks a skill, a directory of skills or scripts, or a workspace. Throws `not_found` where there is nothing. */
 export async function checkDirectory(
   directory: string,
-  { world, isThere }: CheckOptions,
+  { world, isThere, problemsOf }: CheckOptions,
 ): Promise<CheckReport> {
   const root = resolve(directory);
   if (!statOrNothing(root)?.isDirectory()) {
@@ -60,6 +64,8 @@ export async function checkDirectory(
       skills.push(...(reading?.skills ?? []));
     }
     if (kind === 'skills') findings.push(...adviceFor(path, root));
+    if (isModuleFile(basename(path)))
+      findings.push(...(await problemsOf(path)).map((problem) => toFinding(problem, root)));
   }
   const isKnown = async (ref: string): Promise<boolean> => names.has(ref) || (await isThere(ref));
   for (const skill of skills) findings.push(...(await checkReferences(skill, root, isKnown)));
@@ -77,11 +83,14 @@ interface CheckedEntry {
 }
 
 function findEntries(root: string): CheckedEntry[] {
-  if (isSkill(root)) return [{ kind: 'skills', path: root }];
+  const modulesOf = (folder: string): CheckedEntry[] =>
+    childrenOf(folder, 'tools').filter(({ path }) => isModuleFile(basename(path)));
+  if (isSkill(root)) return [{ kind: 'skills', path: root }, ...modulesOf(root)];
   if (basename(root) === 'tools' && basename(dirname(root)) === '.agents') return childrenOf(root, 'tools');
   const folders = [root, join(root, '.agents', 'skills'), join(root, 'skills'), join(root, 'plugins')];
   return [
     ...folders.flatMap((folder) => childrenOf(folder, 'skills').filter(({ path }) => isSkill(path))),
+    ...[...folders, join(root, 'tools')].flatMap(modulesOf),
     ...childrenOf(join(root, '.agents', 'tools'), 'tools'),
   ];
 }
@@ -133,7 +142,7 @@ function adviceFor(skill: string, root: string): CheckFinding[] {
 
 // What a skill refers to in its text and its header: a reference that leads nowhere is the author's to mend.
 async function checkReferences(
-  { file, references, delegate, inherit }: Skill,
+  { file, directory, references, delegate, inherit }: Skill,
   root: string,
   isKnown: (ref: string) => Promise<boolean>,
 ): Promise<CheckFinding[]> {
@@ -144,7 +153,7 @@ async function checkReferences(
   ];
   const findings: CheckFinding[] = [];
   for (const { ref, what, level } of named) {
-    if (await isKnown(ref)) continue;
+    if (await isKnown(anchorRef(ref, directory))) continue;
     const message = `${what} "${quoteOutside(ref, 80)}", which is not there`;
     findings.push({ level, path: shorten(file, root), pointer: '', message, hint: 'mend the name' });
   }

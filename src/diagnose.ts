@@ -1,9 +1,9 @@
 // Looks at the machine and the tools, and says what is missing, slow or not in force.
 
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { isToolError } from './core/error.js';
-import { count } from './core/text.js';
+import { count, shortenPath } from './core/text.js';
 import type { Problem } from './core/tool.js';
 import type { NodeToolbox } from './node.js';
 import { searchPath } from './process/environment.js';
@@ -27,13 +27,15 @@ export interface Diagnosis {
 
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
-export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
+/** What is wrong here; `more` are problems that only the caller can see. */
+export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
   const all = [
     ...(await toolbox.problems()),
     ...auditProblems(toolbox),
     ...(await interpreterProblems(toolbox)),
     ...(await approvalProblems(toolbox)),
     ...(await installProblems(toolbox)),
+    ...more,
   ];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
@@ -41,7 +43,7 @@ export async function diagnose(toolbox: NodeToolbox): Promise<Diagnosis> {
     (level: 'warning' | 'problem') =>
     (problem: Problem): Finding => ({
       level,
-      about: shorten(problem.path, toolbox),
+      about: shortenPath(problem.path, toolbox.workdir, toolbox.world.home),
       message: problem.message,
       hint: problem.hint,
     });
@@ -190,12 +192,4 @@ async function installProblems({ wieldHome, world, configuration }: NodeToolbox)
 
 function warn(path: string, message: string, hint: string): Problem {
   return { severity: 'warning', path, message, hint };
-}
-
-function shorten(path: string, { workdir, world }: NodeToolbox): string {
-  const local = relative(workdir, path);
-  if (!local.startsWith('..')) return local;
-  return world.home !== undefined && path.startsWith(`${world.home}/`)
-    ? `~${path.slice(world.home.length)}`
-    : path;
 }

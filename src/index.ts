@@ -2,7 +2,7 @@
 
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Cascade } from './core/cascade.js';
-export type { ToolContext } from './core/context.js';
+export type { Ask, NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';
 export {
   type ErrorCode,
   type ErrorValue,
@@ -12,10 +12,23 @@ export {
 } from './core/error.js';
 export type { CallEvent, Observer } from './core/event.js';
 export type { Json, JsonObject } from './core/json.js';
+export { applyLinePatches, type LinePatch, LinePatchSchema } from './core/line-patch.js';
+export type {
+  CacheOptions,
+  HookTrigger,
+  Middleware,
+  MiddlewareCall,
+  MiddlewareFunction,
+  Next,
+  RateLimitOptions,
+  RetryOptions,
+  ServedCall,
+} from './core/middleware.js';
 export { decodeName, type EncodedNames, encodeName, encodeNames } from './core/name.js';
 export { describePlan, type Plan } from './core/plan.js';
-export { type Part, type ToolResult, textOf } from './core/result.js';
+export { type Output, type Part, type ToolResult, textOf } from './core/result.js';
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
+export type { ToolConfig } from './core/settings.js';
 export type { Skill } from './core/skill.js';
 export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type {
@@ -28,5 +41,12 @@ export type {
   Toolbox,
   Verdict,
 } from './core/toolbox.js';
-export { defineTool, type ToolDefinition } from './formats/module/define.js';
+export {
+  type DefinitionSchema,
+  defineTool,
+  type FailedOutput,
+  type ToolDefinition,
+} from './formats/module/define.js';
+export { cache, rateLimit, retry } from './middleware/index.js';
+export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

@@ -1,15 +1,18 @@
 // createToolbox: tools given in code, run in this process, with nothing of the machine around them.
 
+import { createTaskTools } from './builtin/task.js';
 import { ToolError } from './core/error.js';
+import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
-import { createFunctionExecutor } from './executors/function.js';
+import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { createCatalog } from './resolve/catalog.js';
 import { assembleToolbox } from './runtime/create.js';
+import { toMiddleware } from './runtime/steps.js';
 import { createTracer } from './telemetry.js';
 
 export interface ToolboxOptions {
@@ -19,10 +22,23 @@ export interface ToolboxOptions {
   readonly limits?: Partial<Settings['limits']>;
   /** Whether slightly wrong input is repaired; on by default. */
   readonly repair?: boolean;
+  /** What runs are wrapped in, after the decision; the first is outermost. */
+  readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
 }
 
-/** A toolbox of exactly the given tools. Throws `invalid_definition` or `conflict`. */
-export function createToolbox({ tools, workdir = '/', limits = {}, repair = true }: ToolboxOptions): Toolbox {
+/** A toolbox of the given tools, and of those that are registered later. Throws `invalid_definition` or `conflict`. */
+export function createToolbox(options: ToolboxOptions): Toolbox {
+  return createFunctionToolbox(options, QUIET);
+}
+
+/** The same in a world of one's own, with what else the tools are handed. */
+export function createFunctionToolbox(
+  options: ToolboxOptions,
+  world: World,
+  handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
+): Toolbox {
+  const { tools, workdir = '/', limits = {}, repair = true } = options;
+  const middleware = options.middleware?.map(toMiddleware);
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
     repair,
@@ -32,20 +48,23 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
   return assembleToolbox({
     catalog: createCatalog({
       registered: toRegistry(tools),
-      builtin: [],
-      offered: () => false,
+      builtin: createTaskTools(),
+      offered: () => 'none',
       places: () => [],
+      toAbsolute: () => undefined,
+      ownerOf: () => 'program',
       formats: [],
-      index: { load: () => undefined, save: () => {} },
-      world: QUIET,
+      index: { load: () => undefined, save: () => {}, remove: () => {} },
+      world,
     }),
-    executors: [createFunctionExecutor({ digest: digestParts, debug: QUIET.debug })],
+    executors: [createFunctionExecutor({ ...handed, digest: digestParts, debug: world.debug })],
     rules: () => ({ trusted: true }),
     settings: () => settings,
+    ...(middleware === undefined ? {} : { middleware: () => middleware }),
     secrets: () => [],
     trusted: () => true,
     instructions: () => '',
-    // What was given stays as it is.
+    // Only code changes what there is here.
     watch: () => () => {},
     workdir: {
       get: () => directory,
@@ -53,8 +72,8 @@ export function createToolbox({ tools, workdir = '/', limits = {}, repair = true
         directory = path;
       },
     },
-    tracer: createTracer(QUIET.debug),
-    world: QUIET,
+    tracer: createTracer(world.debug),
+    world,
   });
 }
 
@@ -71,8 +90,8 @@ export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, 
   return registry;
 }
 
-// A toolbox of functions asks nothing of its surroundings but a clock.
-const QUIET: World = {
+/** A toolbox of functions asks nothing of its surroundings but a clock. */
+export const QUIET: World = {
   env: {},
   home: undefined,
   platform: 'none',

@@ -26,12 +26,12 @@ export function formatTable(results) {
     cases.map((one) => [
       row,
       one.case,
-      formatValue(one.value, one.unit),
+      one.shown ?? formatValue(one.value, one.unit),
       one.ratio === undefined
         ? ''
         : `${fixed(one.ratio.median)} (${fixed(one.ratio.p10)}–${fixed(one.ratio.p90)})`,
-      one.target === undefined ? '' : formatTarget(one.target),
-      one.target === undefined ? '' : isMet(one) ? 'yes' : 'no',
+      one.goal?.text ?? (one.target === undefined ? '' : formatTarget(one.target)),
+      hasGoal(one) ? (isMet(one) ? 'yes' : 'no') : '',
     ]),
   );
   const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column].length)));
@@ -39,8 +39,13 @@ export function formatTable(results) {
   return [line(HEAD), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
-/** Whether the median of what the target speaks of is within it. */
-export function isMet({ target, ratio, value }) {
+function hasGoal({ target, goal }) {
+  return target !== undefined || goal !== undefined;
+}
+
+/** Whether the median of what the target speaks of is within it, or a goal of another kind is reached. */
+export function isMet({ target, goal, ratio, value }) {
+  if (goal !== undefined) return goal.met;
   return (target.of === 'ratio' ? ratio : value).median <= target.atMost;
 }
 
@@ -49,7 +54,7 @@ export function saveResults(results) {
   const file = `${RESULTS}${new Date().toISOString().replace(/[:.]/g, '-')}.json`;
   const cases = results.map((result) => ({
     ...result,
-    cases: result.cases.map((one) => (one.target === undefined ? one : { ...one, met: isMet(one) })),
+    cases: result.cases.map((one) => (hasGoal(one) ? { ...one, met: isMet(one) } : one)),
   }));
   writeFileSync(file, `${JSON.stringify({ machine: describeMachine(), results: cases }, null, 2)}\n`);
   return file;

@@ -1,5 +1,6 @@
 // The record of a call: what became of it, in one line that can be read again and holds no secret. Pure.
 
+import type { Consent } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
@@ -27,6 +28,7 @@ export interface AuditRecord {
   readonly verdict: Verdict['verdict'] | null;
   readonly rule: string | null;
   readonly reason: string | null;
+  readonly approval: Consent | null;
   readonly code: ErrorCode | null;
   readonly durationMs: number;
   readonly exitCode: number | null;
@@ -62,6 +64,7 @@ const MAX_CONTENT = 16 * 1024;
 export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   const { caller, result, plan, verdict, input } = event;
   const tool = plan?.tool ?? event.tool;
+  const { handle } = result.meta;
   const clean = (text: string, limit = MAX_TEXT): string =>
     cutText(redactKnown(text, context.secrets), limit);
   const json = input === undefined ? undefined : canonicalJson(input);
@@ -84,16 +87,16 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     verdict: verdict?.verdict ?? null,
     rule: verdict?.rule == null ? null : clean(verdict.rule),
     reason: verdict === undefined ? null : clean(verdict.reason),
+    approval: event.approval ?? null,
     code: result.error?.code ?? null,
     durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
     exitCode: result.meta.exitCode ?? null,
     inputBytes: json === undefined ? null : Buffer.byteLength(json),
     inputHash: json === undefined ? null : context.hash([json]),
-    outputBytes: output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-    outputHash: output.length === 0 ? null : context.hash(output),
+    outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
     truncated: result.meta.truncated === true,
-    // Nothing becomes a handle yet.
-    handle: null,
+    handle: handle?.id ?? null,
     ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
   };
 }
@@ -118,9 +121,9 @@ function toContents(
   known: readonly string[],
 ): Pick<AuditRecord, 'input' | 'output' | 'message'> {
   const secrets = [...known, ...findTellingValues(input), ...findTellingValues(result.structured)];
-  const text = result.content
-    .map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`))
-    .join('');
+  // Of what was stored the beginning is kept, not the words about it.
+  const shown = result.content.map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`));
+  const text = result.meta.handle?.preview ?? shown.join('');
   return {
     ...(input === undefined ? {} : { input: fitContent(redactJson(input, secrets, MAX_CONTENT)) }),
     output: redactText(text, secrets, MAX_CONTENT),

@@ -1,9 +1,9 @@
 // Skills for a model: the built-in tool `read_skill`, and what is told of skills at the beginning.
 
 import { ToolError } from '../core/error.js';
-import { type RenderOptions, renderText } from '../core/render.js';
+import { type Referent, renderText } from '../core/render.js';
 import type { Settings } from '../core/settings.js';
-import type { Skill } from '../core/skill.js';
+import type { Skill, TextReference } from '../core/skill.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
@@ -14,7 +14,8 @@ type ContextMode = Settings['skills']['contextMode'];
 
 export const READ_SKILL = 'read_skill';
 
-type Refer = NonNullable<RenderOptions['refer']>;
+/** What a reference in a text of this directory names. */
+type Refer = (reference: TextReference, directory: string) => Referent | undefined;
 
 /** Reads the skills that are not hidden: a hidden one is called by its own name. */
 export function createReadSkillTool(skills: () => readonly Skill[], refer: Refer): Tool {
@@ -88,8 +89,12 @@ export function isVisible(skill: Skill): boolean {
 function readText(skill: Skill, refer: Refer): string {
   try {
     const text = readTextFile(skill.file);
-    if (text !== undefined)
-      return text.slice(0, skill.start) + renderText(text.slice(skill.start), { refer });
+    if (text !== undefined) {
+      const rendered = renderText(text.slice(skill.start), {
+        refer: (reference) => refer(reference, skill.directory),
+      });
+      return text.slice(0, skill.start) + rendered;
+    }
   } catch {
     // Said below: one that cannot be read any more is gone.
   }

@@ -20,7 +20,8 @@ export function formatHelp(): string {
     '  wield init',
     '  wield call hello --name Ada',
     '',
-    'wield <command> --help explains one; wield call <tool> --help explains a tool.',
+    'Every tool is a command too: wield hello --name Ada, or wield <group> <command>.',
+    'wield <command> --help explains one.',
     '',
   ].join('\n');
 }

@@ -14,6 +14,8 @@ if (argv.length === 1 && (first === 'version' || first === '--version')) {
   (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))
 ) {
   void import('./help.js').then(({ formatHelp }) => writeSync(1, formatHelp()));
+} else if (first === '__complete') {
+  void import('./complete.js').then(async ({ answer }) => process.exit(await answer(argv.slice(1))));
 } else {
   void import('./run.js').then(async ({ run }) => process.exit(await run(argv)));
 }

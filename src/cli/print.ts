@@ -1,11 +1,9 @@
 // What the commands print: tables, errors with their hints, JSON documents.
 
+import { errorText, JSON_SCHEMA } from '../consumers/commands/output.js';
 import type { ErrorValue } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
-
-/** The version of the shapes that `--json` prints. */
-const JSON_SCHEMA = 1;
 
 /** Exactly one JSON document on stdout (CLI-3). */
 export function printJson(
@@ -29,13 +27,9 @@ export function printHelp(terminal: Terminal, help: string, json: boolean): void
   else terminal.out(help);
 }
 
-export function printError(terminal: Terminal, { message, hint }: ErrorValue): void {
-  terminal.err(`${terminal.paint('red', 'error', 'err')}  ${indentRest(sanitize(message), 7)}\n`);
-  if (hint) terminal.err(`  ${terminal.paint('cyan', 'hint', 'err')}  ${indentRest(sanitize(hint), 8)}\n`);
-}
-
-function indentRest(text: string, columns: number): string {
-  return text.replace(/\n/g, `\n${' '.repeat(columns)}`);
+export function printError(terminal: Terminal, error: ErrorValue): void {
+  const words = { error: terminal.paint('red', 'error', 'err'), hint: terminal.paint('cyan', 'hint', 'err') };
+  terminal.err(errorText(error, words));
 }
 
 /** Rows with their columns aligned; the last is cut to the width of a terminal. */

@@ -4,12 +4,12 @@ import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { ownFlagValue, splitArguments } from '../consumers/commands/index.js';
 import { exitStatus, ToolError, toToolError } from '../core/error.js';
-import { nearest, sanitize } from '../core/text.js';
+import { sanitize } from '../core/text.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
-import { ALIASES, VERBS } from './verbs.js';
+import { ALIASES, RESERVED, VERBS } from './verbs.js';
 
 const INTERRUPTED = 130;
 
@@ -31,17 +31,18 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function runVerb(
-  argv: readonly string[],
-  terminal: Terminal,
-  { signal, status }: Interrupt,
-): Promise<number> {
+async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: Interrupt): Promise<number> {
+  const { signal, status } = interrupt;
   const { name: word, before, after } = findVerbName(argv);
+  // `wield help deploy` is `wield deploy --help`.
+  if (word === 'help' && after.length > 0)
+    return runVerb([...before, ...after, '--help'], terminal, interrupt);
   const [name, ...more] = (Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined) ?? [word];
   const entry = VERBS.find((verb) => verb.name === name);
-  if (entry === undefined) throw unknownVerb(name);
-  const verb = await entry.load();
-  const { flags, repeated, positionals, rest } = readFlags(verb, [...before, ...more, ...after]);
+  // What is no verb is a tool's command (MOD-20).
+  const verb = entry ? await entry.load() : (await import('./tool-command.js')).toolCommand;
+  const own = entry ? [...more, ...after] : [name, ...after];
+  const { flags, repeated, positionals, rest } = readFlags(verb, [...before, ...own]);
   const json = flags.has('json');
   if (flags.has('help') && (!verb.readsRest || positionals.length === 0)) {
     printHelp(terminal, formatVerbHelp(verb), json);
@@ -63,7 +64,7 @@ async function runVerb(
     return toolbox;
   };
   try {
-    const own = await verb.run({
+    const ended = await verb.run({
       terminal,
       flags,
       repeated: (flag) => repeated.get(flag) ?? [],
@@ -72,11 +73,12 @@ async function runVerb(
       json,
       cwd,
       env: process.env,
+      reserved: RESERVED,
       signal,
       toolbox: openToolbox,
     });
-    if (verb.runsUntilStopped && status() !== INTERRUPTED) return own;
-    return status() ?? own;
+    if (verb.runsUntilStopped && status() !== INTERRUPTED) return ended;
+    return status() ?? ended;
   } finally {
     await toolbox?.close();
   }
@@ -132,19 +134,6 @@ function readFlags(verb: Verb, argv: readonly string[]) {
     });
   }
   return { flags, repeated, positionals, rest };
-}
-
-function unknownVerb(name: string): ToolError {
-  const close = nearest(
-    name,
-    VERBS.map((verb) => verb.name),
-  );
-  return new ToolError('usage', `there is no command "${sanitize(name)}"`, {
-    hint:
-      close.length > 0
-        ? `did you mean wield ${close[0]}? wield --help shows all`
-        : 'wield --help shows the commands',
-  });
 }
 
 // CLI-12

@@ -26,6 +26,8 @@ export interface VerbCall {
   readonly json: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Words that no tool is called by: the verbs, and a few more (MOD-25). */
+  readonly reserved: ReadonlySet<string>;
   /** Ends when the person interrupts. */
   readonly signal: AbortSignal;
   /** The toolbox of the workdir, made when first asked for; options count then. */
@@ -40,6 +42,8 @@ export interface Verb {
   readonly flags: Readonly<Record<string, FlagHelp>>;
   /** How many positionals it takes at most. */
   readonly positionals: number;
+  /** What its positionals are, for completion: these words, names of tools, or files. */
+  readonly completes?: 'tools' | 'files' | readonly string[];
   /** Reads its arguments after the first positional itself. */
   readonly readsRest?: boolean;
   /** Runs until it is told to stop: a signal other than Ctrl-C is then its ordinary end. */

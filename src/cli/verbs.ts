@@ -114,9 +114,19 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/audit.js')).audit,
   },
   {
+    name: 'capabilities',
+    summary: 'Write down what the tools can do, for agents',
+    load: async () => (await import('./verbs/capabilities.js')).capabilities,
+  },
+  {
     name: 'config',
     summary: 'Show the configuration that holds',
     load: async () => (await import('./verbs/config.js')).config,
+  },
+  {
+    name: 'index',
+    summary: 'Write the index that a library ships',
+    load: async () => (await import('./verbs/write-index.js')).writeIndex,
   },
   {
     name: 'clean',
@@ -124,8 +134,21 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/clean.js')).clean,
   },
   {
+    name: 'completions',
+    summary: 'Print a script that completes wield in a shell',
+    load: async () => (await import('./verbs/completions.js')).completions,
+  },
+  {
     name: 'version',
     summary: 'Print the version',
     load: async () => (await import('./verbs/version.js')).version,
   },
 ];
+
+/** Words that no tool or group can be called by (MOD-25). */
+export const RESERVED: ReadonlySet<string> = new Set([
+  ...VERBS.map((verb) => verb.name),
+  ...Object.keys(ALIASES),
+  'help',
+  '__complete',
+]);

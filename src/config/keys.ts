@@ -1,13 +1,17 @@
 // The keys of the configuration: what each may hold, and how a lower layer may change it.
 
 import { isRecord } from '../core/json.js';
+import type { MiddlewareSettings } from '../core/middleware.js';
+import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
+import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
 /**
  * What a lower layer can do to a higher one's value: lower a ceiling, say it anew, say it where no higher one
- * does and the workspace is trusted, hold beside it and only narrow, or nothing at all.
+ * does and the workspace is trusted, hold beside it and only narrow, put entries beside it that only narrow, add to a
+ * list, or nothing at all.
  */
-export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'ignored';
+export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'ignored';
 
 export interface Key {
   readonly expected: string;
@@ -17,6 +21,10 @@ export interface Key {
   readonly project: Lowering;
   /** It decides what may run: one that cannot be read denies everything (POL-9). */
   readonly rules?: true;
+  /** What exactly is wrong with a value that does not parse, where `expected` cannot say it. */
+  readonly findFault?: (value: unknown) => string | undefined;
+  /** Whether a project may join this value to the others. */
+  readonly narrows?: (parsed: unknown) => boolean;
 }
 
 const integer = (value: unknown): number | undefined =>
@@ -40,6 +48,15 @@ const strings = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
 const texts = (value: unknown): readonly string[] | undefined =>
   typeof value === 'string' ? [value] : strings(value);
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+const provider = (value: unknown): string | undefined =>
+  value === 'anthropic' || value === 'openai' || value === 'ollama' ? value : undefined;
+const webAddress = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^https?:\/\/[^\s@]+$/.test(value) ? value : undefined;
+const variable = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value) ? value : undefined;
 
 const A_COUNT = { expected: 'a whole number above 0', parse: integer, project: 'lowers' } as const;
 const A_SIZE = { expected: 'a size such as "16M"', parse: bytes, project: 'lowers' } as const;
@@ -67,6 +84,9 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'limits.concurrent-per-tool': A_COUNT,
   'limits.concurrent-per-group': A_COUNT,
   'limits.queue': A_COUNT,
+  'results.inline': A_COUNT,
+  'results.keep': A_DURATION,
+  'results.total': A_SIZE,
   'env.pass': VARIABLES,
   'skills.allow-scripts': { expected: 'true or false', parse: boolean, project: 'adds' },
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },
@@ -77,12 +97,33 @@ export const KEYS: Readonly<Record<string, Key>> = {
     parse: strings,
     project: 'ignored',
   },
+  paths: {
+    expected: 'an array of directories, { external = "…" } and { ignore = "…" }',
+    parse: readPaths,
+    project: 'extends',
+  },
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'install.homes': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },
   'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored' },
   'audit.rotate': { ...A_SIZE, project: 'ignored' },
   'audit.keep': { ...A_COUNT, project: 'ignored' },
+  middleware: {
+    expected: 'an array of tables: [[middleware]]',
+    parse: parseMiddleware,
+    findFault: findMiddlewareFault,
+    project: 'joins',
+    // A repeated or remembered run is more than what the user allowed; fewer runs are less.
+    narrows: (parsed) => (parsed as MiddlewareSettings).use === 'rate-limit',
+  },
+  'model.provider': { expected: '"anthropic", "openai" or "ollama"', parse: provider, project: 'ignored' },
+  'model.name': { expected: 'the name of a model', parse: text, project: 'ignored' },
+  'model.url': {
+    expected: 'an address such as "http://127.0.0.1:11434"',
+    parse: webAddress,
+    project: 'ignored',
+  },
+  'model.key': { expected: 'the name of a variable that holds the key', parse: variable, project: 'ignored' },
 };
 
 // An older spelling.
@@ -100,14 +141,20 @@ export function canonicalPath(path: readonly string[]): readonly string[] {
 /** The name of a key in the table: a tool's name becomes `*`. */
 export function keyName(path: readonly string[]): string {
   const steps = canonicalPath(path);
+  if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
   return steps.map((step, index) => (index === 1 && steps[0] === 'tools' ? '*' : step)).join('.');
 }
 
-/** The leaves of a document, with the path of each. A table that is itself no key is walked into. */
+/**
+ * The leaves of a document, with the path of each. A table that is itself no key is walked into; of an array of
+ * tables each is a leaf, counted from 1.
+ */
 export function leaves(
   document: unknown,
   path: readonly string[] = [],
 ): { path: readonly string[]; value: unknown }[] {
+  if (Array.isArray(document) && path.join('.') === 'middleware')
+    return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
   if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
     return [{ path, value: document }];
   return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));

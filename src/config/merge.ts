@@ -1,6 +1,8 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
-import { DEFAULT_SETTINGS, type Settings, type ToolSettings } from '../core/settings.js';
+import type { MiddlewareSettings } from '../core/middleware.js';
+import { fillRest, type PathEntry, REST } from '../core/search-path.js';
+import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
 import type { ConfigValue, Layer } from './read.js';
 
@@ -16,15 +18,25 @@ export function effectiveValues(
     const key = value.path.join('.');
     const above = effective.get(key);
     const ceiling = (above?.value ?? ceilingOf(value, values, defaults)) as number | undefined;
-    if (wins(value, above, ceiling)) effective.set(key, value);
+    if (wins(value, above, ceiling)) effective.set(key, withRest(value, above?.value ?? defaults.get(key)));
   }
   return effective;
 }
 
+// In a list that extends, `...` stands for the list of the layers above.
+function withRest(value: ConfigValue, above: unknown): ConfigValue {
+  if (KEYS[keyName(value.path)]!.project !== 'extends') return value;
+  const rest = (above ?? []) as readonly PathEntry[];
+  return { ...value, value: fillRest(value.value as readonly PathEntry[], rest) };
+}
+
 function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
   const { project } = KEYS[keyName(value.path)]!;
-  if (project === 'replaces') return true;
+  if (project === 'replaces' || project === 'joins') return true;
   if (project === 'narrows') return above === undefined;
+  // What a higher layer names stays named; only the defaults can be left out.
+  if (project === 'extends')
+    return above === undefined || (value.value as readonly PathEntry[]).includes(REST);
   if (project === 'adds') return above === undefined || value.value === false;
   if (project === 'ignored') return above === undefined || above.layer !== 'managed';
   return ceiling === undefined || (value.value as number) < ceiling;
@@ -56,10 +68,14 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['limits.concurrent-per-tool', DEFAULT_SETTINGS.limits.concurrentPerTool],
   ['limits.concurrent-per-group', DEFAULT_SETTINGS.limits.concurrentPerGroup],
   ['limits.queue', DEFAULT_SETTINGS.limits.queue],
+  ['results.inline', DEFAULT_SETTINGS.results.inline],
+  ['results.keep', DEFAULT_SETTINGS.results.keepMs],
+  ['results.total', DEFAULT_SETTINGS.results.totalBytes],
   ['skills.allow-scripts', false],
   ['skills.context-mode', DEFAULT_SETTINGS.skills.contextMode],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
   ['builtin.offer', DEFAULT_SETTINGS.offer],
+  ['paths', DEFAULT_SETTINGS.paths],
   ['workdir.roots', DEFAULT_SETTINGS.roots],
   ['install.homes', DEFAULT_SETTINGS.homes],
   ['audit.contents', DEFAULT_SETTINGS.audit.contents],
@@ -89,6 +105,11 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
       concurrentPerGroup: get('limits.concurrent-per-group'),
       queue: get('limits.queue'),
     },
+    results: {
+      inline: get('results.inline'),
+      keepMs: get('results.keep'),
+      totalBytes: get('results.total'),
+    },
     skills: {
       allowScripts: toAllowScripts(effective.get('skills.allow-scripts')),
       contextMode: get('skills.context-mode'),
@@ -104,7 +125,38 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
       rotateBytes: get('audit.rotate'),
       keep: get('audit.keep'),
     },
+    paths: get('paths'),
+    middleware: toMiddlewareSettings(effective),
+    ...toModel(get('model.provider'), get('model.name'), get('model.url'), get('model.key')),
   };
+}
+
+// Half of a model is none: it is asked only where both what it is and how it is spoken to are said.
+function toModel(
+  provider: ModelSettings['provider'] | undefined,
+  name: string | undefined,
+  url: string | undefined,
+  keyVariable: string | undefined,
+): { model?: ModelSettings } {
+  if (provider === undefined || name === undefined) return {};
+  return {
+    model: {
+      provider,
+      name,
+      ...(url === undefined ? {} : { url }),
+      ...(keyVariable === undefined ? {} : { keyVariable }),
+    },
+  };
+}
+
+// Those of a higher layer stand nearer to the run: what a lower one repeats still passes its limits.
+function toMiddlewareSettings(effective: ReadonlyMap<string, ConfigValue>): readonly MiddlewareSettings[] {
+  const entries = [...effective.values()].filter(({ path }) => path[0] === 'middleware');
+  if (entries.length === 0) return DEFAULT_SETTINGS.middleware;
+  return [...LAYERS]
+    .reverse()
+    .flatMap((layer) => entries.filter((entry) => entry.layer === layer))
+    .map(({ value }) => value as MiddlewareSettings);
 }
 
 function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {

@@ -1,7 +1,9 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
 import { lstatSync } from 'node:fs';
+import { isAbsolute, normalize } from 'node:path';
 import type { Rule } from '../core/rule.js';
+import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
@@ -98,10 +100,12 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
       if (typeof rules !== 'string')
         values.push({ path, value: texts, written: JSON.stringify(value), layer, file, line, rules });
     } else if (key.parse(value) === undefined) {
-      problems.push(
-        problem(file, `line ${line}: ${path.join('.')} must be ${key.expected}`, `mend ${file}:${line}`),
-      );
-    } else if (layer === 'project' && key.project === 'ignored') {
+      const fault = key.findFault?.(value) ?? `must be ${key.expected}`;
+      problems.push(problem(file, `line ${line}: ${path.join('.')} ${fault}`, `mend ${file}:${line}`));
+    } else if (
+      layer === 'project' &&
+      (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(key.parse(value)) !== true))
+    ) {
       problems.push(
         problem(
           file,
@@ -110,9 +114,18 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
         ),
       );
     } else {
+      let parsed = key.parse(value);
+      if (layer === 'project' && key.project === 'extends') {
+        parsed = filterPaths(parsed as readonly PathEntry[], (dir) => {
+          const isOwn = isBelow(dir);
+          if (!isOwn) problems.push(notOwn(file, line, path, dir));
+          return isOwn;
+        });
+      }
       values.push({
-        path: canonicalPath(path),
-        value: key.parse(value),
+        // Entries of all layers hold side by side.
+        path: key.project === 'joins' ? [path[0]!, layer, ...path.slice(1)] : canonicalPath(path),
+        value: parsed,
         written: JSON.stringify(value),
         layer,
         file,
@@ -125,6 +138,19 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
 
 function isDeny({ selector }: Rule): boolean {
   return selector.policy === 'deny';
+}
+
+// A checkout may order what it holds itself, and name nothing else on the machine.
+function isBelow(dir: string): boolean {
+  return !isAbsolute(dir) && !dir.startsWith('~') && !/^\.\.(?:[/\\]|$)/.test(normalize(dir));
+}
+
+function notOwn(file: string, line: number, path: readonly string[], dir: string): Problem {
+  return problem(
+    file,
+    `line ${line}: a project's ${path.join('.')} cannot name "${quoteOutside(dir)}", which is outside its workdir`,
+    'name it in ~/.wield/config.toml',
+  );
 }
 
 // Most workspaces have no configuration, and then no parser is loaded.
@@ -141,12 +167,21 @@ function problem(path: string, message: string, hint: string): Problem {
 // The parser keeps no positions; the last step of a path is looked for below the table it stands in.
 function lineOf(text: string, path: readonly string[]): number {
   const lines = text.split('\n');
+  const tables = new Map<string, number>();
   let table: string[] = [];
   let best = 1;
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index]!.trim();
     const header = /^\[{1,2}([^\]]+)\]{1,2}/.exec(line);
-    if (header) table = splitKey(header[1]!);
+    if (header) {
+      table = splitKey(header[1]!);
+      // Tables of an array are counted from 1.
+      if (line.startsWith('[[')) {
+        const name = table.join('.');
+        tables.set(name, (tables.get(name) ?? 0) + 1);
+        table = [...table, String(tables.get(name))];
+      }
+    }
     const key =
       /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
     const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;

@@ -7,3 +7,6 @@ import type { Caller } from './toolbox.js';
 export function formatCaller({ door, name }: Caller): string {
   return name === undefined ? door : `${door}:${quoteOutside(name, 60)}`;
 }
+
+/** Code that says nothing else about itself. */
+export const CODE: Caller = { kind: 'code', door: 'library' };

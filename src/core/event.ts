@@ -29,6 +29,8 @@ export type EndEvent = EventBase & {
   readonly input: Json | undefined;
   readonly plan: Plan | undefined;
   readonly verdict: Verdict | undefined;
+  /** SHA-256 of an output that became a handle. */
+  readonly outputHash?: string;
   /** How consent was given, where it had to be asked for. */
   readonly approval?: Consent;
 };

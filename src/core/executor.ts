@@ -1,9 +1,11 @@
 // The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
 
-import type { ProgressListener } from './context.js';
+import type { Ask, NestedOptions, ProgressListener } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
+import type { ToolConfig } from './settings.js';
+import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
 import type { Caller } from './toolbox.js';
 
@@ -17,17 +19,33 @@ export interface PlanContext {
 
 export interface RunContext {
   readonly signal: AbortSignal;
+  /** What is left of the plan's time limit, where this is not its first run. */
+  readonly timeoutMs?: number;
   readonly progress: ProgressListener;
   /** Whether the caller wants to hear of progress; a heartbeat is sent only then (SCR-23). */
   readonly wantsProgress: boolean;
   /** Where output goes while it is written; without it output is only collected. */
   readonly stream?: OutputStream;
   /** A nested call with this call's caller, signal and depth. */
-  readonly call: (ref: string, input: unknown) => Promise<ToolResult>;
+  readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   /** The same for a tool that the definition names, not the caller: it may be a hidden one. Ends with the signal. */
   readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
   readonly caller: Caller;
+  /** Asks the caller, where that one can be asked. */
+  readonly ask?: Ask;
   readonly workdir: string;
+  readonly config: ToolConfig;
+  /** What a function is given of the stores. */
+  readonly store: ContextStore | null;
+  /** Where output goes that is too much to be shown; without it all is kept, up to the cap. */
+  readonly spill?: Spill;
+}
+
+/** Takes output that is too much to be shown, while it is written (RUN-12). */
+export interface Spill {
+  /** More than this many bytes are surely too much. */
+  readonly afterBytes: number;
+  open(): ResultWriter;
 }
 
 /** Takes output as it comes. A promise holds the tool back until it resolves. */
@@ -43,4 +61,6 @@ export interface Executor<Kind extends Action['kind'] = Action['kind']> {
   plan(tool: Tool, input: Json, context: PlanContext): Plan | Promise<Plan>;
   /** Runs a plan. A tool that ran and failed is an Output with an error; only a run that never was throws. */
   run(plan: Plan, context: RunContext): Promise<Output>;
+  /** Frees what it holds; nothing runs any more. */
+  close?(): Promise<void>;
 }

@@ -2,9 +2,9 @@
 
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
-import type { Tool } from './tool.js';
+import type { InlineModule, ModuleFiles, Tool } from './tool.js';
 
-export type Plan = ProcessPlan | FunctionPlan | TextPlan | DelegatePlan;
+export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan;
 
 interface PlanBase {
   /** Its `origin.digest` names the bytes that were planned; other bytes are not run. */
@@ -81,6 +81,16 @@ export interface DelegatePlan extends PlanBase {
   readonly ref: string;
 }
 
+export interface ModulePlan extends PlanBase {
+  readonly kind: 'module';
+  readonly source: ModuleFiles | InlineModule;
+  readonly export: string;
+  /** Of the tool host that it runs in. */
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limits: ProcessLimits;
+}
+
 /** Limits that the system enforces on a process; absent ones are not set (EXE-9). */
 export interface ProcessLimits {
   readonly outputBytes: number;
@@ -92,7 +102,7 @@ export interface ProcessLimits {
 
 /** A plan for people and logs: names of variables, never their values. */
 export function describePlan(plan: Plan): Record<string, Json> {
-  if (plan.kind !== 'process') {
+  if (plan.kind !== 'process' && plan.kind !== 'module') {
     return {
       kind: plan.kind,
       tool: plan.tool.name,
@@ -101,6 +111,20 @@ export function describePlan(plan: Plan): Record<string, Json> {
       input: plan.input,
       timeoutMs: plan.timeoutMs,
       ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),
+    };
+  }
+  if (plan.kind === 'module') {
+    return {
+      kind: 'module',
+      tool: plan.tool.name,
+      file: plan.source.file,
+      export: plan.export,
+      inline: 'inline' in plan.source,
+      cwd: plan.cwd,
+      env: Object.keys(plan.environment).sort(),
+      input: plan.input,
+      timeoutMs: plan.timeoutMs,
+      digest: plan.tool.origin.digest,
     };
   }
   return {

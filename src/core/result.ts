@@ -1,7 +1,8 @@
 // The one shape of success and failure, and the parts of its content.
 
 import type { ErrorValue, ToolError } from './error.js';
-import type { Json } from './json.js';
+import { isRecord, type Json } from './json.js';
+import type { Handle, ResultWriter } from './store.js';
 
 /** A piece of content, as in MCP, so that nothing is lost between doors (TOOL-21). */
 export type Part =
@@ -41,6 +42,12 @@ export interface ResultMeta {
     readonly outcome: 'kept';
     readonly reason: string;
   }[];
+  /** How often it ran, where that was more than once (RUN-9). */
+  readonly attempts?: number;
+  /** True where the output is that of an earlier call. */
+  readonly cached?: boolean;
+  /** Where the whole of a result is that was too large to be shown (CTX-1). */
+  readonly handle?: Handle;
   /** True where output was cut; the counts are in `truncation`. */
   readonly truncated?: boolean;
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };
@@ -62,6 +69,12 @@ export interface Output {
   /** Set when the tool ran and failed; its content still counts. */
   readonly error?: ToolError;
   readonly meta?: Omit<ResultMeta, 'durationMs' | 'repaired'>;
+  /** The bytes of standard output behind the text, and what standard error said beside it (EXE-7). */
+  readonly streams?: { readonly stdout: Uint8Array; readonly stderr: string };
+  /** What the bytes hash to that became a handle. */
+  readonly storedHash?: string;
+  /** Where the bytes went that were too many to be kept; the text is then only their beginning. */
+  readonly spilled?: ResultWriter;
 }
 
 export function textPart(text: string): Part {
@@ -71,4 +84,9 @@ export function textPart(text: string): Part {
 /** The text parts of a result, one after the other. */
 export function textOf(result: { readonly content: readonly Part[] }): string {
   return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** Whether what a function returned says itself that it failed (MOD-13). */
+export function isFailedOutput(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && value.is_error === true;
 }

@@ -45,13 +45,27 @@ export function followRef(node: unknown, root: JsonSchema): SchemaNode {
   return isRecord(here) ? here : {};
 }
 
-function lookUp(root: JsonSchema, ref: string): unknown {
+/** What a local reference points at; undefined where there is nothing, or where it is no pointer. */
+export function lookUp(root: JsonSchema, ref: string): unknown {
+  if (ref === '#') return root;
+  if (!ref.startsWith('#/')) return undefined;
   let target: unknown = root;
-  for (const step of ref.replace(/^#\/?/, '').split('/').filter(Boolean)) {
-    const key = step.replace(/~1/g, '/').replace(/~0/g, '~');
-    target = isRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined;
+  for (const step of ref.slice(2).split('/')) {
+    const key = decodeStep(step).replace(/~1/g, '/').replace(/~0/g, '~');
+    target =
+      typeof target === 'object' && target !== null && Object.hasOwn(target, key)
+        ? (target as SchemaNode)[key]
+        : undefined;
   }
   return target;
+}
+
+function decodeStep(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
 }
 
 /** The types that a node accepts; empty where it does not say. */
@@ -61,12 +75,20 @@ export function acceptedTypes(node: SchemaNode, root: JsonSchema, depth = 0): Re
   if (Array.isArray(type)) return new Set(type.filter((entry) => typeof entry === 'string'));
   if (Array.isArray(node.enum)) return new Set(node.enum.map(jsonType));
   if ('const' in node) return new Set([jsonType(node.const)]);
+  if (depth > MAX_STEPS) return new Set();
+  const typesOf = (branch: unknown) => acceptedTypes(followRef(branch, root), root, depth + 1);
   const branches = node.anyOf ?? node.oneOf;
-  if (!Array.isArray(branches) || depth > MAX_STEPS) return new Set();
-  const accepted = branches.map((branch) => acceptedTypes(followRef(branch, root), root, depth + 1));
+  if (!Array.isArray(branches)) return Array.isArray(node.allOf) ? inAll(node.allOf.map(typesOf)) : new Set();
+  const accepted = branches.map(typesOf);
   return accepted.some((types) => types.size === 0)
     ? new Set()
     : new Set(accepted.flatMap((types) => [...types]));
+}
+
+// What every part that says something accepts.
+function inAll(parts: readonly ReadonlySet<string>[]): ReadonlySet<string> {
+  const [first, ...others] = parts.filter((types) => types.size > 0);
+  return new Set([...(first ?? [])].filter((type) => others.every((types) => types.has(type))));
 }
 
 function jsonType(value: unknown): string {

@@ -1,5 +1,8 @@
 // The Settings that the configuration gives, with the defaults for everything it leaves out.
 
+import type { MiddlewareSettings } from './middleware.js';
+import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
+
 export interface Settings {
   /** Whether input is repaired (RUN-4). */
   readonly repair: boolean;
@@ -18,6 +21,14 @@ export interface Settings {
     readonly concurrentPerGroup: number;
     /** Calls that may wait for their turn. */
     readonly queue: number;
+  };
+  /** Results too large to be shown (CTX-1). */
+  readonly results: {
+    /** Characters that are shown as they are. */
+    readonly inline: number;
+    /** How long one is kept after it was last read. */
+    readonly keepMs: number;
+    readonly totalBytes: number;
   };
   readonly skills: {
     /** Whether scripts of skills run: never, only those of a trusted workspace, or always (TJS-16). */
@@ -46,6 +57,21 @@ export interface Settings {
   readonly roots: readonly string[];
   /** Directories of agents that installed items are linked into; empty: `~/.claude`. */
   readonly homes: readonly string[];
+  /** The search path (RES-6). */
+  readonly paths: readonly PathEntry[];
+  /** What runs are wrapped in, the first outermost (RUN-9). */
+  readonly middleware: readonly MiddlewareSettings[];
+  /** The model that wield itself may ask; absent: none (SDK-7). */
+  readonly model?: ModelSettings;
+}
+
+export interface ModelSettings {
+  readonly provider: 'anthropic' | 'openai' | 'ollama';
+  readonly name: string;
+  /** Where it is reached; the provider's own address where left out. */
+  readonly url?: string;
+  /** The variable that holds the key: the key itself stands in no file. */
+  readonly keyVariable?: string;
 }
 
 export interface ToolSettings {
@@ -66,6 +92,7 @@ export const DEFAULT_SETTINGS: Settings = {
     concurrentPerGroup: 64,
     queue: 1000,
   },
+  results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3 },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
   tools: new Map(),
@@ -73,4 +100,26 @@ export const DEFAULT_SETTINGS: Settings = {
   offer: [],
   roots: [],
   homes: [],
+  paths: DEFAULT_PATHS,
+  middleware: [],
 };
+
+/** What a tool may know of the settings: bounds that it can keep to, and nothing that is a secret. */
+export interface ToolConfig {
+  readonly limits: Settings['limits'];
+  /** Directories that the workdir may move to. */
+  readonly roots: readonly string[];
+}
+
+// Settings stay one object until a file changes, and every call asks.
+const configs = new WeakMap<Settings, ToolConfig>();
+
+export function toToolConfig(settings: Settings): ToolConfig {
+  let config = configs.get(settings);
+  if (config === undefined) {
+    const { limits, roots } = settings;
+    config = Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) });
+    configs.set(settings, config);
+  }
+  return config;
+}

@@ -18,7 +18,7 @@ export interface Skill {
   readonly hidden: boolean;
   /** Normalised (RES-30). */
   readonly tags: readonly string[];
-  /** The reference of the tool that runs when it is called; null where it answers with its text. */
+  /** The reference of the tool that runs when it is called; null where it answers with its text or runs code. */
   readonly delegate: string | null;
   /** The skills whose settings it takes after its authority's; `false` takes none, null says nothing (RES-17). */
   readonly inherit: readonly string[] | false | null;

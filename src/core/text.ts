@@ -15,13 +15,15 @@ export function sanitize(text: string): string {
   return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
 }
 
-// Everything that is there and cannot be seen, emoji selectors and fillers included; newlines and tabs are seen.
-const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+// Made when first needed: reading classes of characters takes longer than listing a directory.
+let hidden: RegExp | undefined;
 
 /** Outside text in which what cannot be seen is spelled out, as `<U+202E>`: for whoever must judge it. */
 export function revealHidden(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text.replace(HIDDEN, reveal);
+  // Fillers and selectors of emoji included; newlines and tabs are seen.
+  hidden ??= /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+  return text.replace(hidden, reveal);
 }
 
 /** The same on one line: newlines, tabs and spaces that are none are spelled out too. */
@@ -77,6 +79,12 @@ function editDistance(from: string, to: string, limit: number): number {
     last = current;
   }
   return last[to.length]!;
+}
+
+/** A path for a person: from the workdir where it lies there, else from the home directory, else whole. */
+export function shortenPath(path: string, workdir: string, home: string | undefined): string {
+  if (path.startsWith(`${workdir}/`)) return path.slice(workdir.length + 1);
+  return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
 /** The order of names everywhere: by code unit, the same on every machine. */

@@ -17,7 +17,7 @@ export interface Tool {
   readonly traits: Traits;
 }
 
-export type Action = ProcessAction | FunctionAction | TextAction | DelegateAction;
+export type Action = ProcessAction | FunctionAction | ModuleAction | TextAction | DelegateAction;
 
 /** Runs a program of the machine in a process of its own. */
 export type ProcessAction = ScriptAction | CommandAction;
@@ -56,6 +56,38 @@ export interface FunctionAction {
   readonly run: (input: Json, context: ToolContext, caller?: CallerKind) => unknown;
   /** Whether it is told who calls: built-in tools that answer a model otherwise than a person. */
   readonly asksCaller?: boolean;
+  /** The author's own function, where `run` wraps it: its text counts for the digest. */
+  readonly body?: (input: never, context: ToolContext) => unknown;
+}
+
+/** Runs code of a file, or a piece of code, in the tool host. */
+export interface ModuleAction {
+  readonly kind: 'module';
+  readonly source: ModuleFiles | InlineModule;
+  /** The export that is the tool; null where that is not known, since nobody may load the file yet (POL-20). */
+  readonly export: string | null;
+}
+
+/** A file and all that it imports by a relative path. */
+export interface ModuleFiles {
+  readonly file: string;
+  /** The file itself first; other bytes than these are not run. */
+  readonly files: readonly ModuleFile[];
+}
+
+export interface ModuleFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** Code that stands inside something else. */
+export interface InlineModule {
+  readonly inline: string;
+  /** The file that the code stands in: relative imports begin there, and errors name it. */
+  readonly file: string;
+  /** What the code imports by a relative path. */
+  readonly files: readonly ModuleFile[];
 }
 
 /** Answers with the text of a file, rendered with the input; nothing runs. */
@@ -99,7 +131,8 @@ export interface Origin {
   readonly builtin?: true;
 }
 
-export type Owner = 'program' | 'user' | 'workspace' | 'package' | 'upstream';
+/** `library`: named by the user or the program as one, and outside the workspace (RES-5). */
+export type Owner = 'program' | 'user' | 'library' | 'workspace' | 'package' | 'upstream';
 
 /** What tells one state of a file from another without reading it; `changedMs` moves with every change, of mode too. */
 export interface FileIdentity {
@@ -138,7 +171,13 @@ export interface Traits {
   readonly text?: boolean;
   /** Selectors of the tools it may call in turn; absent: no limit of its own (SKL-4). */
   readonly allowedTools?: readonly string[];
+  /** How it takes part in what surrounds it, in its author's word (MOD-14). */
+  readonly role?: string;
   readonly examples: readonly Json[];
+  /** Parameters that a command line takes without a flag, in this order (MOD-21). */
+  readonly positional?: readonly string[];
+  /** What else its author says of it; changes nothing. */
+  readonly metadata?: Readonly<Record<string, Json>>;
 }
 
 /** Traits of a tool that says nothing about itself. */

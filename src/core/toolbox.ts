@@ -2,7 +2,7 @@
 
 import type { Approve } from './approval.js';
 import type { Cascade } from './cascade.js';
-import type { ProgressListener } from './context.js';
+import type { Ask, ProgressListener } from './context.js';
 import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
@@ -17,6 +17,8 @@ export interface Caller {
   readonly door: string;
   /** The client's own name, where it gave one. */
   readonly name?: string;
+  /** Whose large results it can read; the toolbox's own where it is left out (CTX-3). */
+  readonly session?: string;
 }
 
 export interface Verdict {
@@ -49,6 +51,8 @@ export interface CallOptions {
   readonly onOutput?: OutputStream;
   /** Waited for when it is the call's turn, before anything runs: a door whose reader is slow holds calls back. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
+  /** The whole result however large, and no handle. */
+  readonly full?: boolean;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
   /** Asks for consent where the policy says so; without it nobody is asked, and the call is recorded (POL-6). */
@@ -57,6 +61,10 @@ export interface CallOptions {
   readonly trace?: TraceParent;
   /** What a door found wrong with the input before it could hand it over: the call fails with it, like any other. */
   readonly fault?: ToolError;
+  /** Answers a question that a tool has; left out where nobody can be asked. */
+  readonly ask?: Ask;
+  /** Built-in tools that this call may be of beside those that are offered anyway, by name or group. */
+  readonly offer?: readonly string[];
 }
 
 export interface PlanOptions extends CallOptions {
@@ -67,13 +75,18 @@ export interface PlanOptions extends CallOptions {
 export interface ListOptions extends SearchOptions {
   /** Hidden tools too. */
   readonly hidden?: boolean;
-  /** For whom: a model is not offered as a tool what it is told of as a skill. Left out: everything. */
-  readonly caller?: Caller;
+  /** Built-in tools to list beside those that are offered anyway, by name or group. */
+  readonly offer?: readonly string[];
 }
 
 export interface SearchOptions {
   /** For whom: a tool that is denied to him whatever the input is left out (POL-8). Code by default. */
   readonly caller?: Caller;
+}
+
+export interface InstructionsOptions {
+  /** The inventory of capabilities too, where there is one that may be shown (SDK-11). */
+  readonly capabilities?: boolean;
 }
 
 /** A tool that is denied whatever the input, and why. */
@@ -105,6 +118,8 @@ export interface Survey {
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
   readonly skills: readonly Skill[];
+  /** Built-in tools that are not offered: none of a listing, and there for a person or code. */
+  readonly unlisted: readonly Tool[];
 }
 
 export interface Toolbox {
@@ -114,7 +129,7 @@ export interface Toolbox {
   list(options?: ListOptions): Promise<readonly Tool[]>;
   /** Visible tools that fit some words, best first; an exact name before all. */
   search(query: string, limit: number, options?: SearchOptions): Promise<readonly Tool[]>;
-  /** The tool of a name. Throws `not_found` or `invalid_ref`. */
+  /** The tool of a name, a path or a URI (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
   find(ref: string): Promise<Tool>;
   /** Runs a tool. Never throws: every outcome is a result. */
   call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
@@ -123,7 +138,7 @@ export interface Toolbox {
   /** How the policy judges a call. Needs no plan, so that it answers also where the call could not run. */
   explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
-  instructions(): Promise<string>;
+  instructions(options?: InstructionsOptions): Promise<string>;
   /** What holds for a tool besides what it says itself: its authority, permissions and settings (RES-17). */
   cascade(tool: Tool | string): Promise<Cascade>;
   /** The main skill that governs a tool; null where there is none (RES-16). */
@@ -140,6 +155,14 @@ export interface Toolbox {
   survey(options?: SearchOptions): Promise<Survey>;
   /** Watches calls; the returned function stops it. */
   on(observer: Observer): () => void;
+  /** Adds a tool: it shadows every other of its name at once (RES-9). Throws `conflict` where code gave one before. */
+  register(tool: Tool): void;
+  /** Takes such a tool away; whether there was one. */
+  unregister(name: string): boolean;
+  /** Forgets what was read of a tool, lists and indexes that hold it included (RES-14). */
+  clearToolCache(name: string): void;
+  /** Forgets everything that was read. */
+  clearAllCaches(): void;
   /** Moves to another directory; the next listing and call see it (SCR-16). */
   setWorkdir(directory: string): void;
   /** Ends running calls and frees what was held. */

@@ -7,6 +7,7 @@ import type { Plan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import { formatDuration } from '../core/text.js';
 import type { DelegateAction, Tool } from '../core/tool.js';
+import { anchorRef } from '../files/anchor.js';
 
 export interface DelegateExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */
@@ -30,13 +31,14 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
       tool,
       input,
       timeoutMs,
-      ref: actionOf(tool).ref,
+      ref: anchorRef(actionOf(tool).ref, tool.origin.directory),
     }),
     run: callOther,
   };
 }
 
 async function callOther(plan: Plan, context: RunContext): Promise<Output> {
+  if (plan.kind !== 'delegate') throw new TypeError(`${plan.tool.name} is no delegate`);
   const { tool, timeoutMs } = plan;
   const stop = new AbortController();
   const abort = (): void => stop.abort();
@@ -49,7 +51,7 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
   if (context.signal.aborted) abort();
   try {
     const { content, structured, error, meta } = await context.delegate(
-      actionOf(tool).ref,
+      plan.ref,
       copyJson(plan.input),
       stop.signal,
     );

@@ -1,21 +1,27 @@
 // The function executor: runs code of this process, with a time limit and a signal it cannot ignore for us.
 
-import type { ToolContext } from '../core/context.js';
-import { isToolError, ToolError } from '../core/error.js';
+import type { NestedOptions, ToolContext, ToolUpstreams } from '../core/context.js';
+import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson, copyJson, isRecord, type Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
-import { type Output, type Part, textPart } from '../core/result.js';
+import { isFailedOutput, type Output, type Part, textPart } from '../core/result.js';
+import { type ScopedStore, scopeStore } from '../core/scoped-store.js';
+import type { ContextStore } from '../core/store.js';
 import { formatDuration } from '../core/text.js';
-import type { Tool } from '../core/tool.js';
+import type { FunctionAction, Tool } from '../core/tool.js';
 
 export interface FunctionExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */
   readonly digest: (parts: readonly string[]) => string;
   readonly debug: (message: string) => void;
+  /** Handed to every tool in place of the toolbox's own. */
+  readonly store?: ContextStore | null;
+  readonly mcp?: ToolUpstreams | null;
 }
 
-export function createFunctionExecutor({ digest, debug }: FunctionExecutorOptions): Executor<'function'> {
+export function createFunctionExecutor(options: FunctionExecutorOptions): Executor<'function'> {
+  const { digest } = options;
   return {
     kind: 'function',
     digest: (tool) =>
@@ -28,18 +34,18 @@ export function createFunctionExecutor({ digest, debug }: FunctionExecutorOption
         sourceOf(tool),
       ]),
     plan: (tool, input, context) => ({ kind: 'function', tool, input, timeoutMs: context.timeoutMs }),
-    run: (plan, context) => runFunction(plan, context, debug),
+    run: (plan, context) => runFunction(plan, context, options),
   };
 }
 
 function sourceOf(tool: Tool): string {
-  return tool.action.kind === 'function' ? String(tool.action.run) : '';
+  return tool.action.kind === 'function' ? String(tool.action.body ?? tool.action.run) : '';
 }
 
 async function runFunction(
   plan: Plan,
   context: RunContext,
-  debug: (message: string) => void,
+  { store, mcp = null, debug }: FunctionExecutorOptions,
 ): Promise<Output> {
   const { action, name } = plan.tool;
   if (action.kind !== 'function') throw new TypeError(`${name} is no function`);
@@ -51,6 +57,11 @@ async function runFunction(
     if (stoppedBy !== undefined) controller.abort(stoppedBy);
     return controller.signal;
   };
+  let scoped: ScopedStore | undefined;
+  const scope = (): ScopedStore => {
+    scoped ??= scopeStore(store ?? context.store);
+    return scoped;
+  };
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   // The function goes on if it ignores the signal; the call does not wait for it (RUN-6).
@@ -60,7 +71,7 @@ async function runFunction(
       resolve(error);
       controller?.abort(error);
     };
-    timer = setTimeout(() => stop(timeoutError(name, plan.timeoutMs)), plan.timeoutMs);
+    timer = setTimeout(() => stop(timeoutError(name, plan.timeoutMs)), context.timeoutMs ?? plan.timeoutMs);
     onAbort = () =>
       stop(
         new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' }),
@@ -69,55 +80,91 @@ async function runFunction(
     if (context.signal.aborted) onAbort();
   });
   try {
-    const result = await Promise.race([
-      // The plan's input is frozen; a function may do with its own copy what it likes.
-      Promise.resolve().then(() =>
-        action.run(
-          copyJson(plan.input),
-          createContext(context, signal, name, debug),
-          ...(action.asksCaller ? [context.caller.kind] : []),
-        ),
-      ),
-      stopped,
-    ]);
-    if (isToolError(result)) return { content: [textPart('')], error: result };
-    return toOutput(result);
-  } catch (thrown) {
-    if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    return {
-      content: [textPart(message)],
-      error: new ToolError('tool_failed', `${name} failed: ${message}`, {
-        hint: 'change the input, or mend the tool',
-        cause: thrown,
-      }),
-    };
+    const surroundings = { name, signal, scope, mcp, log: (message: string) => debug(`${name}: ${message}`) };
+    const run: FunctionAction['run'] = action.asksCaller
+      ? (input, given) => action.run(input, given, context.caller.kind)
+      : action.run;
+    const ended = await Promise.race([invoke(run, plan.input, context, surroundings), stopped]);
+    return isToolError(ended) ? { content: [textPart('')], error: ended } : ended;
   } finally {
+    scoped?.end();
     clearTimeout(timer);
     if (onAbort) context.signal.removeEventListener('abort', onAbort);
   }
 }
 
-function createContext(
-  context: RunContext,
-  signal: () => AbortSignal,
-  name: string,
-  debug: (message: string) => void,
-): ToolContext {
-  return {
-    toolbox: { call: context.call },
-    workdir: context.workdir,
+/** What a function is run in, besides what its call gives it. */
+export interface Surroundings {
+  readonly name: string;
+  /** Made when first asked for. */
+  readonly signal: () => AbortSignal;
+  /** The stores, made when first asked for. */
+  readonly scope: () => ScopedStore;
+  readonly mcp: ToolUpstreams | null;
+  readonly log: (message: string) => void;
+}
+
+/** What of a call a function sees. */
+export type CallPart = Pick<RunContext, 'call' | 'ask' | 'progress' | 'workdir' | 'config'>;
+
+/** Runs a function to its end. Whatever it returns or throws is an Output. */
+export async function invoke(
+  run: FunctionAction['run'],
+  input: Json,
+  call: CallPart,
+  surroundings: Surroundings,
+): Promise<Output> {
+  try {
+    // The plan's input is frozen; a function may do with its own copy what it likes.
+    return toOutput(await run(copyJson(input), createContext(call, surroundings)), surroundings.name);
+  } catch (thrown) {
+    if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    return {
+      content: [textPart(message)],
+      error: new ToolError('tool_failed', `${surroundings.name} failed: ${message}`, {
+        hint: 'change the input, or mend the tool',
+        cause: thrown,
+      }),
+    };
+  }
+}
+
+/** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
+export function createContext(run: CallPart, { name, signal, scope, mcp, log }: Surroundings): ToolContext {
+  const { call, ask, progress, workdir, config } = run;
+  return Object.freeze({
+    toolbox: Object.freeze({
+      call: (ref: string, input: unknown, wishes?: NestedOptions) => call(ref, input, wishes),
+    }),
+    get store() {
+      return scope().store;
+    },
+    withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
+    mcp,
+    workdir,
+    config,
     get signal() {
       return signal();
     },
-    progress: (done, total, message) =>
-      context.progress({
+    progress: (done: number, total?: number, message?: string) =>
+      progress({
         done,
         ...(total === undefined ? {} : { total }),
         ...(message === undefined ? {} : { message }),
       }),
-    log: (message) => debug(`${name}: ${message}`),
-  };
+    log: (message: string) => log(message),
+    ask: async (question: string) => {
+      if (ask !== undefined) return ask(question);
+      throw new ToolError(
+        'unavailable',
+        `${name} has a question, and nobody can be asked here: ${question}`,
+        {
+          hint: 'call it from a terminal, or give the answer as a parameter',
+        },
+      );
+    },
+  });
 }
 
 function timeoutError(name: string, timeoutMs: number): ToolError {
@@ -127,7 +174,8 @@ function timeoutError(name: string, timeoutMs: number): ToolError {
   });
 }
 
-function toOutput(result: unknown): Output {
+function toOutput(result: unknown, name: string): Output {
+  if (isFailedOutput(result)) return toFailure(result, name);
   if (result === undefined) return { content: [textPart('')] };
   if (typeof result === 'string') return { content: [textPart(result)], structured: result };
   if (isRecord(result) && isParts(result.content)) {
@@ -147,4 +195,18 @@ function isParts(value: unknown): value is readonly Part[] {
     value.length > 0 &&
     value.every((part) => isRecord(part) && typeof part.type === 'string')
   );
+}
+
+// MOD-13
+function toFailure(result: Readonly<Record<string, unknown>>, name: string): Output {
+  const { error_type: type, message, next_action_hint: hint } = result;
+  const said = typeof message === 'string' ? message : `${name} failed`;
+  const known = typeof type === 'string' && Object.hasOwn(ERROR_CODES, type);
+  return {
+    content: [textPart(said)],
+    error: new ToolError(known ? (type as ErrorCode) : 'tool_failed', said, {
+      hint: typeof hint === 'string' ? hint : 'change the input, or mend the tool',
+      ...(known || typeof type !== 'string' ? {} : { data: { error_type: type } }),
+    }),
+  };
 }

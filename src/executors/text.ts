@@ -1,18 +1,20 @@
 // The text executor: answers with the text of a file, rendered with the input; starts nothing.
 
+import { dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
 import { isRecord, type Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
-import { type RenderOptions, renderText } from '../core/render.js';
+import { type Referent, renderText } from '../core/render.js';
 import { type Output, textPart } from '../core/result.js';
+import type { TextReference } from '../core/skill.js';
 import { sameIdentity, type TextAction, type Tool } from '../core/tool.js';
-import { digestBytes, digestFile } from '../files/digest.js';
+import { digestAsFile, digestFile } from '../files/digest.js';
 import { readHead } from '../files/read.js';
 
 export interface TextExecutorOptions {
-  /** What references in a text name. */
-  readonly refer: NonNullable<RenderOptions['refer']>;
+  /** What references in a text of this directory name. */
+  readonly refer: (reference: TextReference, directory: string) => Referent | undefined;
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -44,10 +46,14 @@ function answer(plan: Plan, refer: TextExecutorOptions['refer']): Output {
   const reading = readHead(file, MAX_BYTES);
   if ('fault' in reading) throw changed(tool, `cannot be read any more: ${reading.message}`);
   // The bytes that are answered are the bytes that were judged.
-  if (digestBytes(reading.bytes, digestParts(tool)) !== tool.origin.digest)
+  if (digestAsFile(reading.bytes, digestParts(tool)) !== tool.origin.digest)
     throw changed(tool, 'changed after it was planned');
   const text = reading.bytes.toString('utf8').slice(start);
-  return { content: [textPart(renderText(text, { values: valuesOf(tool, input), refer }))] };
+  const rendered = renderText(text, {
+    values: valuesOf(tool, input),
+    refer: (reference) => refer(reference, dirname(file)),
+  });
+  return { content: [textPart(rendered)] };
 }
 
 // Every declared parameter: what was given, else its default, else nothing.

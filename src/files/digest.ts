@@ -22,7 +22,14 @@ export function digestParts(parts: readonly string[]): string {
   return hasher.hex();
 }
 
-/** The same with a file's bytes as the last part, and the state of the file that was hashed. */
+/** The SHA-256 of bytes alone, as any other program would compute it. */
+export function digestBytes(bytes: Buffer): string {
+  const hasher = createHasher();
+  hasher.add(bytes);
+  return hasher.hex();
+}
+
+/** The hash of parts with a file's bytes as the last one, and the state of the file that was hashed. */
 export function digestFile(
   path: string,
   parts: readonly string[],
@@ -42,7 +49,7 @@ export function digestFile(
 }
 
 /** What `digestFile` gives for a file that has these bytes. */
-export function digestBytes(bytes: Buffer, parts: readonly string[]): string {
+export function digestAsFile(bytes: Buffer, parts: readonly string[]): string {
   const hasher = createHasher();
   for (const part of parts) hasher.add(frame(part));
   hasher.add(Buffer.from(`${bytes.length}:`));

@@ -21,6 +21,8 @@ const RECORD_BYTES = 256 * 1024 * 1024;
 const NATIVE = ['7f454c46', 'cffaedfe', 'cafebabe'];
 
 export interface PackageFormatOptions {
+  /** The directory of links to the tools that are installed. */
+  readonly store: string;
   /** The record of what is installed. */
   readonly record: string;
   /** The directory of the objects. */
@@ -28,7 +30,7 @@ export interface PackageFormatOptions {
 }
 
 /** Reads the tools of the store (INS-22): the record says what they are, and the object what runs. */
-export function createPackageFormat({ record, objects }: PackageFormatOptions): Format {
+export function createPackageFormat({ store, record, objects }: PackageFormatOptions): Format {
   let known:
     | { readonly state: FileIdentity | undefined; readonly installed: Installed | Problem }
     | undefined;
@@ -40,10 +42,13 @@ export function createPackageFormat({ record, objects }: PackageFormatOptions): 
   };
   return {
     name: 'package',
-    place: 'packages',
+    places: ['packages'],
+    entries: 'directories',
     claims: (entry) => !entry.startsWith('.'),
     entryOf: (toolName) => toolName,
     read(entry, place) {
+      // A directory elsewhere that happens to have the name of an installed tool is none.
+      if (place.directory !== store) return undefined;
       const installed = load();
       if ('severity' in installed) return { tools: [], problems: [installed], states: [undefined] };
       const item = installed.items.find((one) => one.kind === 'tool' && one.effective === entry);

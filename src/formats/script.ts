@@ -28,7 +28,8 @@ const ANY_EXECUTE = 0o111;
 export function createScriptFormat(world: World): Format {
   return {
     name: 'script',
-    place: 'tools',
+    places: ['tools'],
+    entries: 'files',
     claims: (fileName) => !fileName.startsWith('.'),
     entryOf: (toolName) => toolName,
     read: (fileName, place) => readScript(fileName, place, world),

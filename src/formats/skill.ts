@@ -1,7 +1,7 @@
 // The skill format: a directory with a SKILL.md is a skill, and a tool that answers with its text.
 
 import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../core/format.js';
 import { isToolName } from '../core/name.js';
@@ -10,21 +10,25 @@ import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import type { Skill } from '../core/skill.js';
 import { isReservedTag } from '../core/tag.js';
 import { quoteOutside } from '../core/text.js';
-import type { FileIdentity, Problem, Tool } from '../core/tool.js';
+import type { Action, FileIdentity, Problem, Tool } from '../core/tool.js';
 import type { Complaint } from '../descriptor/script-header.js';
 import { readSkill } from '../descriptor/skill.js';
 import { readSkillMetadata, type SkillMetadata } from '../descriptor/skill-metadata.js';
+import { type ReadModuleFile, readImports, toModuleFile } from '../files/closure.js';
 import { readHead } from '../files/read.js';
+import { fillDefaults } from '../schema/defaults.js';
 import { createJsonSchema } from '../schema/json.js';
 
 const MAX_BYTES = 1024 * 1024;
 // SKL-2: a listing carries one line of it.
 const DESCRIPTION_LENGTH = 200;
+const DEFAULT_EXPORT = /\bexport\s+default\b|\bas\s+default\b/;
 
 export function createSkillFormat(): Format {
   return {
     name: 'skill',
-    place: 'skills',
+    places: ['skills'],
+    entries: 'directories',
     yields: true,
     claims: (entry) => !entry.startsWith('.'),
     filesOf: (entry) => [join(entry, 'SKILL.md')],
@@ -52,7 +56,8 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const states = [reading.identity];
   if (!reading.complete)
     return { ...refuse(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
-  const { skill, errors, warnings } = readSkill(reading.bytes.toString('utf8'));
+  const text = reading.bytes.toString('utf8');
+  const { skill, errors, warnings } = readSkill(text);
   const problems = [
     ...errors.map((complaint) => toProblem('error', file, complaint)),
     ...warnings.map((complaint) => toProblem('warning', file, complaint)),
@@ -82,32 +87,48 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     references: findReferences(body),
   };
-  const made = fault ? toProblem('error', file, fault) : toTool(read, metadata, reading.identity);
-  if (!('severity' in made)) return { tools: [made], skills: [read], problems, states };
-  return { tools: [], skills: [read], problems: [...problems, made], states };
+  const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file) : [];
+  const given: SkillFile = { text, identity: reading.identity, imports };
+  const made = fault ? toProblem('error', file, fault) : toTool(read, metadata, given);
+  const base = { skills: [read], ...toStates(entry, given, place) };
+  if (!('severity' in made)) return { tools: [made], problems, ...base };
+  return { tools: [], problems: [...problems, made], ...base };
+}
+
+/** What was read of a skill's file, and of the files that its code imports. */
+interface SkillFile {
+  readonly text: string;
+  readonly identity: FileIdentity;
+  readonly imports: readonly ReadModuleFile[];
+}
+
+// What code imports decides what runs, as the file itself does.
+function toStates(entry: string, { identity, imports }: SkillFile, place: Place) {
+  if (imports.length === 0) return { states: [identity] };
+  return {
+    states: [identity, ...imports.map((file) => file.identity)],
+    files: [join(entry, 'SKILL.md'), ...imports.map(({ path }) => relative(place.directory, path))],
+  };
 }
 
 // SKL-3: a skill is a tool too, or there is a reason why not.
-function toTool(
-  skill: Skill,
-  { params, delegate, tags }: SkillMetadata,
-  identity: FileIdentity,
-): Tool | Problem {
+function toTool(skill: Skill, { params, delegate, tags }: SkillMetadata, given: SkillFile): Tool | Problem {
   if (!isToolName(skill.name)) {
     return toProblem('warning', skill.file, {
       message: `is named "${quoteOutside(skill.name, 64)}", as no tool can be: it can be read, and not called`,
       hint: 'use letters, digits, _ and - in its name',
     });
   }
-  if (delegate !== null && 'code' in delegate) {
+  if (delegate !== null && 'code' in delegate && !DEFAULT_EXPORT.test(delegate.code)) {
     return toProblem('error', skill.file, {
-      message: 'metadata.delegate holds code, which does not run yet, so it cannot be called',
-      hint: 'put the code into a script and name that: delegate: name-of-the-script',
+      message: 'metadata.delegate holds code that exports no function as default, so it cannot be called',
+      hint: 'write code: export default (input, context) => …',
     });
   }
   let input: Schema;
   try {
     input = createJsonSchema(params ?? NO_PARAMETERS, { closed: true });
+    if (delegate !== null && 'code' in delegate) input = withDefaults(input);
   } catch (error) {
     return toProblem('error', skill.file, {
       message: `metadata.params cannot be used: ${(error as Error).message}`,
@@ -118,13 +139,11 @@ function toTool(
     name: skill.name,
     description: quoteOutside(skill.description, DESCRIPTION_LENGTH),
     input,
-    action:
-      delegate === null
-        ? { kind: 'text', file: skill.file, identity, start: skill.start }
-        : { kind: 'delegate', ref: delegate.ref, ownInput: params !== undefined },
+    action: toAction(skill, delegate, params !== undefined, given),
     origin: {
       format: 'skill',
-      uri: pathToFileURL(skill.file).href,
+      uri:
+        delegate !== null && 'code' in delegate ? `inline://${skill.name}` : pathToFileURL(skill.file).href,
       directory: skill.directory,
       source: null,
       digest: null,
@@ -141,6 +160,38 @@ function toTool(
       examples: [],
     },
   };
+}
+
+function toAction(
+  { file, start }: Skill,
+  delegate: SkillMetadata['delegate'],
+  ownInput: boolean,
+  { text, identity, imports }: SkillFile,
+): Action {
+  if (delegate === null) return { kind: 'text', file, identity, start };
+  if ('ref' in delegate) return { kind: 'delegate', ref: delegate.ref, ownInput };
+  const source = { inline: atItsLine(delegate.code, text), file, files: imports.map(toModuleFile) };
+  return { kind: 'module', source, export: 'default' };
+}
+
+// Code gets the defaults of its parameters, as the function of a module does (MOD-4).
+function withDefaults({ json, check }: Schema): Schema {
+  return {
+    json,
+    check: async (value) => {
+      const checked = await check(value);
+      return checked.ok ? { ok: true, value: fillDefaults(checked.value, json) } : checked;
+    },
+  };
+}
+
+// Whoever has to say where the code fails names a line of the file that it stands in.
+function atItsLine(code: string, text: string): string {
+  const first = code.split('\n').find((line) => line.trim() !== '') ?? '';
+  const at = text.indexOf(first.trim(), Math.max(0, text.search(/^\s*code\s*:/m)));
+  const before = code.slice(0, code.indexOf(first)).split('\n').length - 1;
+  const line = text.slice(0, Math.max(0, at)).split('\n').length - 1;
+  return '\n'.repeat(Math.max(0, line - before)) + code;
 }
 
 function otherSpelling(directory: string): string | undefined {

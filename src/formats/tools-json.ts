@@ -23,7 +23,8 @@ const BOUNDS = { maxDepth: 64, maxBytes: MAX_BYTES };
 export function createToolsJsonFormat(): Format {
   return {
     name: 'tools-json',
-    place: 'skills',
+    places: ['skills'],
+    entries: 'directories',
     claims: (entry) => !entry.startsWith('.'),
     filesOf: (entry) => FILES.map((file) => join(entry, file)),
     read: (entry, place) => readDirectory(join(place.directory, entry), place),

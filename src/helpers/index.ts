@@ -1,5 +1,14 @@
-// Helpers for programs around tools: selectors, path expressions, serialisation, schemas found at run time.
+// Helpers for programs around tools: finding and registering, search paths, selectors, path expressions, serialisation.
 
+export {
+  type DirEntry,
+  extractIgnore,
+  filterPaths,
+  iterPaths,
+  mapPaths,
+  type PathEntry,
+  pathEntryDir,
+} from '../core/search-path.js';
 export {
   type ArgumentPattern,
   matchPattern,
@@ -10,7 +19,20 @@ export {
   type SelectorPolicy,
 } from '../core/selector.js';
 export { findAuthority } from './authority.js';
+export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from './context.js';
 export { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './paths.js';
+export {
+  type CallbackRefOptions,
+  clearAllCaches,
+  clearToolCache,
+  createCallbackRef,
+  emptyGlobals,
+  findTool,
+  listTools,
+  type RegisterToolOptions,
+  registerTool,
+  unregisterTool,
+} from './register.js';
 export { type SafeCloneOptions, safeClone, safeSnapshot, safeStringify, serializeContext } from './safe.js';
 export { resolveJsonSchema } from './schema.js';
 export { deserialize, parse, reviveFns, type StringifyOptions, serialize, stringify } from './serialize.js';

@@ -200,7 +200,7 @@ function checkDuplicates({ items }: Scan, tree: string, add: Add): void {
     for (const { path: name } of listOrNothing(join(tree, path))) {
       const reading = readHead(join(tree, path, name), 1024 * 1024);
       if ('fault' in reading || reading.bytes.length < DUPLICATE_BYTES || /\.md$/i.test(name)) continue;
-      const digest = digestBytes(reading.bytes, []);
+      const digest = digestBytes(reading.bytes);
       seen.set(digest, [...(seen.get(digest) ?? []), `${path}/${name}`]);
     }
   }

@@ -15,7 +15,7 @@ export interface Rules {
   /** Lists of the tools that this call is made by: each must select it too (RUN-11). */
   readonly within: readonly AllowList[];
   /** What changed in the tool's definition since it was pinned, where it did (POL-21). */
-  readonly changes?: readonly string[];
+  readonly changes?: readonly string[] | undefined;
   /** How its bytes differ from those that were installed, where they do: no model runs them (INS-23). */
   readonly altered?: { readonly reason: string; readonly hint: string };
 }

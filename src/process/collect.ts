@@ -1,6 +1,8 @@
 // Collects the output of a process up to one cap over both streams.
 
 import type { ChildProcess } from 'node:child_process';
+import type { Spill } from '../core/executor.js';
+import type { ResultWriter } from '../core/store.js';
 import type { World } from '../core/world.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
@@ -12,6 +14,9 @@ const DRAIN_LIMIT_MS = { exit: 1000, timeout: 1000, cancelled: 50, capped: 50 } 
 // Output of one stream, kept within a budget that both share.
 interface Collector {
   readonly bytes: () => Buffer;
+  readonly length: () => number;
+  /** Holds everything, where there was too much to keep here. */
+  readonly spilled: () => ResultWriter | undefined;
   add(chunk: Buffer): void;
 }
 
@@ -22,15 +27,48 @@ interface Budget {
   exceeded: boolean;
 }
 
-function createCollector(budget: Budget): Collector {
+function createCollector(budget: Budget, spill?: Spill): Collector {
   const chunks: Buffer[] = [];
+  // Bytes in memory, and bytes that are only in the writer.
+  let held = 0;
+  let spilt = 0;
+  let writer: ResultWriter | undefined;
+  // A disk that is full ends the output like the cap does: what was kept is announced as a part.
+  const spillOver = (bytes: Buffer): void => {
+    try {
+      if (writer === undefined) {
+        writer = spill!.open();
+        for (const chunk of chunks) writer.write(chunk);
+      }
+      writer.write(bytes);
+      // The beginning stays here too, for whoever wants to see how it begins.
+      const head = bytes.subarray(0, spill!.afterBytes - held);
+      if (head.length > 0) chunks.push(head);
+      held += head.length;
+      spilt += bytes.length - head.length;
+    } catch {
+      spilt = 0;
+      writer?.discard();
+      writer = undefined;
+      budget.exceeded = true;
+      budget.left = 0;
+    }
+  };
   return {
     bytes: () => Buffer.concat(chunks),
+    length: () => held + spilt,
+    spilled: () => writer,
     add(chunk) {
       const kept = chunk.length > budget.left ? chunk.subarray(0, budget.left) : chunk;
       if (kept.length < chunk.length) budget.exceeded = true;
       budget.left -= kept.length;
-      if (kept.length > 0) chunks.push(kept);
+      if (kept.length === 0) return;
+      if (spill !== undefined && (writer !== undefined || held + kept.length > spill.afterBytes)) {
+        spillOver(kept);
+        return;
+      }
+      held += kept.length;
+      chunks.push(kept);
     },
   };
 }
@@ -43,7 +81,7 @@ export function collectOutput(
   onExceeded: () => void,
 ) {
   const budget: Budget = { left: request.outputBytes, exceeded: false };
-  const collectors = { stdout: createCollector(budget), stderr: createCollector(budget) };
+  const collectors = { stdout: createCollector(budget, request.spill), stderr: createCollector(budget) };
   let held = 0;
   let lastOutput = world.monotonic();
   let over = false;
@@ -120,9 +158,12 @@ export function collectOutput(
     /** What was kept; nothing is told to the listener any more. */
     finish() {
       over = true;
+      const spilled = collectors.stdout.spilled();
       return {
+        ...(spilled === undefined ? {} : { spilled }),
         stdout: collectors.stdout.bytes(),
         stderr: collectors.stderr.bytes(),
+        keptBytes: collectors.stdout.length() + collectors.stderr.length(),
         exceeded: budget.exceeded,
       };
     },

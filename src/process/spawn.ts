@@ -1,6 +1,6 @@
 // The one spawn: a new group, no shell, bounded time and output, and nothing left behind.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { collectOutput } from './collect.js';
@@ -13,7 +13,7 @@ const BUSY_RETRIES = 5;
 /** Runs a process to its end. Throws `exec_failed` only where it never started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
   const mark = nextMark();
-  const child = await start(request, mark, world);
+  const child = await start(request, mark, world, ['pipe', 'pipe', 'pipe']);
   const pid = child.pid!;
   world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
   const end = watchEnd(child, request, world);
@@ -29,10 +29,19 @@ export async function runProcess(request: ProcessRequest, world: World): Promise
   return { ending: end.reason(), exitCode: code, signal, ...output.finish() };
 }
 
-async function start(request: ProcessRequest, mark: string, world: World): Promise<ChildProcess> {
+/** What a process needs to be started. */
+export type StartRequest = Pick<ProcessRequest, 'argv' | 'cwd' | 'environment'>;
+
+/** Starts a process in a group of its own. Throws `exec_failed`. */
+export async function start(
+  request: StartRequest,
+  mark: string,
+  world: World,
+  stdio: StdioOptions,
+): Promise<ChildProcess> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await startOnce(request, markValue(mark, world));
+      return await startOnce(request, markValue(mark, world), stdio);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // A file that another process has open for writing cannot be run for a moment; so it is with a full table.
@@ -44,19 +53,19 @@ async function start(request: ProcessRequest, mark: string, world: World): Promi
   }
 }
 
-function startOnce(request: ProcessRequest, markOfCall: string): Promise<ChildProcess> {
+function startOnce(request: StartRequest, markOfCall: string, stdio: StdioOptions): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
     const child = spawn(binary!, args, {
       cwd: request.cwd,
       env: { ...request.environment, [MARK]: markOfCall },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio,
       detached: true,
       windowsHide: true,
     });
     // A child that never reads, or ends before it does, closes the pipe under the write: that is its right.
     // Where the table of descriptors is full there are no pipes to listen to.
-    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.on('error', () => {});
+    for (const pipe of child.stdio ?? []) pipe?.on('error', () => {});
     child.once('error', reject);
     child.once('spawn', () => {
       child.off('error', reject);
@@ -66,7 +75,7 @@ function startOnce(request: ProcessRequest, markOfCall: string): Promise<ChildPr
   });
 }
 
-function spawnError(request: ProcessRequest, error: NodeJS.ErrnoException): ToolError {
+function spawnError(request: StartRequest, error: NodeJS.ErrnoException): ToolError {
   const binary = request.argv[0]!;
   const say = (message: string, hint: string): ToolError =>
     new ToolError('exec_failed', message, {
@@ -117,6 +126,7 @@ function spawnError(request: ProcessRequest, error: NodeJS.ErrnoException): Tool
 
 let calls = 0;
 
-function nextMark(): string {
+/** A mark that no other process of ours has. */
+export function nextMark(): string {
   return `${ownMark()}-${++calls}`;
 }

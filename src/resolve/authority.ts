@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path';
 import type { FileState, Reading } from '../core/format.js';
 import type { Skill } from '../core/skill.js';
-import { type Owner, type Problem, sameIdentity, type Tool } from '../core/tool.js';
+import { type Action, type Owner, type Problem, sameIdentity, type Tool } from '../core/tool.js';
 import { statIdentity } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 
@@ -57,7 +57,7 @@ export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityO
   const rootOf = (directory: string) => roots().find((root) => isWithin(root.directory, directory));
 
   const skillOf = ({ action, origin }: Tool): Skill | undefined => {
-    if ((action.kind !== 'text' && action.kind !== 'delegate') || origin.directory === null) return undefined;
+    if (!standsInSkill(action) || origin.directory === null) return undefined;
     const main = mainSkillOf(origin.directory, origin.owner);
     return main && 'skill' in main ? main.skill : undefined;
   };
@@ -83,6 +83,12 @@ export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityO
       return governing(isSkill ? dirname(directory) : directory, owner);
     },
   };
+}
+
+// Its text, the tool in its place, or the code that its file holds.
+function standsInSkill(action: Action): boolean {
+  if (action.kind === 'module') return 'inline' in action.source;
+  return action.kind === 'text' || action.kind === 'delegate';
 }
 
 function toMainSkill(reading: Reading | undefined): MainSkill | undefined {

@@ -6,6 +6,7 @@ import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import type { Skill } from '../core/skill.js';
 import type { Problem, Tool } from '../core/tool.js';
+import { anchorRef } from '../files/anchor.js';
 import type { Authorities, MainSkill } from './authority.js';
 
 export interface CascadeOptions {
@@ -81,9 +82,9 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
     });
   };
 
-  const findInherited = (ref: string, { name }: Step): Tool => {
+  const findInherited = (ref: string, { name, directory }: Step): Tool => {
     try {
-      return find(ref);
+      return find(anchorRef(ref, directory));
     } catch (error) {
       if (!isToolError(error)) throw error;
       throw new ToolError('invalid_ref', `${name} inherits from "${ref}", which is not there`, {
@@ -173,14 +174,17 @@ interface Step {
   readonly key: string;
   readonly name: string;
   readonly inherit: Skill['inherit'];
+  /** Where its relative paths begin (RES-41). */
+  readonly directory: string | null;
 }
 
 function toStep(tool: Tool, skill: Skill | undefined): Step {
-  return skill ? skillStep(skill) : { key: tool.origin.uri ?? tool.name, name: tool.name, inherit: null };
+  if (skill) return skillStep(skill);
+  return { key: tool.origin.uri ?? tool.name, name: tool.name, inherit: null, directory: null };
 }
 
-function skillStep({ file, name, inherit }: Skill): Step {
-  return { key: file, name, inherit };
+function skillStep({ file, name, inherit, directory }: Skill): Step {
+  return { key: file, name, inherit, directory };
 }
 
 function circle(way: readonly Step[]): ToolError {

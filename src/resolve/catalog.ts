@@ -3,48 +3,53 @@
 import { fileURLToPath } from 'node:url';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
-import { isToolName } from '../core/name.js';
 import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
-import { compareText, nearest, quoteOutside } from '../core/text.js';
-import type { Problem, ShadowedTool, Tool } from '../core/tool.js';
+import { compareText } from '../core/text.js';
+import type { Owner, Problem, ShadowedTool, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory, type Directory, type DirectoryListing } from './directory.js';
+import { createFinder, type FindOptions, isAsked } from './find.js';
 import type { IndexFile } from './index-file.js';
+
+/** To whom a built-in tool is offered: listed for all, there for models alone, or for whoever asks by name. */
+export type Offered = 'all' | 'models' | 'none';
 
 export interface CatalogOptions {
   /** Tools given by code: first in precedence, changed by registering. */
-  readonly registered: ReadonlyMap<string, Tool>;
+  readonly registered: Map<string, Tool>;
   /**
    * Built-in tools. A person or code finds all of them; those that are offered are listed, and only they are
    * there for a model (SRV-14). Their names are reserved on disk (RES-3).
    */
   readonly builtin: readonly Tool[];
   /** Asked anew each time, since the configuration can change. */
-  readonly offered: (tool: Tool, skills: readonly Skill[]) => boolean;
+  readonly offered: (tool: Tool, skills: readonly Skill[]) => Offered;
   /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
   readonly places: () => readonly Place[];
+  /** A path of a reference made absolute; undefined where it cannot be. */
+  readonly toAbsolute: (path: string) => string | undefined;
+  /** Whose files lie in a directory that is none of the places. */
+  readonly ownerOf: (directory: string) => Owner;
   readonly formats: readonly Format[];
   readonly index: IndexFile;
   readonly world: World;
 }
 
 export interface Catalog {
-  list(): Listing;
-  /** The tool of a name. Throws `not_found` or `invalid_ref`. */
-  find(name: string, options?: FindOptions): Tool;
-}
-
-export interface FindOptions {
-  /** Only what is listed. */
-  readonly visibleOnly?: boolean;
-  /** Only what could be listed: hidden tools too, and no built-in tool that is not offered. */
-  readonly offeredOnly?: boolean;
-  /** Whether a tool may be named in a hint (POL-8). */
-  readonly mayName?: (tool: Tool) => boolean;
-  /** What may not be named is not found either. */
-  readonly namedOnly?: boolean;
+  /** `offer` names built-in tools or groups of them that are listed too. */
+  list(offer?: readonly string[]): Listing;
+  /** The tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
+  find(ref: string, options?: FindOptions): Tool;
+  /** Adds a tool by code. Throws `conflict` where the name is taken by another such, or by an offered built-in. */
+  register(tool: Tool): void;
+  /** Whether there was one. */
+  unregister(name: string): boolean;
+  /** Forgets everything that was read, or what holds a tool of this name (RES-14). */
+  forget(name?: string): void;
+  /** Fetches what a look at the files could not tell; undefined where there is nothing to wait for. */
+  settle(): Promise<unknown> | undefined;
 }
 
 export interface Listing {
@@ -53,31 +58,41 @@ export interface Listing {
   readonly problems: readonly Problem[];
   /** The first of each name, in path order. */
   readonly skills: readonly Skill[];
+  /** Built-in tools that are not listed for everybody. */
+  readonly unlisted: readonly Tool[];
+  /** Those of them that models are offered. */
+  readonly forModels: readonly Tool[];
 }
+
+// Views of directories that are on no search path: enough for a program that names its files.
+const MAX_VIEWS = 256;
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { registered, offered, places, formats, index, world } = options;
   const builtin = options.builtin.map(
     (tool): Tool => ({ ...tool, origin: { ...tool.origin, builtin: true } }),
   );
-  const directories = new Map<string, readonly Directory[]>();
+  const views = new Map<string, Directory>();
 
-  // Every format that reads this kind of place, in their order.
-  const directoriesOf = (place: Place): readonly Directory[] => {
-    const key = `${place.kind} ${place.owner}\n${place.directory}`;
-    let known = directories.get(key);
+  const viewOf = (place: Place, format: Format): Directory => {
+    const { kind, owner, directory, external = false, ignore = [] } = place;
+    const key = [format.name, kind, owner, external, directory, ...ignore].join('\n');
+    let known = views.get(key);
     if (known === undefined) {
-      known = formats
-        .filter((format) => format.place === place.kind)
-        .map((format) => createDirectory({ place, format, world, index }));
-      directories.set(key, known);
+      if (views.size >= MAX_VIEWS) views.clear();
+      known = createDirectory({ place, format, world, index });
+      views.set(key, known);
     }
     return known;
   };
 
+  // Every format that reads this kind of place, in their order.
+  const viewsOf = (place: Place): readonly Directory[] =>
+    formats.filter((format) => format.places.includes(place.kind)).map((format) => viewOf(place, format));
+
   // SKL-3: what yields comes after everything else, whatever place it lies in.
   const inOrder = (): readonly Directory[] => {
-    const all = places().flatMap(directoriesOf);
+    const all = places().flatMap(viewsOf);
     return [...all.filter((directory) => !directory.yields), ...all.filter((directory) => directory.yields)];
   };
 
@@ -92,9 +107,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return known;
   };
 
+  // What a definition refers to is found like anything else, and followed no further here (RES-19).
   const delegates = createDelegates((ref) => {
     try {
-      return registered.has(ref) || isToolName(ref) ? look(ref) : undefined;
+      // A listing follows delegates, so none is made for a hint that nobody reads.
+      return seek(ref, {}, () => []);
     } catch (error) {
       if (!isToolError(error)) throw error;
       return undefined;
@@ -103,9 +120,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   const byName = (a: Tool, b: Tool): number => compareText(a.name, b.name);
 
-  const list = (): Listing => {
+  const list = (offer: readonly string[] = []): Listing => {
     const winners = new Map<string, Tool>();
     const tools: Tool[] = [];
+    const unlisted: Tool[] = [];
+    const forModels: Tool[] = [];
     const shadowed: ShadowedTool[] = [];
     const problems: Problem[] = [];
     const skills = new Map<string, Skill>();
@@ -116,7 +135,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (winner) shadowed.push({ tool, by: winner });
       else {
         winners.set(tool.name, tool);
-        if (listed) tools.push(tool);
+        (listed ? tools : unlisted).push(tool);
       }
     };
     const listings = inOrder().map((directory) => directory.list());
@@ -126,7 +145,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
     // RES-8: programmatic tools first, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
     for (const tool of [...builtin].sort(byName)) {
-      if (!winners.has(tool.name)) add(tool, offered(tool, [...skills.values()]));
+      if (winners.has(tool.name)) continue;
+      const to = isAsked(tool, offer) ? 'all' : offered(tool, [...skills.values()]);
+      if (to === 'models') forModels.push(tool);
+      add(tool, to === 'all');
     }
     for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);
@@ -137,6 +159,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       shadowed,
       problems,
       skills: [...skills.values()],
+      unlisted,
+      forModels,
     };
   };
 
@@ -165,74 +189,51 @@ export function createCatalog(options: CatalogOptions): Catalog {
     });
   };
 
-  const look = (name: string): Tool | undefined => {
-    const given = registered.get(name);
-    if (given) return claim(given).tool;
-    const own = builtin.find((tool) => tool.name === name);
-    if (own) return own;
-    let problem: Problem | undefined;
-    for (const directory of inOrder()) {
-      const found = directory.find(name);
-      if (found === undefined) continue;
-      if (!('severity' in found)) return claim(found).tool;
-      // A file that is no tool keeps no other from being one, in a listing as here.
-      problem ??= found;
-    }
-    if (problem) throw notUsable(name, problem);
-    return undefined;
+  const { seek } = createFinder({
+    registered,
+    builtin,
+    offered,
+    places,
+    formats,
+    toAbsolute: options.toAbsolute,
+    ownerOf: options.ownerOf,
+    list,
+    inOrder,
+    viewOf,
+    asClaimed: (tool) => claim(tool).tool,
+  });
+
+  const find: Catalog['find'] = (text, reach = {}) => delegates.complete(seek(text, reach));
+
+  const settling = formats.filter((format) => format.settle !== undefined);
+  const settle: Catalog['settle'] = () => {
+    if (settling.length === 0) return undefined;
+    const waits = settling.map((format) => format.settle?.()).filter((wait) => wait !== undefined);
+    return waits.length === 0 ? undefined : Promise.all(waits);
   };
 
-  const isOffered = (tool: Tool): boolean => !builtin.includes(tool) || offered(tool, list().skills);
-
-  const find: Catalog['find'] = (name, options = {}) => {
-    const { visibleOnly = false, offeredOnly = visibleOnly, mayName = () => true, namedOnly } = options;
-    // Untyped code can send anything, and a pattern would take `undefined` for a word.
-    if (typeof name !== 'string' || !(registered.has(name) || isToolName(name))) {
-      const what =
-        typeof name === 'string' ? `"${quoteOutside(name, 80)}"` : `a reference of type ${typeof name}`;
-      throw new ToolError('invalid_ref', `${what} is not a tool name`, {
-        hint: 'use a name that `wield list` shows',
-      });
-    }
-    const tool = look(name);
-    const isOutOfReach =
-      tool === undefined ||
-      (visibleOnly && tool.traits.hidden) ||
-      (offeredOnly && !isOffered(tool)) ||
-      (namedOnly && !mayName(tool));
-    if (isOutOfReach) throw notFound(name, list().tools.filter(mayName), places());
-    return delegates.complete(tool);
+  return {
+    list,
+    find,
+    settle,
+    register(tool) {
+      const { name } = tool;
+      const reserved = builtin.find((candidate) => candidate.name === name);
+      if (registered.has(name) || (reserved !== undefined && offered(reserved, list().skills) !== 'none')) {
+        throw new ToolError('conflict', `there is a tool "${name}" already`, {
+          hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
+        });
+      }
+      registered.set(name, tool);
+    },
+    unregister: (name) => registered.delete(name),
+    forget(name) {
+      places().flatMap(viewsOf);
+      for (const view of views.values()) view.forget(name);
+    },
   };
-
-  return { list, find };
 }
 
 function pathOf({ name, origin: { uri } }: Tool): string {
   return uri?.startsWith('file:') ? fileURLToPath(uri) : (uri ?? name);
-}
-
-function notUsable(name: string, problem: Problem): ToolError {
-  return new ToolError('not_found', `${name} is not a tool: ${problem.path} ${problem.message}`, {
-    hint: problem.hint,
-    data: { path: problem.path },
-  });
-}
-
-// ERR-3, RES-11
-function notFound(name: string, tools: readonly Tool[], places: readonly Place[]): ToolError {
-  const close = nearest(
-    name,
-    tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
-  );
-  const searched = places.map((place) => place.directory);
-  const hint =
-    close.length > 0
-      ? `did you mean ${close.join(', ')}? wield list shows all`
-      : searched.length > 0
-        ? `wield list shows what there is; looked in ${searched.join(', ')}`
-        : 'give the tool to createToolbox';
-  return new ToolError('not_found', `there is no tool "${name}"`, {
-    hint,
-    data: { nearest: close, searched },
-  });
 }

@@ -2,6 +2,7 @@
 
 import { ToolError } from '../core/error.js';
 import type { Tool } from '../core/tool.js';
+import { anchorRef } from '../files/anchor.js';
 
 export interface Delegates {
   /**
@@ -19,7 +20,7 @@ export function createDelegates(seek: (ref: string) => Tool | undefined): Delega
     const way = [tool];
     for (let here = tool; here.action.kind === 'delegate'; ) {
       const { ref } = here.action;
-      const next = seek(ref);
+      const next = seek(anchorRef(ref, here.origin.directory));
       if (next === undefined) throw missing(here, ref);
       const seen = way.findIndex((other) => isSame(other, next));
       way.push(next);

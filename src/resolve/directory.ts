@@ -8,6 +8,7 @@ import { compareText } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { hasIdentity, statOrNothing, toIdentity } from '../files/read.js';
+import { createIgnore } from './ignore.js';
 import type { IndexFile } from './index-file.js';
 
 export interface DirectoryOptions {
@@ -23,6 +24,12 @@ export interface Directory {
   list(): DirectoryListing;
   /** The tool of a name, or why its entry gives none; undefined where nothing has it. */
   find(name: string): Tool | Problem | undefined;
+  /** The entries that can be the format's, sorted; nothing is read. */
+  names(): readonly string[];
+  /** What an entry gives as it is now; undefined where it is none of the format's. */
+  at(entry: string): Entry['reading'];
+  /** Forgets what is known, in memory and in the index; with a name only where it is known here. */
+  forget(tool?: string): void;
 }
 
 export interface DirectoryListing {
@@ -36,6 +43,8 @@ export interface DirectoryListing {
 export interface Entry {
   readonly name: string;
   readonly states: readonly FileState[];
+  /** The files that the states are of, where their list came with the reading. */
+  readonly files?: readonly string[];
   /** False where a file was so young when read that a second change could look the same. */
   readonly settled: boolean;
   /** Undefined: looked at, and nothing of ours. */
@@ -50,27 +59,36 @@ export interface Snapshot {
   readonly settled: boolean;
   /** By name, sorted. */
   readonly entries: Map<string, Entry>;
+  /** True where a library's own index told some of it: enough to list, too little to find by (RES-22). */
+  readonly shipped: boolean;
 }
 
 // Two changes within a tick of the file system's clock look alike; the coarsest in use counts 2 s.
 const SETTLE_MS = 2000;
 
+/** Whether a state can be told from any later one. */
+export function isSettled(state: FileState, world: World): boolean {
+  return state === undefined || world.now() - state.changedMs > SETTLE_MS;
+}
+
 export function createDirectory({ place, format, world, index }: DirectoryOptions): Directory {
   // Joined by hand below: `join` takes half as long as looking at the file.
   const prefix = join(place.directory, sep);
   const filesOf = format.filesOf?.bind(format);
+  const isIgnored = createIgnore(place.ignore ?? [], prefix);
+  const isOurs = (entry: string): boolean => format.claims(entry) && !isIgnored(entry);
   let snapshot: Snapshot | undefined;
   let listing: DirectoryListing | undefined;
+  // The first entry that declares a tool, by the tool's name.
+  let declared: Map<string, string> | undefined;
   // What `find` read before anything was listed.
   const found = new Map<string, Entry>();
 
-  const isSettled = (state: FileState): boolean =>
-    state === undefined || world.now() - state.changedMs > SETTLE_MS;
-
   const isUnchanged = (entry: Entry): boolean => {
     if (!entry.settled) return false;
-    if (filesOf === undefined) return isInState(prefix + entry.name, entry.states[0]);
-    return filesOf(entry.name).every((file, at) => isInState(prefix + file, entry.states[at], true));
+    const files = entry.files ?? filesOf?.(entry.name);
+    if (files === undefined) return isInState(prefix + entry.name, entry.states[0]);
+    return files.every((file, at) => isInState(prefix + file, entry.states[at], true));
   };
 
   /** The entry as it is now, `known` itself where nothing changed; undefined where nothing has that name. */
@@ -85,12 +103,16 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
     const toEntry = (states: readonly FileState[], reading: Entry['reading']): Entry => ({
       name,
       states,
-      settled: states.every(isSettled) && states.some((state) => state !== undefined),
+      ...(reading?.files === undefined ? {} : { files: reading.files }),
+      settled:
+        reading?.pending !== true &&
+        states.every((state) => isSettled(state, world)) &&
+        states.some((state) => state !== undefined),
       reading,
       indexed: false,
     });
     const seen = stats && toIdentity(stats);
-    if (stats !== undefined && place.kind === 'tools' && !stats.isFile()) {
+    if (stats !== undefined && format.entries === 'files' && !stats.isFile()) {
       world.debug(`${prefix}${name}: passed over, not a regular file`);
       return toEntry([seen], undefined);
     }
@@ -100,9 +122,7 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
     return toEntry(reading.states, reading);
   };
 
-  const scan = (previous: Snapshot | undefined): Snapshot | undefined => {
-    const stats = statOrNothing(place.directory);
-    if (!stats?.isDirectory()) return undefined;
+  const scan = (stats: Stats, previous: Snapshot | undefined): Snapshot => {
     const identity = toIdentity(stats);
     const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
     const names = unchanged ? unchanged.entries.keys() : readNames();
@@ -114,7 +134,8 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
       if (entry === undefined || entry !== known) same = false;
       if (entry !== undefined) entries.set(name, entry);
     }
-    return same ? previous : { identity, settled: isSettled(identity), entries };
+    if (same && previous !== undefined) return previous;
+    return { identity, settled: isSettled(identity, world), entries, shipped: previous?.shipped ?? false };
   };
 
   const readNames = (): string[] => {
@@ -127,24 +148,46 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
     }
     // A link may lead to either; what it leads to is looked at with the entry.
     const wanted = (entry: Dirent): boolean =>
-      entry.isDirectory() === (place.kind === 'skills') || entry.isSymbolicLink();
+      entry.isDirectory() === (format.entries === 'directories') || entry.isSymbolicLink();
     const names: string[] = [];
     for (const entry of all) {
-      if (wanted(entry) && format.claims(entry.name)) names.push(entry.name);
+      if (wanted(entry) && isOurs(entry.name)) names.push(entry.name);
       else if (world.debugging) world.debug(`${prefix}${entry.name}: passed over, no ${format.name}`);
     }
     return names.sort(compareText);
   };
 
-  const refresh = (): Snapshot | undefined => {
-    const previous = snapshot ?? index.load(place, format.name);
-    const current = scan(previous);
-    if (current !== snapshot) listing = undefined;
-    if (current !== undefined && current !== previous) index.save(place, format.name, current);
-    else if (current !== undefined && snapshot === undefined)
-      world.debug(`${place.directory}: listed from the index on disk`);
+  const keep = (current: Snapshot | undefined): void => {
+    if (current === snapshot) return;
     snapshot = current;
+    listing = undefined;
+    declared = undefined;
+  };
+
+  /** The directory as it is now. To find a tool, what a library's own index says is not enough. */
+  const refresh = (toFind = false): Snapshot | undefined => {
+    const stats = statOrNothing(place.directory);
+    if (!stats?.isDirectory()) {
+      keep(undefined);
+      return undefined;
+    }
+    const known = snapshot ?? index.load(place, format);
+    const previous = toFind && known?.shipped ? undefined : known;
+    const current = scan(stats, previous);
+    if (current !== previous) {
+      if (!current.shipped) index.save(place, format, current);
+    } else if (snapshot === undefined) world.debug(`${place.directory}: listed from the index on disk`);
+    keep(current);
     return current;
+  };
+
+  /** Everything read again: the index said what is not so (RES-4). */
+  const rebuild = (): void => {
+    world.debug(`${place.directory}: the index on disk is wrong, and made anew`);
+    index.remove(place, format);
+    found.clear();
+    keep(undefined);
+    refresh(true);
   };
 
   /** An entry that was read in this process, and is still so. */
@@ -160,6 +203,7 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
     if (listed !== undefined && entry !== listed) {
       snapshot!.entries.set(name, entry);
       listing = undefined;
+      declared = undefined;
       found.delete(name);
     }
     return entry;
@@ -167,10 +211,23 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
 
   /** The entry that declares a tool, where names and entries differ: a listing tells (RES-7). */
   const entryDeclaring = (tool: string): string | undefined => {
-    for (const entry of refresh()?.entries.values() ?? []) {
-      if (entry.reading?.tools.some((candidate) => candidate.name === tool)) return entry.name;
-    }
-    return undefined;
+    const current = refresh(true);
+    if (current === undefined) return undefined;
+    declared ??= toDeclared(current);
+    return declared.get(tool);
+  };
+
+  const toolIn = (entry: string | undefined, tool: string): Tool | undefined =>
+    entry === undefined
+      ? undefined
+      : findEntry(entry)?.reading?.tools.find((candidate) => candidate.name === tool);
+
+  const findDeclared = (name: string): Tool | undefined => {
+    const entry = entryDeclaring(name);
+    const tool = toolIn(entry, name);
+    if (entry === undefined || tool !== undefined) return tool;
+    rebuild();
+    return toolIn(entryDeclaring(name), name);
   };
 
   return {
@@ -181,15 +238,35 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
       return listing;
     },
     find(name) {
-      const entryName = format.entryOf ? format.entryOf(name) : entryDeclaring(name);
-      if (entryName === undefined || !format.claims(entryName)) return undefined;
+      if (format.entryOf === undefined) return findDeclared(name);
+      const entryName = format.entryOf(name);
+      if (!isOurs(entryName)) return undefined;
       const reading = findEntry(entryName)?.reading;
       return (
         reading?.tools.find((candidate) => candidate.name === name) ??
-        (format.entryOf && reading?.problems.find((candidate) => candidate.severity === 'error'))
+        reading?.problems.find((candidate) => candidate.severity === 'error')
       );
     },
+    names: readNames,
+    at: (entry) => (isOurs(entry) ? findEntry(entry)?.reading : undefined),
+    forget(tool) {
+      const isKnown = (entries: Iterable<Entry>): boolean =>
+        [...entries].some(({ reading }) => reading?.tools.some(({ name }) => name === tool));
+      const kept = (snapshot ?? index.load(place, format))?.entries.values() ?? [];
+      if (tool !== undefined && !isKnown(found.values()) && !isKnown(kept)) return;
+      index.remove(place, format);
+      found.clear();
+      keep(undefined);
+    },
   };
+}
+
+function toDeclared({ entries }: Snapshot): Map<string, string> {
+  const declared = new Map<string, string>();
+  for (const { name, reading } of entries.values()) {
+    for (const tool of reading?.tools ?? []) if (!declared.has(tool.name)) declared.set(tool.name, name);
+  }
+  return declared;
 }
 
 function isInState(path: string, state: FileState, mayBeMissing = false): boolean {

@@ -1,8 +1,9 @@
 // The index of a directory on disk: a line a file, so that listing a thousand tools parses no schema.
 
+import { rmSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { FileState, Place } from '../core/format.js';
+import type { FileState, Format, Place } from '../core/format.js';
 import type { JsonSchema, Schema } from '../core/schema.js';
 import type { Skill } from '../core/skill.js';
 import { type Action, NO_TRAITS, type Origin, type Problem, type Tool, type Traits } from '../core/tool.js';
@@ -11,11 +12,13 @@ import { checksum } from '../files/checksum.js';
 import { readHead } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { Entry, Snapshot } from './directory.js';
+import { loadShippedIndex } from './shipped-index.js';
 
 export interface IndexFile {
   /** What was known of a place; undefined where nothing usable is there. */
-  load(place: Place, format: string): Snapshot | undefined;
-  save(place: Place, format: string, snapshot: Snapshot): void;
+  load(place: Place, format: Format): Snapshot | undefined;
+  save(place: Place, format: Format, snapshot: Snapshot): void;
+  remove(place: Place, format: Format): void;
 }
 
 export interface IndexFileOptions {
@@ -32,28 +35,37 @@ const MIN_ENTRIES = 16;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 export function createIndexFile({ directory, version, toSchema, world }: IndexFileOptions): IndexFile {
-  const fileOf = (place: Place, format: string): string =>
-    join(directory, `${hashName(`${format} ${place.directory}`)}.index`);
-  const firstLine = (place: Place, format: string): string =>
-    ['wield-index', version, format, escapeField(place.directory)].join('\t');
+  // What is passed over decides what is in it, so it is part of the key.
+  const firstLine = (place: Place, format: Format): string =>
+    [
+      'wield-index',
+      version,
+      format.name,
+      ...[place.directory, ...(place.ignore ?? [])].map(escapeField),
+    ].join('\t');
+  const fileOf = (place: Place, format: Format): string =>
+    join(directory, `${hashName(firstLine(place, format))}.index`);
+  const loadOwn = (place: Place, format: Format): Snapshot | undefined => {
+    const file = fileOf(place, format);
+    try {
+      const reading = readHead(file, MAX_BYTES);
+      if ('fault' in reading) return undefined;
+      return parseIndex(reading.bytes, {
+        place,
+        format: format.name,
+        firstLine: firstLine(place, format),
+        prefix: join(place.directory, sep),
+        toSchema,
+      });
+    } catch (error) {
+      world.debug(`${file}: index discarded: ${(error as Error).message}`);
+      return undefined;
+    }
+  };
   return {
-    load(place, format) {
-      const file = fileOf(place, format);
-      try {
-        const reading = readHead(file, MAX_BYTES);
-        if ('fault' in reading) return undefined;
-        return parseIndex(reading.bytes, {
-          place,
-          format,
-          firstLine: firstLine(place, format),
-          prefix: join(place.directory, sep),
-          toSchema,
-        });
-      } catch (error) {
-        world.debug(`${file}: index discarded: ${(error as Error).message}`);
-        return undefined;
-      }
-    },
+    load: (place, format) =>
+      loadOwn(place, format) ??
+      (place.external ? loadShippedIndex({ place, format, version, toSchema, world }) : undefined),
     save(place, format, snapshot) {
       if (snapshot.entries.size < MIN_ENTRIES) return;
       const file = fileOf(place, format);
@@ -63,14 +75,21 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
         world.debug(`${file}: index not written: ${(error as Error).message}`);
       }
     },
+    remove(place, format) {
+      try {
+        rmSync(fileOf(place, format), { force: true });
+      } catch (error) {
+        world.debug(`an index was not removed: ${(error as Error).message}`);
+      }
+    },
   };
 }
 
-// A line: entry, states, settled, problems, skills, server, uri, directory, then four fields a tool: name,
+// A line: entry, states, settled, problems, skills, server, uri, directory, files, then four fields a tool: name,
 // description, traits, body. Uri and directory are empty where they are those of the entry and its place.
 function formatIndex(snapshot: Snapshot, firstLine: string, place: Place): Buffer {
   const lines = [firstLine, `${formatState(snapshot.identity)}\t${snapshot.settled ? 1 : 0}`];
-  for (const { name, states, settled, reading } of snapshot.entries.values()) {
+  for (const { name, states, settled, reading, files = [] } of snapshot.entries.values()) {
     const { server = '', uri = '', directory = '' } = reading?.tools[0]?.origin ?? {};
     const fields = [
       escapeField(name),
@@ -81,6 +100,7 @@ function formatIndex(snapshot: Snapshot, firstLine: string, place: Place): Buffe
       escapeField(server ?? ''),
       uri === toFileUri(join(place.directory, name)) ? '' : escapeField(uri ?? ''),
       directory === place.directory ? '' : escapeField(directory ?? ''),
+      formatList(files),
     ];
     for (const tool of reading?.tools ?? []) {
       const body = { input: tool.input.json, output: tool.output?.json, action: tool.action };
@@ -127,20 +147,22 @@ function parseIndex(bytes: Buffer, reading: IndexReading): Snapshot {
     const entry = parseLine(lines[line]!, reading);
     entries.set(entry.name, entry);
   }
-  return { identity, settled: settled === '1', entries };
+  return { identity, settled: settled === '1', entries, shipped: false };
 }
 
 function parseLine(line: string, index: IndexReading): Entry {
   const fields = line.split('\t');
   const [escaped = '', states = '', settled, problems = '', skills = ''] = fields;
+  const files = parseList<string>(fields[8] ?? '');
   const name = unescapeField(escaped);
   const tools: Tool[] = [];
-  for (let at = 8; at + 3 < fields.length; at += 4) {
+  for (let at = 9; at + 3 < fields.length; at += 4) {
     tools.push(reviveTool(fields, at, toOrigin(fields, name, index), index.toSchema));
   }
   return {
     name,
     states: states.split(';').map(parseState),
+    ...(files.length === 0 ? {} : { files }),
     settled: settled === '1',
     reading:
       problems === '-'

@@ -6,16 +6,30 @@ import type { Referent } from '../core/render.js';
 import type { Skill, TextReference } from '../core/skill.js';
 import { quoteOutside } from '../core/text.js';
 import type { Problem, Tool } from '../core/tool.js';
+import { anchorRef } from '../files/anchor.js';
 import type { Catalog } from './catalog.js';
 
 export interface References {
-  /** What a reference names; undefined where that is nothing, or nothing that a model may hear of. */
-  refer(reference: TextReference): Referent | undefined;
+  /**
+   * What a reference in a text of this directory names; undefined where that is nothing, or nothing that a model may
+   * hear of.
+   */
+  refer(reference: TextReference, directory: string): Referent | undefined;
   /** References that name nothing at all. */
   problems(skills: readonly Skill[]): readonly Problem[];
 }
 
 const LINE = 200;
+
+/** Whether a tool is what calling this skill means, and not another of its name. */
+export function isToolOf({ name, file, directory }: Skill, { name: own, origin }: Tool): boolean {
+  const { uri } = origin;
+  return (
+    own === name &&
+    origin.directory === directory &&
+    (uri === pathToFileURL(file).href || uri === `inline://${name}`)
+  );
+}
 
 /** `mayName` says whether a model may hear of a tool (POL-8). */
 export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) => boolean): References {
@@ -29,26 +43,30 @@ export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) 
   };
   // A skill that another tool of its name keeps from being called is a skill all the same.
   const seekSkill = ({ kind, ref }: TextReference): Skill | undefined =>
-    kind === 'skill' ? list().skills.find(({ name }) => name === ref) : undefined;
+    kind === 'skill'
+      ? list().skills.find(({ name, directory, file }) => name === ref || directory === ref || file === ref)
+      : undefined;
 
   // One that can also be called is named where it may be called.
-  const mayNameSkill = ({ name, file }: Skill): boolean => {
-    const tool = seek(name, false);
-    return tool === undefined || tool.origin.uri !== pathToFileURL(file).href || mayName(tool);
+  const mayNameSkill = (skill: Skill): boolean => {
+    const tool = seek(skill.name, false);
+    return tool === undefined || !isToolOf(skill, tool) || mayName(tool);
   };
 
   return {
-    refer(reference) {
+    refer(written, directory) {
+      const reference = anchored(written, directory);
       const skill = seekSkill(reference);
       const found = skill?.hidden === false && mayNameSkill(skill) ? skill : seek(reference.ref, true);
       return found && { name: found.name, line: quoteOutside(found.description, LINE) };
     },
     problems: (skills) =>
-      skills.flatMap(({ file, references }) =>
+      skills.flatMap(({ file, directory, references }) =>
         references
-          .filter(
-            (reference) => seekSkill(reference) === undefined && seek(reference.ref, false) === undefined,
-          )
+          .filter((written) => {
+            const reference = anchored(written, directory);
+            return seekSkill(reference) === undefined && seek(reference.ref, false) === undefined;
+          })
           .map(
             ({ kind, ref }): Problem => ({
               severity: 'warning',
@@ -59,4 +77,9 @@ export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) 
           ),
       ),
   };
+}
+
+// RES-41: a path in a text begins beside the text.
+function anchored({ kind, ref }: TextReference, directory: string): TextReference {
+  return { kind, ref: anchorRef(ref, directory) };
 }

@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createSearchIndex } from './search.js';
-import { stem, toWords } from './words.js';
+import { stem } from './stem.js';
+import { toWords } from './words.js';
 
 const index = createSearchIndex(
   [
@@ -12,25 +13,32 @@ const index = createSearchIndex(
     ['searchNotesContent', 'Look through the content of all notes.'],
     ['send-mail', 'Send an email to somebody.'],
     ['weather', '查询城市天气'],
-  ].map(([name, description]) => ({
-    name: name!,
-    fields: [
-      { text: name!, weight: 2 },
-      { text: description!, weight: 1 },
-    ],
-  })),
+  ].map(([name, description]) => ({ name: name!, description: description! })),
+  ({ name, description }, add) => {
+    add(name, 2);
+    add(description, 1);
+  },
 );
 const names = (query: string): string[] => index.search(query, 5).map((hit) => hit.name);
 
 describe('words', () => {
-  test('identifiers are split, endings cut, common words left out', () => {
+  test('identifiers are split, common words left out, endings cut', () => {
     expect(toWords('getHTTPStatus2 of the parsed_files-list')).toEqual([
       'http',
       'status',
       '2',
-      'pars',
-      'fil',
+      'parsed',
+      'files',
       'list',
+    ]);
+    expect(toWords('Größe der naïve Datei – “quoted”, ID：７')).toEqual([
+      'größe',
+      'der',
+      'naïve',
+      'datei',
+      'quoted',
+      'id',
+      '7',
     ]);
     for (const word of ['search', 'searches', 'searching', 'searched']) expect(stem(word)).toBe('search');
     expect(stem('cities')).toBe(stem('city'));
@@ -43,8 +51,10 @@ describe('words', () => {
   test('the fast way and the general way agree on plain text', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9 _.,-]{0,60}$/), (text) => {
-        // A character outside ASCII takes the general way; it is no letter, so the words are the same.
-        expect(toWords(text)).toEqual(toWords(`${text} “`));
+        // A character outside ASCII takes what stands beside it the general way; it is no letter, so the words are
+        // the same.
+        const odd = text.replaceAll(' ', '\u00a0');
+        expect(toWords(text)).toEqual(toWords(`${odd}\u00a0`));
       }),
       { numRuns: 2000 },
     );
@@ -64,6 +74,35 @@ describe('ranking', () => {
     for (const query of ['notes_search', 'Notes Search', 'notes-search'])
       expect(names(query)[0]).toBe('notes_search');
     expect(names('sendmail')[0]).toBe('send-mail');
+  });
+
+  test('a word as it is written, and words side by side in a name, count more', () => {
+    const like = createSearchIndex(
+      ['file_list', 'list_files', 'list_file', 'file_new_list'].map((name) => ({ name })),
+      ({ name }, add) => add(name, 1, true),
+    );
+    const first = (query: string): string | undefined => like.search(`the ${query} tool`, 1)[0]?.name;
+    expect(first('list files')).toBe('list_files');
+    expect(first('list file')).toBe('list_file');
+    expect(first('file list')).toBe('file_list');
+    expect(first('file new')).toBe('file_new_list');
+  });
+
+  test('of names that differ only in spelling, the one that is asked for is first', () => {
+    const near = createSearchIndex(
+      ['a_b', 'A-B', 'ab', 'AB'].map((name) => ({ name })),
+      () => {},
+    );
+    for (const name of ['a_b', 'A-B', 'ab', 'AB']) expect(near.search(name, 4)[0]?.name).toBe(name);
+    expect(near.search('a b', 4)).toHaveLength(4);
+    expect(near.search('c', 4)).toEqual([]);
+  });
+
+  test('what is asked for leaves nothing behind', () => {
+    const before = names('notes');
+    for (let at = 0; at < 100; at++) index.search(`unheard${at} of searching`, 3);
+    expect(names('notes')).toEqual(before);
+    expect(names('unheard7')).toEqual([]);
   });
 
   test('a limit gives the first of the whole order', () => {

@@ -1,10 +1,11 @@
 // Wakes listeners when what decides the catalog may have changed; what is true is still decided by looking (SCR-15).
 
 import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import type { Place } from '../core/format.js';
 import type { World } from '../core/world.js';
 import { statOrNothing } from '../files/read.js';
+import { createIgnore } from './ignore.js';
 
 export interface Watch {
   add(listener: () => void): () => void;
@@ -74,10 +75,13 @@ export function createWatch(directories: () => readonly string[], world: World):
 }
 
 /** The directories in which a place's changes are seen: a skill's files lie one level below. */
-export function watchedDirectories({ directory, kind }: Place): string[] {
+export function watchedDirectories({ directory, kind, ignore = [] }: Place): string[] {
   if (kind === 'tools') return [directory];
+  const isIgnored = createIgnore(ignore, join(directory, sep));
   try {
-    const below = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const below = readdirSync(directory, { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && !isIgnored(entry.name),
+    );
     return [directory, ...below.map((entry) => join(directory, entry.name))];
   } catch {
     return [directory];

@@ -1,28 +1,33 @@
 // The only path of a call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
 import type { Consent } from '../core/approval.js';
-import type { ProgressListener } from '../core/context.js';
+import { CODE } from '../core/caller.js';
+import type { NestedOptions } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
+import { describeFaults } from '../core/faults.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair, ToolResult } from '../core/result.js';
 import type { AllowList } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
+import type { ContextStore } from '../core/store.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, findDenial, type Rules } from '../policy/decide.js';
 import { listsWithin } from '../policy/nested.js';
 import type { ConsentParts } from './consent.js';
-import { describeFaults } from './faults.js';
+import { assertWanted, execute, type Wishes } from './execute.js';
+import { type ResultRoom, toShown } from './handle.js';
 import type { Limiter } from './limiter.js';
 import { repairInput } from './repair.js';
 import { shapeFailure, shapeOutput } from './shape.js';
+import type { FindSteps } from './steps.js';
 
 /** What a call needs of the toolbox around it. */
 export interface CallParts extends ConsentParts {
-  readonly find: (ref: string, caller: Caller, nesting: Nesting) => Tool;
+  readonly find: (ref: string, options: CallOptions, nesting: Nesting) => Tool | Promise<Tool>;
   /** Lists of selectors of what a tool may call in turn; each must allow a call (RES-17). */
   readonly permissionsOf: (tool: Tool) => readonly (readonly string[])[];
   readonly executors: ReadonlyMap<Action['kind'], Executor>;
@@ -33,6 +38,14 @@ export interface CallParts extends ConsentParts {
   readonly secrets: () => readonly string[];
   readonly workdir: () => string;
   readonly limiter: Limiter;
+  /** Undefined where the toolbox was made without middleware. */
+  readonly steps: FindSteps | undefined;
+  /** The directories that tools are looked for in. */
+  readonly paths: () => readonly string[];
+  /** What a tool called by this caller is given of the stores. */
+  readonly store: (caller: Caller) => ContextStore | null;
+  /** Where too large results for this caller go; undefined: nowhere, they are shown whole. */
+  readonly room: (caller: Caller) => ResultRoom | undefined;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly recorder: Recorder | undefined;
@@ -46,8 +59,12 @@ export interface Nesting {
   readonly within: readonly AllowList[];
   /** Whether the caller chose the tool, or a definition that the caller called: that may name a hidden one. */
   readonly named: 'by-caller' | 'by-definition';
+  /** Whether a call around this one runs, and so has a place among the running calls that this one shares. */
+  readonly placed: boolean;
   /** The id of the call around it. */
   readonly parent?: string;
+  readonly accept?: NestedOptions['accept'];
+  readonly onStart?: NestedOptions['onStart'];
 }
 
 /** A tool that was found, with the rules for a call of it. */
@@ -63,13 +80,14 @@ export interface Prepared {
   /** Where it was planned to run: an answer may take minutes, and the toolbox may have moved by then. */
   readonly workdir: string;
   readonly repairs: readonly Repair[];
+  /** As they were when the call began; asking again looks at files again. */
+  readonly settings: Settings;
 }
 
 const MAX_DEPTH = 16;
 // Node fires a longer timer at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
-const CODE: Caller = { kind: 'code', door: 'library' };
-const OUTERMOST: Nesting = { depth: 0, named: 'by-caller', within: [] };
+const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [] };
 
 /** The tool of a reference and the rules for this call. Throws `not_found` or `invalid_ref`. */
 export function locate(
@@ -77,25 +95,27 @@ export function locate(
   ref: string,
   options: CallOptions,
   nesting: Nesting = OUTERMOST,
-): Found {
+): Found | Promise<Found> {
   const { caller = CODE } = options;
-  const tool = parts.find(ref, caller, nesting);
-  return { tool, caller, rules: parts.rules(tool, options, nesting.within) };
+  const toFound = (tool: Tool): Found => ({
+    tool,
+    caller,
+    rules: parts.rules(tool, options, nesting.within),
+  });
+  const found = parts.find(ref, options, nesting);
+  // To wait for what is there takes a tenth of a call in process.
+  return found instanceof Promise ? found.then(toFound) : toFound(found);
 }
 
 /** The input as it is judged and run: repaired, and checked unless that is not wanted. Throws `invalid_input`. */
 export async function settleInput(
-  parts: CallParts,
   tool: Tool,
   raw: unknown,
-  { checkInput = true, fault }: PlanOptions,
-): Promise<{ readonly input: Json; readonly repairs: readonly Repair[] }> {
-  if (fault !== undefined) throw fault;
-  const json = toJson(raw);
-  const { input, repairs } = parts.settings().repair
-    ? repairInput(json, tool.input.json)
-    : { input: json, repairs: [] };
-  return { input: checkInput ? await check(tool, input) : input, repairs };
+  settings: Settings,
+  { checkInput = true }: PlanOptions,
+): Promise<Json> {
+  const { input } = repairRaw(tool, raw, settings);
+  return checkInput ? check(tool, input) : input;
 }
 
 /** Everything before the run: what exactly would run, and whether it may. Throws what is wrong. */
@@ -105,15 +125,18 @@ export async function prepare(
   raw: unknown,
   options: PlanOptions,
 ): Promise<Prepared> {
+  const { checkInput = true, fault } = options;
+  if (fault !== undefined) throw fault;
   const settings = parts.settings();
-  const { input, repairs } = await settleInput(parts, tool, raw, options);
+  const { input: repaired, repairs } = repairRaw(tool, raw, settings);
+  const input = checkInput ? await check(tool, repaired) : repaired;
   const executor = parts.executors.get(tool.action.kind)!;
   const inherited = parts.inheritedTimeout(tool, settings.limits.timeoutMs);
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings, inherited), MAX_TIMER_MS);
   const workdir = parts.workdir();
   const plan = deepFreeze(await executor.plan(tool, input, { workdir, trusted: rules.trusted, timeoutMs }));
   const verdict = decide(plan, caller, rules);
-  return { plan, verdict, workdir, repairs };
+  return { plan, verdict, workdir, repairs, settings };
 }
 
 /** Runs a tool. Never throws: whatever happens is the result (RUN-1). */
@@ -128,10 +151,10 @@ export async function call(
   const base = { call: nextCallId(), ref, caller, ...placeOf(nesting, options) };
   const began = parts.monotonic();
   let tool: Tool | undefined;
-  let rules: Rules;
   let prepared: Prepared | undefined;
   let verdict: Verdict | undefined;
   let approval: Consent | undefined;
+  let outputHash: string | undefined;
   let result: ToolResult;
   parts.emit?.({ type: 'start', ...base });
   const shaping = () => ({
@@ -139,21 +162,17 @@ export async function call(
     repairs: prepared?.repairs ?? [],
     secrets: parts.secrets(),
   });
-  const nest = (outer: Tool, inner: string, input: unknown, until: AbortSignal, named: Nesting['named']) =>
-    call(parts, inner, input, nestedOptions(options, until), {
-      depth: nesting.depth + 1,
-      named,
-      parent: base.call,
-      within: listsWithin(outer.name, parts.permissionsOf(outer), nesting.within),
-    });
   try {
     if (nesting.depth > MAX_DEPTH) throw tooDeep(ref);
-    ({ tool, rules } = locate(parts, ref, options, nesting));
+    const located = locate(parts, ref, options, nesting);
+    const found = located instanceof Promise ? await located : located;
+    tool = found.tool;
+    nesting.accept?.(tool);
     // POL-8: what is denied whatever the input says nothing about itself, not even what it would take.
-    verdict = findDenial(tool, caller, rules);
+    verdict = findDenial(tool, caller, found.rules);
     if (verdict !== undefined) throw refusal(tool, verdict);
-    prepared = await prepare(parts, { tool, caller, rules }, raw, options);
-    const { plan, workdir } = prepared;
+    prepared = await prepare(parts, found, raw, options);
+    const { plan } = prepared;
     verdict = prepared.verdict;
     parts.recorder?.assertReady(verdict);
     if (verdict.verdict === 'ask') {
@@ -161,29 +180,32 @@ export async function call(
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
     } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
-    const slot = await parts.limiter.acquire(plan.tool, signal, nesting.depth > 0);
-    try {
-      await options.ready?.(signal);
-      assertWanted(plan.tool, signal);
-      const progress: ProgressListener = (step) => {
+    // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
+    const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
+    const room = whole ? undefined : parts.room(caller);
+    const output = await execute(parts, {
+      ...prepared,
+      caller,
+      signal,
+      nesting,
+      options,
+      room,
+      progress: (step) => {
         parts.emit?.({ type: 'progress', ...base, progress: step });
         options.onProgress?.(step);
-      };
-      const output = await parts.executors.get(plan.tool.action.kind)!.run(plan, {
-        signal,
-        progress,
-        wantsProgress: options.onProgress !== undefined,
-        ...(options.onOutput === undefined ? {} : { stream: options.onOutput }),
-        workdir,
-        call: (innerRef, innerInput) => nest(plan.tool, innerRef, innerInput, signal, 'by-caller'),
-        delegate: (innerRef, innerInput, until) =>
-          nest(plan.tool, innerRef, innerInput, until, 'by-definition'),
-        caller,
-      });
-      result = await shapeOutput(plan.tool, output, shaping());
-    } finally {
-      slot.release();
-    }
+      },
+      nest: (place, inner, input, wishes) =>
+        call(parts, inner, input, nestedOptions(options, wishes), {
+          ...place,
+          ...nestWishes(nesting, wishes),
+          depth: nesting.depth + 1,
+          parent: base.call,
+          within: listsWithin(plan.tool.name, parts.permissionsOf(plan.tool), nesting.within),
+        }),
+    });
+    const shown = toShown(plan.tool, output, room);
+    outputHash = shown.storedHash;
+    result = await shapeOutput(plan.tool, shown, shaping());
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a fault of ours shows where it is to someone who asked.
@@ -192,7 +214,10 @@ export async function call(
   if (parts.recorder !== undefined || parts.emit !== undefined) {
     const plan = prepared?.plan;
     const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
-    const given = approval === undefined ? {} : { approval };
+    const given = {
+      ...(approval === undefined ? {} : { approval }),
+      ...(outputHash === undefined ? {} : { outputHash }),
+    };
     const end: EndEvent = { type: 'end', ...base, result, tool, input, plan, verdict, ...given };
     parts.recorder?.record(end);
     parts.emit?.(end);
@@ -202,13 +227,26 @@ export async function call(
 
 // A nested call carries the caller, a signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
 // Consent is not inherited: what must be asked for is asked for again, through the same door.
-function nestedOptions({ caller = CODE, trust, approve }: CallOptions, signal: AbortSignal) {
+function nestedOptions({ caller = CODE, trust, approve, ask }: CallOptions, { signal, onOutput }: Wishes) {
   return {
     caller,
     signal,
     ...(trust === undefined ? {} : { trust }),
     ...(approve === undefined ? {} : { approve }),
+    ...(ask === undefined ? {} : { ask }),
+    ...(onOutput === undefined ? {} : { onOutput }),
   };
+}
+
+// What a call accepts also binds the calls inside of it; when it starts is its own affair.
+function nestWishes({ accept }: Nesting, wishes: Wishes): Pick<Nesting, 'accept' | 'onStart'> {
+  const { onStart } = wishes;
+  const both = (tool: Tool): void => {
+    accept?.(tool);
+    wishes.accept?.(tool);
+  };
+  const accepts = accept === undefined && wishes.accept === undefined ? {} : { accept: both };
+  return { ...accepts, ...(onStart === undefined ? {} : { onStart }) };
 }
 
 // The user's word on a tool, else its own, else what it inherits, else the default; what only shortens comes on top.
@@ -218,6 +256,15 @@ function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): 
     own?.timeoutMs ??
     Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+}
+
+function repairRaw(
+  tool: Tool,
+  raw: unknown,
+  { repair }: Settings,
+): { readonly input: Json; readonly repairs: readonly Repair[] } {
+  const input = toJson(raw);
+  return repair ? repairInput(input, tool.input.json) : { input, repairs: [] };
 }
 
 async function check(tool: Tool, input: Json): Promise<Json> {
@@ -242,13 +289,6 @@ function jsonOrNothing(raw: unknown): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-function assertWanted(tool: Tool, signal: AbortSignal): void {
-  if (!signal.aborted) return;
-  throw new ToolError('cancelled', `${tool.name} was cancelled`, {
-    hint: 'call it again if that was not meant',
-  });
 }
 
 function refusal(tool: Tool, verdict: Verdict): ToolError {

@@ -2,25 +2,29 @@
 
 import { setMaxListeners } from 'node:events';
 import type { Approvals } from '../core/approval.js';
+import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
+import type { Middleware } from '../core/middleware.js';
 import type { ToolResult } from '../core/result.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
+import type { DocumentStore, Handle, ResultStore } from '../core/store.js';
 import type { Action, Problem, Tool } from '../core/tool.js';
-import type { Caller, CallOptions, DeniedTool, Survey, Toolbox } from '../core/toolbox.js';
+import type { Caller, CallOptions, InstructionsOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
-import { decide, findDenial, findUnmatched, hasRules, type Rules } from '../policy/decide.js';
+import { decide, findDenial, findUnmatched, type Rules } from '../policy/decide.js';
 import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
 import type { Catalog } from '../resolve/catalog.js';
 import type { References } from '../resolve/references.js';
-import { createToolSearch } from '../resolve/search.js';
+import { createToolSearch } from '../resolve/tool-search.js';
 import { type CallParts, call, locate, prepare, settleInput } from './call.js';
 import { createLimiter } from './limiter.js';
-
-const CODE: Caller = { kind: 'code', door: 'library' };
+import { createSieve } from './sieve.js';
+import { joinSignals } from './signals.js';
+import { createFindSteps } from './steps.js';
 
 export interface AssembleOptions {
   readonly catalog: Catalog;
@@ -34,6 +38,10 @@ export interface AssembleOptions {
   /** What the configuration says about calls, to this caller; nothing where it is left out. */
   readonly policy?: (caller: Caller) => Policy;
   readonly settings: () => Settings;
+  /** What runs are wrapped in, the first outermost; the same array while nothing changed. */
+  readonly middleware?: (settings: Settings) => readonly Middleware[];
+  /** The directories that tools are looked for in. */
+  readonly paths?: () => readonly string[];
   /** Problems of the surroundings, shown before those of the catalog. */
   readonly problems?: () => readonly Problem[];
   /** Values that must not stand in a message. */
@@ -42,7 +50,9 @@ export interface AssembleOptions {
   /** Whether code of the workspace may run for a model. */
   readonly trusted: () => boolean;
   /** What a model is told before anything else. */
-  readonly instructions: () => string;
+  readonly instructions: (options: InstructionsOptions) => string;
+  /** Where large results and documents are kept; without it results are shown whole. */
+  readonly stores?: Stores;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   /** Where approvals are kept; without it consent is given in the call or not at all. */
@@ -53,8 +63,20 @@ export interface AssembleOptions {
   readonly world: World;
 }
 
+export interface Stores {
+  readonly results: ResultStore;
+  readonly documents: DocumentStore;
+  /** The calls that read more of a result. */
+  readonly ways: (handle: Handle) => readonly string[];
+}
+
+// A file that is edited while it is asked about is asked about again, but not for ever.
+const MAX_LOOKS = 3;
+
 export function assembleToolbox(options: AssembleOptions): Toolbox {
-  const { catalog, rules, settings, secrets, workdir, world, policy = () => NO_POLICY } = options;
+  const { catalog, rules, settings, secrets, stores, workdir, world, policy = () => NO_POLICY } = options;
+  // Callers that say nothing of a session share this one, for as long as the toolbox lives.
+  const ownSession = `toolbox ${world.now()} ${Math.random()}`;
   const executors = new Map<Action['kind'], Executor>(
     options.executors.map((executor) => [executor.kind, executor]),
   );
@@ -63,7 +85,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   // Every running call listens; the limiter bounds how many there are.
   setMaxListeners(0, closing.signal);
   let running = 0;
-  const digested = new WeakMap<Tool, Tool>();
+  const listeners = new Set<() => void>();
+  let digested = new WeakMap<Tool, Tool>();
 
   // TOOL-6: a found tool knows its digest. The catalog hands out the same object while nothing changed.
   const withDigest = (tool: Tool): Tool => {
@@ -98,27 +121,25 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     if (shown !== undefined) for (const observer of observers) guard(observer)(shown);
   };
 
-  // What a policy says of a tool is worked out once for each kind of caller.
-  const denials = new WeakMap<Policy, Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>>();
-  const sift = (tools: readonly Tool[], caller: Caller): { tools: readonly Tool[]; denied: DeniedTool[] } => {
-    const holding = policy(caller);
-    if (!hasRules({ policy: holding, within: [] })) return { tools, denied: [] };
-    const byKind = denials.get(holding) ?? new Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>();
-    const known = byKind.get(caller.kind) ?? new WeakMap<Tool, DeniedTool | null>();
-    denials.set(holding, byKind.set(caller.kind, known));
-    const denied: DeniedTool[] = [];
-    for (const tool of tools) {
-      let denial = known.get(tool);
-      if (denial === undefined) {
-        const verdict = findDenial(tool, caller, { policy: holding, within: [] });
-        denial = verdict === undefined ? null : { tool, verdict };
-        known.set(tool, denial);
-      }
-      if (denial !== null) denied.push(denial);
+  const sift = createSieve(policy);
+
+  // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again. Nearly
+  // always there are none, and then nobody waits.
+  const look = <T>(see: () => T, looks = 1): T | Promise<T> => {
+    try {
+      const seen = see();
+      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
+      return wait === undefined ? seen : wait.then(() => look(see, looks + 1));
+    } catch (error) {
+      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
+      if (wait === undefined) throw error;
+      return wait.then(() => look(see, looks + 1));
     }
-    if (denied.length === 0) return { tools, denied };
-    const left = new Set(denied.map(({ tool }) => tool));
-    return { tools: tools.filter((tool) => !left.has(tool)), denied };
+  };
+
+  // What is on disk is looked at; what code changes is told.
+  const wake = (): void => {
+    for (const listener of listeners) guard(listener)();
   };
 
   const cascade = options.cascade ?? UNGOVERNED;
@@ -128,14 +149,17 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   const searchFor = (caller: Caller): ReturnType<typeof createToolSearch> => {
     let search = searches.get(caller.kind);
     if (search === undefined) {
-      search = createToolSearch(() => sift(catalog.list().tools, caller).tools);
+      search = createToolSearch(() => {
+        const { tools, skills } = catalog.list();
+        return { tools: sift(tools, caller).tools, skills };
+      });
       searches.set(caller.kind, search);
     }
     return search;
   };
 
   const survey = (caller: Caller): Survey => {
-    const { tools, shadowed, problems, skills } = catalog.list();
+    const { tools, shadowed, problems, skills, unlisted } = catalog.list();
     const all = [
       ...(options.problems?.() ?? []),
       ...problems,
@@ -147,13 +171,19 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         ),
       ...(options.references?.problems(skills) ?? []),
     ];
-    return { ...sift(tools, caller), shadowed, skills, problems: all };
+    return {
+      ...sift(tools, caller),
+      shadowed,
+      skills,
+      unlisted: sift(unlisted, caller).tools,
+      problems: all,
+    };
   };
 
-  const findForCode = (ref: string): Tool => locate(parts, ref, {}).tool;
+  const findForCode = async (ref: string): Promise<Tool> => (await locate(parts, ref, {})).tool;
 
   const parts: CallParts = {
-    find: (ref, caller, { within, named }) => {
+    find: (ref, { caller = CODE, offer = [] }, { within, named }) => {
       // Asked only where a hint is made.
       let holding: Policy | undefined;
       const mayName = (tool: Tool): boolean => {
@@ -161,16 +191,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
       const model = caller.kind === 'model';
-      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model };
-      return findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest);
+      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer };
+      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest));
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => ({
-      ...rules(tool, callOptions),
-      policy: policy(callOptions.caller ?? CODE),
-      within,
-    }),
+    rules: (tool, callOptions, within) => {
+      const { trusted, changes } = rules(tool, callOptions);
+      return { trusted, changes, policy: policy(callOptions.caller ?? CODE), within };
+    },
     settings,
     inheritedTimeout: cascade.inheritedTimeout,
     secrets,
@@ -178,6 +207,22 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     limiter: createLimiter(() => settings().limits),
     approvals: options.approvals,
     now: world.now,
+    steps: options.middleware === undefined ? undefined : createFindSteps(options.middleware),
+    paths: options.paths ?? (() => []),
+    store: (caller) =>
+      stores === undefined
+        ? null
+        : {
+            documents: stores.documents,
+            openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
+          },
+    room: (caller) =>
+      stores && {
+        store: stores.results,
+        session: caller.session ?? ownSession,
+        inline: settings().results.inline,
+        ways: stores.ways,
+      },
     get emit() {
       return observers.size > 0 || tracer?.() !== undefined ? emit : undefined;
     },
@@ -190,14 +235,14 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get workdir() {
       return workdir.get();
     },
-    async list({ hidden = false, caller = CODE } = {}) {
-      const { tools } = sift(catalog.list().tools, caller);
-      return tools.filter(
-        (tool) => (hidden || !tool.traits.hidden) && !(caller.kind === 'model' && isPlainText(tool)),
-      );
+    async list({ hidden = false, caller = CODE, offer = [] } = {}) {
+      const listing = await look(() => catalog.list(offer));
+      const model = caller.kind === 'model';
+      const { tools } = sift(model ? [...listing.tools, ...listing.forModels] : listing.tools, caller);
+      return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(model && isPlainText(tool)));
     },
     async search(query, limit, { caller = CODE } = {}) {
-      return searchFor(caller)(query, limit);
+      return look(() => searchFor(caller)(query, limit));
     },
     async find(ref) {
       return findForCode(ref);
@@ -219,14 +264,14 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       }
     },
     async plan(ref, input, callOptions = {}) {
-      const found = locate(parts, ref, callOptions);
+      const found = await locate(parts, ref, callOptions);
       const { plan, verdict } = await prepare(parts, found, input, callOptions);
       return { plan, verdict };
     },
     async explain(ref, raw, callOptions = {}) {
-      const found = locate(parts, ref, callOptions);
+      const found = await locate(parts, ref, callOptions);
       const { tool, caller } = found;
-      const { input } = await settleInput(parts, tool, raw, callOptions);
+      const input = await settleInput(tool, raw, settings(), callOptions);
       const judged = await prepare(parts, found, raw, callOptions).then(
         ({ plan }) => plan,
         () => ({ tool, input }),
@@ -238,37 +283,60 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         unmatched: unmatched.map(({ selector, file, line }) => ({ text: selector.text, file, line })),
       };
     },
-    async instructions() {
-      return options.instructions();
+    async instructions(asked = {}) {
+      return options.instructions(asked);
     },
     async authority(tool) {
-      return cascade.authorityOf(typeof tool === 'string' ? findForCode(tool) : tool);
+      return cascade.authorityOf(typeof tool === 'string' ? await findForCode(tool) : tool);
     },
     async cascade(tool) {
-      return cascade.of(typeof tool === 'string' ? findForCode(tool) : tool);
+      return cascade.of(typeof tool === 'string' ? await findForCode(tool) : tool);
     },
     async problems() {
-      return survey(CODE).problems;
+      return (await look(() => survey(CODE))).problems;
     },
     async shadowed() {
-      return catalog.list().shadowed;
+      return (await look(catalog.list)).shadowed;
     },
     get trusted() {
       return options.trusted();
     },
-    watch: options.watch,
+    watch(listener) {
+      listeners.add(listener);
+      const stop = options.watch(listener);
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
+    },
     async survey({ caller = CODE } = {}) {
-      return survey(caller);
+      return look(() => survey(caller));
     },
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
     },
+    register(tool) {
+      catalog.register(tool);
+      wake();
+    },
+    unregister(name) {
+      const removed = catalog.unregister(name);
+      if (removed) wake();
+      return removed;
+    },
+    clearToolCache: (name) => catalog.forget(name),
+    clearAllCaches() {
+      digested = new WeakMap();
+      catalog.forget();
+    },
     setWorkdir: workdir.set,
     async close() {
       closing.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await Promise.all(options.executors.map((executor) => executor.close?.()));
       recorder?.close();
+      stores?.documents.close();
     },
   };
 }
@@ -293,24 +361,6 @@ const UNGOVERNED: CascadeResolver = createCascadeResolver({
 // SKL-3: a text that takes nothing is a skill that a model is told of, and reads; a tool for each would cost it more.
 function isPlainText({ traits, input }: Tool): boolean {
   return traits.text === true && Object.keys(input.json.properties ?? {}).length === 0;
-}
-
-// The signal of a call: the toolbox's own where the caller has none, since making one takes a third of a call.
-// Not AbortSignal.any: on Node 20 it leaks with every call where one of the signals lives long.
-function joinSignals(closing: AbortSignal, own: AbortSignal | undefined) {
-  if (own === undefined) return { signal: closing, release: () => {} };
-  const controller = new AbortController();
-  // Calls inside this one all listen; Node would warn of the eleventh.
-  setMaxListeners(0, controller.signal);
-  const abort = (): void => controller.abort();
-  for (const signal of [closing, own]) {
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-  }
-  const release = (): void => {
-    for (const signal of [closing, own]) signal.removeEventListener('abort', abort);
-  };
-  return { signal: controller.signal, release };
 }
 
 // A file that is being saved at this moment can change between its reading and its hashing: look again.

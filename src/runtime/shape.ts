@@ -1,8 +1,9 @@
 // Shapes what an executor gave into the one result: output check, redaction, one form for success and failure.
 
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
+import { describeOutputFaults } from '../core/faults.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
-import { quoteOutside, sanitize } from '../core/text.js';
+import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
 export interface ShapeContext {
@@ -33,6 +34,12 @@ export function shapeFailure(thrown: unknown, context: ShapeContext): ToolResult
 
 async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | undefined> {
   if (tool.output === undefined || output.meta?.truncated === true) return undefined;
+  const { handle } = output.meta ?? {};
+  if (output.structured === undefined && handle?.kind === 'json') {
+    return new ToolError('too_large', `${tool.name} gave ${formatBytes(handle.size)}, too much to check`, {
+      hint: `it is stored as ${handle.id}; for the author: return less, or drop the output schema`,
+    });
+  }
   if (output.structured === undefined) {
     return new ToolError('invalid_output', `${tool.name} says what it returns, and its output is not JSON`, {
       hint: 'this is for the author of the tool: print one JSON value, or drop the output schema',
@@ -40,15 +47,7 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   }
   const check = await tool.output.check(output.structured);
   if (check.ok) return undefined;
-  const { path, expected, got } = check.faults[0]!;
-  return new ToolError(
-    'invalid_output',
-    `${tool.name} gave a wrong output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
-    {
-      hint: 'this is for the author of the tool: its output does not fit its own schema',
-      data: { faults: check.faults },
-    },
-  );
+  return describeOutputFaults(tool.name, check.faults);
 }
 
 function toMeta(context: ShapeContext, meta: Output['meta'] = {}): ResultMeta {

@@ -130,6 +130,25 @@ describe('faults', () => {
 });
 
 describe('untrusted schemas', () => {
+  test('a long way of references is refused', () => {
+    const links = Array.from({ length: 5000 }, (_, index) => [
+      `d${index}`,
+      { $ref: `#/$defs/d${index + 1}` },
+    ]);
+    const chain = { $ref: '#/$defs/d0', $defs: Object.fromEntries(links) } as JsonSchema;
+    expect(() => createJsonSchema(chain)).toThrow('leads through over 200 references');
+  });
+
+  test('a schema may lead back to itself for a part of the value', async () => {
+    const tree: JsonSchema = {
+      type: 'object',
+      properties: { left: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+      required: ['left'],
+    };
+    expect(await faultsOf(tree, { left: { left: null } })).toEqual([]);
+    expect(await faultsOf(tree, { left: { left: 3 } })).toHaveLength(1);
+  });
+
   test('a pattern that backtracks for ever ends the check, not the program', async () => {
     const began = performance.now();
     const faults = await faultsOf(
@@ -142,6 +161,11 @@ describe('untrusted schemas', () => {
 
   test.each([
     [{ $ref: 'https://example.org/schema' }, 'outside the schema'],
+    [{ anyOf: [{ $ref: '#' }] }, 'refers to itself for the same value'],
+    [
+      { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } },
+      'refers to itself for the same value',
+    ],
     [{ properties: { a: { pattern: '(' } } }, 'not a regular expression'],
     [JSON.parse('{"properties":{"__proto__":{}}}'), '__proto__'],
     [JSON.parse(`${'{"items":'.repeat(100)}{}${'}'.repeat(100)}`), 'nested deeper'],

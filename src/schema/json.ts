@@ -2,10 +2,12 @@
 
 import { ToolError } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
-import type { Check, JsonSchema, Schema } from '../core/schema.js';
+import { type Check, type JsonSchema, lookUp, type Schema } from '../core/schema.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
+// In a row, for one value.
+const MAX_REFERENCES = 200;
 
 export interface JsonSchemaOptions {
   /** Refuse properties that the root does not declare, as RUN-3 says. On for input, off for output. */
@@ -46,6 +48,7 @@ function inspectSchema(json: JsonSchema): SchemaTraits {
   const path: (string | number)[] = [];
   let nodes = 0;
   let hasPattern = false;
+  let hasReference = false;
   const walk = (node: unknown): void => {
     if (path.length > MAX_SCHEMA_DEPTH)
       throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
@@ -66,6 +69,7 @@ function inspectSchema(json: JsonSchema): SchemaTraits {
       case '$dynamicRef':
         if (typeof child === 'string' && !child.startsWith('#'))
           throw badSchema(path, `refers to "${child}", which is outside the schema`);
+        hasReference = true;
         break;
       case 'pattern':
         if (typeof child !== 'string') break;
@@ -82,7 +86,36 @@ function inspectSchema(json: JsonSchema): SchemaTraits {
     path.pop();
   };
   walk(json);
+  if (hasReference) assertNoCircle(json);
   return { hasPattern };
+}
+
+// Keywords whose schemas judge the same value again.
+const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'];
+const IN_PLACE = ['not', 'if', 'then', 'else'];
+
+// A schema that leads back to itself for one and the same value would be checked for ever; one that does for a part of
+// the value ends with the value.
+function assertNoCircle(json: JsonSchema): void {
+  const done = new Set<unknown>();
+  const open = new Set<unknown>();
+  const enter = (node: unknown): void => {
+    if (!isRecord(node) || done.has(node)) return;
+    if (open.has(node)) throw badSchema([], 'refers to itself for the same value');
+    if (open.size > MAX_REFERENCES) throw badSchema([], `leads through over ${MAX_REFERENCES} references`);
+    open.add(node);
+    if (typeof node.$ref === 'string') enter(lookUp(json, node.$ref));
+    for (const key of IN_PLACE) enter(node[key]);
+    for (const key of IN_PLACE_LISTS) if (Array.isArray(node[key])) node[key].forEach(enter);
+    open.delete(node);
+    done.add(node);
+  };
+  const visit = (node: unknown): void => {
+    enter(node);
+    if (typeof node === 'object' && node !== null)
+      for (const [key, child] of Object.entries(node)) if (!DATA.has(key)) visit(child);
+  };
+  visit(json);
 }
 
 function assertPattern(pattern: string, path: SchemaPath): void {

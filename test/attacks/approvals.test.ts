@@ -193,7 +193,7 @@ describe('A44 a model approves', () => {
   spec('POL-23', 'no tool of the server approves, and none is found', async () => {
     const workspace = createAskingWorkspace();
     const client = await connectStdio(workspace, 'older');
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy', 'read_result']);
     const result = await client.callTool({ name: 'approvals', arguments: {} });
     expect(result.isError).toBe(true);
   });

@@ -39,12 +39,16 @@ spec(
     const workspace = createWorkspace();
     workspace.write('outside', '#!/bin/sh\n# @description D\ntouch ran\n', 0o755);
     workspace.script('good', GOOD);
-    const toolbox = workspace.toolbox();
+    const toolbox = workspace.toolbox({ trust: true });
     for (const ref of [
+      'outside',
+      './outside',
+      `${workspace.dir}/outside`,
+      `file://${workspace.dir}/outside`,
+      '.agents/tools/../../outside',
       '../../outside',
       '..\\..\\outside',
       '../../outside\0',
-      '.agents/tools/good',
       'good\0',
       'go\u0301od',
       'good/',
@@ -52,7 +56,7 @@ spec(
       '..',
       '',
     ]) {
-      const result = await toolbox.call(ref, {});
+      const result = await toolbox.call(ref, {}, { caller: MODEL });
       expect([ref, result.ok]).toEqual([ref, false]);
       expect(['invalid_ref', 'not_found']).toContain(result.error?.code);
     }

@@ -1,5 +1,6 @@
 // Every door through which a model calls tools, held to the one suite.
 
+import { ADAPTERS } from '../support/adapters.js';
 import { connectHttp, connectOlderSdk, connectStdio } from '../support/clients.js';
 import { type ConnectedConsumer, describeConsumer } from './consumer.js';
 
@@ -20,7 +21,8 @@ interface ProtocolResult {
 
 function toConsumer(client: ProtocolClient): ConnectedConsumer {
   return {
-    list: async () => (await client.listTools()).tools,
+    // Offered beside whatever there is (SRV-14).
+    list: async () => (await client.listTools()).tools.filter(({ name }) => name !== 'read_result'),
     call: async (name, input, signal) => {
       const params = { name, arguments: input as Record<string, unknown> };
       const result = (await client.callTool(params, signal ? { signal } : {})) as ProtocolResult;
@@ -61,3 +63,23 @@ describeConsumer({
   name: 'MCP over HTTP, newer era',
   connect: async (workspace) => toConsumer((await connectHttp(workspace, 'newer')) as ProtocolClient),
 });
+
+for (const { name, list, call } of ADAPTERS) {
+  describeConsumer({
+    name,
+    connect: async (workspace) => {
+      const toolbox = workspace.toolbox({ trust: true });
+      return {
+        list: () => list(toolbox),
+        call: async (tool, input, signal) => {
+          const { text, isError } = await call(toolbox, tool, input, signal);
+          const [, code, hint] =
+            /^\[([a-z_]+)\] .*?(?:\nhint: (.*?))?(?:\n|$)/s.exec(isError ? text : '') ?? [];
+          // The answer to a cancelled call is written all the same; here it counts as a rejection.
+          if (code === 'cancelled') throw new Error(text);
+          return { isError, text, code, hint };
+        },
+      };
+    },
+  });
+}

@@ -68,6 +68,33 @@ describeExecutor({
   },
 });
 
+const MODULES: Readonly<Record<Subject['behaviour'], string>> = {
+  echo: `({ text }, { workdir }) => { writeFileSync(workdir + '/ran', ''); return text; }`,
+  wait: `(_, { signal }) => new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')));
+  })`,
+  deaf: `() => new Promise((resolve) => setTimeout(resolve, 60_000, 'late'))`,
+  fail: `() => { throw new Error('half'); }`,
+};
+
+describeExecutor({
+  kind: 'module',
+  open(workspace, { description, behaviour, type }) {
+    workspace.write(
+      '.agents/tools/subject.tool.mjs',
+      `import { writeFileSync } from 'node:fs';
+export const subject = {
+  name: 'subject',
+  description: ${JSON.stringify(description)},
+  inputSchema: { type: 'object', properties: { text: { type: '${type}' } }, required: ['text'] },
+  execute: ${MODULES[behaviour]},
+};
+`,
+    );
+    return workspace.toolbox({ trust: true });
+  },
+});
+
 spec('TOOL-7', 'the digest of a function counts its output schema', async () => {
   const digest = async (type: string) => {
     const outputSchema = { type };

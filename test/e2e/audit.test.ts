@@ -35,6 +35,7 @@ const FIELDS = [
   'verdict',
   'rule',
   'reason',
+  'approval',
   'code',
   'durationMs',
   'exitCode',
@@ -78,6 +79,7 @@ describe('a record', () => {
       verdict: 'allow',
       rule: null,
       code: null,
+      approval: null,
       exitCode: 0,
       inputBytes: 14,
       inputHash: sha256('{"name":"Ada"}'),
@@ -136,7 +138,7 @@ describe('a record', () => {
       ['hello', 'invalid_input'],
       ['large', 'too_large'],
       ['nothing', 'not_found'],
-      ['no/such name', 'invalid_ref'],
+      ['no/such name', 'not_found'],
       ['fails', 'tool_failed'],
       ['slow', 'timeout'],
       ['hello', 'cancelled'],
@@ -235,7 +237,7 @@ describe('a record', () => {
 
   spec('OBS-1', 'has contents where the configuration asks for them, and only there', async () => {
     const workspace = workspaceWithHello();
-    workspace.config('[audit]\ncontents = true\n');
+    workspace.config('[audit]\ncontents = true\n[results]\ninline = 1000000\n');
     const toolbox = workspace.toolbox();
     await toolbox.call('hello', { name: 'Ada' });
     await toolbox.call('hello', { nmae: 'Ada' });

@@ -98,7 +98,7 @@ describe('a text', () => {
     for (let index = 0; index < 30; index++) writeSkill(workspace, `notes-${index}`);
     writeSkill(workspace, 'trip', { header: PARAMS, text: 'To {{args.city}}.\n' });
     const client = await connectStdio(workspace, 'newer', []);
-    expect(names((await client.listTools()).tools)).toEqual(['read_skill', 'trip']);
+    expect(names((await client.listTools()).tools)).toEqual(['read_skill', 'trip', 'read_result']);
     const plain = await client.callTool({ name: 'notes-7', arguments: {} });
     expect(plain.content).toEqual([{ type: 'text', text: 'Text of notes-7.\n' }]);
     const rendered = await client.callTool({ name: 'trip', arguments: { city: 'Oslo' } });
@@ -162,7 +162,6 @@ describe('a text', () => {
       ['metadata:\n  params: { properties: {}, type: array }', 'error', 'something else than an object'],
       ['metadata:\n  params: { city: { pattern: "(" } }', 'error', 'metadata.params cannot be used'],
       ['metadata:\n  delegate: [a]', 'error', 'metadata.delegate names no tool'],
-      ['metadata:\n  delegate:\n    code: |\n      return 1', 'error', 'holds code, which does not run yet'],
     ] as const) {
       const workspace = createWorkspace();
       const path = writeSkill(workspace, 'notes', { header });

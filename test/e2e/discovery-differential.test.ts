@@ -1,74 +1,21 @@
-// Proves by random histories of a directory that a long-lived toolbox and the index answer as a naive reading does.
+// Proves by random histories that a long-lived toolbox and its indexes answer as naive readings do, whatever happens.
 
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { registerTool } from '../../src/helpers/index.js';
 import { createNodeToolbox, type NodeToolbox } from '../../src/node.js';
+import { act, CONFIGS, EVERY_NAME, prepare, ROOTS, type Step, step } from '../support/histories.js';
+import { predict } from '../support/naive-resolver.js';
 import { sleep } from '../support/processes.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const NAMES = ['a', 'b', 'c-d', 'e.sh', 'F', '-g'];
-const TEXTS = [
-  '#!/bin/sh\n# @description one\n',
-  '#!/bin/sh\n# @description two\n',
-  '#!/bin/sh\n# @description one\n# @param *x int X\n',
-  '#!/bin/sh\n# @param x int X\n',
-  '#!/bin/sh\n# @description one\n# @hidden\n',
-  'no shebang\n',
-  '',
-];
-const DIRECTORIES = ['p', 'q'];
-const RUNS = 120;
-
-type Step =
-  | { do: 'write'; name: string; text: string; backdate: boolean }
-  | { do: 'rename' | 'link'; name: string; to: string }
-  | { do: 'delete'; name: string }
-  | { do: 'chmod'; name: string; mode: number }
-  | { do: 'workdir'; directory: string }
-  | { do: 'list' | 'restart' }
-  | { do: 'find'; name: string };
-
-const name = fc.constantFrom(...NAMES);
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('write' as const),
-      name,
-      text: fc.constantFrom(...TEXTS),
-      backdate: fc.boolean(),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constantFrom('rename' as const, 'link' as const), name, to: name }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), name }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('chmod' as const), name, mode: fc.constantFrom(0o644, 0o755) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('workdir' as const), directory: fc.constantFrom(...DIRECTORIES) }),
-  },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('list' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('find' as const), name }) },
-);
+// More with `npm run histories`.
+const RUNS = Number(process.env.WIELD_HISTORIES ?? 60);
+const READY = Math.min(RUNS, 400);
+const LIMIT_MS = process.env.WIELD_HISTORIES === undefined ? 20_000 : 3_600_000;
 
 // Everything that a caller can learn, schemas included.
 async function answers(toolbox: NodeToolbox) {
@@ -79,101 +26,128 @@ async function answers(toolbox: NodeToolbox) {
     origin: { ...tool.origin, digest: null },
     traits: tool.traits,
   });
+  const { tools, shadowed, problems, skills } = await toolbox.survey();
   return {
-    tools: (await toolbox.list({ hidden: true })).map(look),
+    tools: tools.map(look),
     visible: (await toolbox.list()).map((tool) => tool.name),
-    problems: await toolbox.problems(),
+    shadowed: shadowed.map(({ tool, by }) => [look(tool), by.origin.uri]),
+    problems,
+    skills,
   };
 }
 
 async function findOne(toolbox: NodeToolbox, ref: string) {
   try {
-    const { description, input, origin } = await toolbox.find(ref);
-    return { description, input: input.json, digest: origin.digest };
+    const { name, description, input, origin } = await toolbox.find(ref);
+    return {
+      name,
+      description,
+      input: input.json,
+      uri: origin.uri,
+      owner: origin.owner,
+      digest: origin.digest,
+    };
   } catch (error) {
-    const { code, message } = error as { code: string; message: string };
-    return { code, message };
+    const { code, message, hint, data } = error as Record<string, unknown>;
+    return { code, message, hint, data };
   }
-}
-
-function act(tools: string, action: Step): void {
-  if (!('name' in action) || action.do === 'find') return;
-  const path = join(tools, action.name);
-  switch (action.do) {
-    case 'write':
-      if (existsSync(path)) writeFileSync(path, action.text);
-      else {
-        rmSync(path, { force: true });
-        writeFileSync(path, action.text, { mode: 0o755 });
-      }
-      if (action.backdate) utimesSync(path, 1_000_000, 1_000_000);
-      break;
-    case 'rename':
-      if (existsSync(path)) renameSync(path, join(tools, action.to));
-      break;
-    case 'link':
-      rmSync(path, { force: true });
-      symlinkSync(action.to, path);
-      break;
-    case 'delete':
-      rmSync(path, { force: true });
-      break;
-    case 'chmod':
-      if (existsSync(path)) chmodSync(path, action.mode);
-      break;
-  }
-}
-
-// Two directories with enough files that the index on disk is kept, and some of those that the steps change.
-function prepare(root: string): string {
-  for (const directory of DIRECTORIES) {
-    const tools = join(root, directory, '.agents/tools');
-    mkdirSync(tools, { recursive: true });
-    for (let index = 0; index < 16; index++)
-      writeFileSync(join(tools, `z${index}`), `#!/bin/sh\n# @description filler ${index}\n`, { mode: 0o755 });
-    for (const file of NAMES.slice(0, 4)) writeFileSync(join(tools, file), TEXTS[0]!, { mode: 0o755 });
-  }
-  return root;
 }
 
 async function live(workspace: Workspace, root: string, steps: readonly Step[]): Promise<void> {
-  let workdir = join(root, 'p');
+  let workdir = join(root, ROOTS[0]!);
+  let config = '';
   let fresh = 0;
-  const open = (state: string) =>
-    createNodeToolbox({ workdir, env: { ...workspace.env, WIELD_HOME: join(root, state) } });
+  const home = join(root, 'home');
+  const registered = new Map<string, string>();
+  const open = (state: string): NodeToolbox => {
+    const wieldHome = join(root, state);
+    mkdirSync(wieldHome, { recursive: true });
+    writeFileSync(join(wieldHome, 'config.toml'), config);
+    const toolbox = createNodeToolbox({
+      workdir,
+      env: { ...workspace.env, HOME: home, WIELD_HOME: wieldHome },
+    });
+    for (const [name, word] of registered) register(toolbox, name, word);
+    return toolbox;
+  };
+  const register = (toolbox: NodeToolbox, name: string, word: string): void =>
+    registerTool(toolbox, { name, description: word, src: `inline://${name}`, fn: () => word });
+  // The state of the one that lives on is kept, its index included; every other begins with nothing.
   let toolbox = open('state');
-  for (const action of [{ do: 'list' } as const, ...steps]) {
-    if (action.do === 'restart') toolbox = open('state');
-    else if (action.do === 'workdir') {
-      workdir = join(root, action.directory);
-      toolbox.setWorkdir(workdir);
-    } else if (action.do === 'list') {
-      expect(await answers(toolbox)).toEqual(await answers(open(`fresh${fresh++}`)));
-    } else if (action.do === 'find') {
-      expect(await findOne(toolbox, action.name)).toEqual(
-        await findOne(open(`fresh${fresh++}`), action.name),
-      );
-    } else act(join(workdir, '.agents/tools'), action);
+  for (const action of [{ do: 'list' } as const, ...steps, { do: 'list' } as const]) {
+    switch (action.do) {
+      case 'restart':
+        toolbox = open('state');
+        break;
+      case 'workdir':
+        workdir = join(root, action.root);
+        toolbox.setWorkdir(workdir);
+        break;
+      case 'config':
+        config = CONFIGS[action.config]!;
+        writeFileSync(join(root, 'state/config.toml'), config);
+        break;
+      case 'register':
+        if (!registered.has(action.name)) register(toolbox, action.name, action.word);
+        if (!registered.has(action.name)) registered.set(action.name, action.word);
+        break;
+      case 'unregister':
+        expect(toolbox.unregister(action.name)).toBe(registered.delete(action.name));
+        break;
+      case 'clear':
+        if (action.name === undefined) toolbox.clearAllCaches();
+        else toolbox.clearToolCache(action.name);
+        break;
+      case 'list': {
+        const known = await answers(toolbox);
+        expect(known).toEqual(await answers(open(`fresh${fresh++}`)));
+        const given = known.tools.filter(
+          ({ origin }) => origin.uri !== null && !origin.uri.endsWith('/SKILL.md'),
+        );
+        expect(Object.fromEntries(given.map(({ name, origin }) => [name, origin.uri]))).toEqual(
+          predict({ workdir, home, config, registered }),
+        );
+        break;
+      }
+      case 'find':
+        expect(await findOne(toolbox, action.ref)).toEqual(
+          await findOne(open(`fresh${fresh++}`), action.ref),
+        );
+        break;
+      case 'findAll': {
+        const predicted = predict({ workdir, home, config, registered });
+        const naive = open(`fresh${fresh++}`);
+        for (const name of EVERY_NAME) {
+          const known = await findOne(toolbox, name);
+          expect([name, known]).toEqual([name, await findOne(naive, name)]);
+          if (predicted[name] !== undefined) expect([name, known.uri]).toEqual([name, predicted[name]]);
+        }
+        break;
+      }
+      default:
+        act(root, workdir, action);
+    }
   }
-  expect(await answers(toolbox)).toEqual(await answers(open('last')));
   expect(await answers(open('state'))).toEqual(await answers(open('last')));
 }
 
 spec(
-  'SCR-15 SCR-16 RES-13',
+  'SCR-15 SCR-16 RES-3 RES-6 RES-9 RES-13 RES-14 RES-23',
   'random histories: the answers are always those of a naive reading',
   async () => {
     const workspace = createWorkspace();
     const create = () => prepare(mkdtempSync(join(workspace.dir, 'run-')));
-    const roots = Array.from({ length: RUNS }, create);
+    const roots = Array.from({ length: READY }, create);
     // What changed a moment ago is read at every look; only what rested is believed, and worth trying.
     await sleep(2300);
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-        await live(workspace, roots.pop() ?? create(), steps);
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
+        const root = roots.pop() ?? create();
+        await live(workspace, root, steps);
+        rmSync(root, { recursive: true });
       }),
-      { numRuns: RUNS, interruptAfterTimeLimit: 15_000 },
+      { numRuns: RUNS, interruptAfterTimeLimit: LIMIT_MS },
     );
   },
-  120_000,
+  LIMIT_MS + 120_000,
 );

@@ -4,9 +4,20 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { createSkillWorkspace, declare, type SkillWorkspace } from '../support/commands.js';
-import { DOORS, type Door, type OpenDoor } from '../support/doors.js';
-import { isHidden, judge, probes, type RuleSet, ruleSets, TOOLS, toFiles } from '../support/rule-sets.js';
+import { textOf } from '../../src/index.js';
+import { createSkillWorkspace, declare, type SkillWorkspace, writeSkill } from '../support/commands.js';
+import { DOORS, DOORS_BETWEEN, type Door, MODEL, type OpenDoor, writeBetween } from '../support/doors.js';
+import {
+  BETWEEN,
+  isHidden,
+  judge,
+  type Probe,
+  probes,
+  type RuleSet,
+  ruleSets,
+  TOOLS,
+  toFiles,
+} from '../support/rule-sets.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 
@@ -48,47 +59,60 @@ function shownNames(text: string): string[] {
 }
 
 spec(
-  'POL-1 POL-8',
+  'POL-1 POL-8 POL-13 POL-14',
   `${SETS} rule sets decide alike at every door, and no denied name is seen anywhere`,
-  async () => {
-    const workspace = createRuledWorkspace();
-    const open = await Promise.all(
-      DOORS.map(async (door): Promise<[Door, OpenDoor]> => [door, await door.open(workspace)]),
-    );
-    const cases = fc.sample(fc.tuple(ruleSets, probes), { numRuns: SETS, seed: SEED });
-    const seen = { allow: 0, ask: 0, deny: 0, hidden: 0, shown: 0 };
-    for (const [index, [set, probe]] of cases.entries()) {
-      const files = toFiles(set);
-      workspace.config(files.user);
-      workspace.write('.agents/config.toml', files.project);
-      const expected = judge(set, probe.tool, probe.input);
-      const visible = TOOLS.filter((name) => !isHidden(set, name));
-      seen[expected]++;
-      seen.shown += visible.length;
-      seen.hidden += TOOLS.length - visible.length;
-      for (const [door, opened] of open) {
-        if (index % door.every !== 0) continue;
-        const about = { door: door.name, index, files, probe };
-        rmSync(workspace.mark, { force: true });
-        const decision = await opened.decide(probe.tool, probe.input);
-        expect({ ...about, decision }).toEqual({ ...about, decision: expectedAt(door, set, expected) });
-        const ran = existsSync(workspace.mark);
-        if (probe.tool !== 'read_skill' && leavesMark(probe)) {
-          expect({ ...about, ran }).toEqual({ ...about, ran: door.runs && decision === 'allow' });
-        }
-        const shown = shownNames(await opened.say(TOOLS, MISSING));
-        const wanted = set.broken && !door.model ? [...TOOLS] : visible;
-        expect({ ...about, shown }).toEqual({ ...about, shown: wanted });
-      }
-    }
-    // The sets are worth something only where they differ.
-    for (const [kind, times] of Object.entries(seen)) expect([kind, times > 20]).toEqual([kind, true]);
-  },
-  120_000,
+  () => holdAlike(createRuledWorkspace(), DOORS, SETS),
+  300_000,
 );
 
-function expectedAt({ through }: Door, set: RuleSet, expected: string): string {
-  const outer = through === undefined ? 'allow' : judge(set, through, {});
+spec(
+  'POL-1 POL-8 POL-13',
+  'and so they do for calls that callbacks, modules, code in skills and delegates make',
+  () => {
+    const workspace = createRuledWorkspace();
+    writeBetween(workspace);
+    return holdAlike(workspace, DOORS_BETWEEN, SETS / 4);
+  },
+  300_000,
+);
+
+async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets: number): Promise<void> {
+  const open = await Promise.all(
+    doors.map(async (door): Promise<[Door, OpenDoor]> => [door, await door.open(workspace)]),
+  );
+  const cases = fc.sample(fc.tuple(ruleSets, probes), { numRuns: sets, seed: SEED });
+  const seen = { allow: 0, ask: 0, deny: 0, hidden: 0, shown: 0 };
+  for (const [index, [set, probe]] of cases.entries()) {
+    const files = toFiles(set);
+    workspace.config(files.user);
+    workspace.write('.agents/config.toml', files.project);
+    const expected = judge(set, probe.tool, probe.input);
+    const visible = TOOLS.filter((name) => !isHidden(set, name));
+    seen[expected]++;
+    seen.shown += visible.length;
+    seen.hidden += TOOLS.length - visible.length;
+    for (const [door, opened] of open) {
+      if (index % door.every !== 0) continue;
+      const about = { door: door.name, index, files, probe };
+      rmSync(workspace.mark, { force: true });
+      const decision = await opened.decide(probe.tool, probe.input);
+      expect({ ...about, decision }).toEqual({ ...about, decision: expectedAt(door, set, probe, expected) });
+      const ran = existsSync(workspace.mark);
+      if (probe.tool !== 'read_skill' && leavesMark(probe)) {
+        expect({ ...about, ran }).toEqual({ ...about, ran: door.runs && decision === 'allow' });
+      }
+      const shown = shownNames(await opened.say(TOOLS, MISSING));
+      const wanted = set.broken && !door.model ? [...TOOLS] : visible;
+      expect({ ...about, shown }).toEqual({ ...about, shown: wanted });
+    }
+  }
+  // The sets are worth something only where they differ.
+  for (const [kind, times] of Object.entries(seen)) expect([kind, times >= sets / 10]).toEqual([kind, true]);
+}
+
+function expectedAt({ through }: Door, set: RuleSet, { input }: Probe, expected: string): string {
+  const outer =
+    through === undefined ? 'allow' : judge(set, through.name, through.sameInput === true ? input : {});
   return outer === 'allow' ? expected : outer;
 }
 
@@ -96,3 +120,48 @@ function expectedAt({ through }: Door, set: RuleSet, expected: string): string {
 function leavesMark({ tool, input }: { readonly tool: string; readonly input: object }): boolean {
   return tool !== 'lookup' || 'op' in input;
 }
+
+spec(
+  'POL-8 POL-13 RES-21',
+  'built-in lists, descriptions and references in texts show a model what is allowed, and nothing else',
+  async () => {
+    const workspace = createRuledWorkspace();
+    writeSkill(workspace, `${BETWEEN}text`, { text: TOOLS.map((name) => `:tool[${name}]\n`).join('') });
+    const toolbox = workspace.toolbox({ trust: true, offer: ['skills'] });
+    const ask = (name: string, input: object) => toolbox.call(name, input, { caller: MODEL });
+    const seen = { list: 0, describe: 0, text: 0, hidden: 0 };
+    for (const [index, set] of fc.sample(ruleSets, { numRuns: 100, seed: SEED }).entries()) {
+      const files = toFiles(set);
+      workspace.config(files.user);
+      workspace.write('.agents/config.toml', files.project);
+      const visible = TOOLS.filter((name) => !isHidden(set, name));
+      const about = { index, files };
+      const listed = await ask('skill-list', {});
+      if (listed.ok) {
+        seen.list++;
+        seen.hidden += TOOLS.length - visible.length;
+        expect({ ...about, shown: shownNames(JSON.stringify(listed.structured)) }).toEqual({
+          ...about,
+          shown: visible,
+        });
+      }
+      const described = await Promise.all(
+        TOOLS.map(async (name) => ({ name, code: (await ask('skill-describe', { name })).error?.code })),
+      );
+      if (described.every(({ code }) => code === undefined || code === 'not_found')) {
+        seen.describe++;
+        const shown = described.flatMap(({ name, code }) => (code === undefined ? [name] : []));
+        expect({ ...about, shown }).toEqual({ ...about, shown: visible });
+      }
+      const text = await ask(`${BETWEEN}text`, {});
+      if (text.ok) {
+        seen.text++;
+        // What stays as it was written was not answered.
+        const shown = shownNames(textOf(text).replace(/:tool\[[^\]]*\]/g, ''));
+        expect({ ...about, shown }).toEqual({ ...about, shown: visible });
+      }
+    }
+    for (const [kind, times] of Object.entries(seen)) expect([kind, times > 10]).toEqual([kind, true]);
+  },
+  60_000,
+);

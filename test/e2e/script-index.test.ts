@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { checksum } from '../../src/files/checksum.js';
 import { type CliRun, json, wield } from '../support/cli.js';
+import { createSkillWorkspace, writeSkill } from '../support/search.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -127,6 +128,45 @@ spec('RES-13', 'an index that someone forged with care changes no call', async (
   await toolbox.list();
   expect((await toolbox.call('t10', { a: 'x' })).content).toEqual([{ type: 'text', text: 'w0\n' }]);
 });
+
+spec(
+  'RES-13 RES-4 RES-14',
+  'an index that leads to the wrong skill is found out, and made anew',
+  async () => {
+    const workspace = createSkillWorkspace();
+    for (let at = 0; at < COUNT; at++)
+      writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
+    await settled();
+    await wield(workspace, ['list', '--json']);
+    const forge = (): void => {
+      for (const file of indexFiles(workspace)) {
+        const text = readFileSync(file, 'utf8');
+        const body = text
+          .slice(0, text.lastIndexOf('end\t'))
+          .replace('\ttool_1\t', '\ttool_x\t')
+          .replace('\ttool_2\t', '\ttool_1\t')
+          .replace('Says w3.', 'Forged.');
+        writeFileSync(file, `${body}end\t${checksum(Buffer.from(body))}\n`);
+      }
+    };
+    forge();
+    const said = async (name: string) => (await wield(workspace, ['call', name])).stdout;
+    expect(await said('tool_1')).toBe('["say","w1"]\n');
+    expect(await said('tool_2')).toBe('["say","w2"]\n');
+    forge();
+    const toolbox = workspace.toolbox();
+    const described = async (name: string) =>
+      (await toolbox.list()).find((tool) => tool.name === name)?.description;
+    // Good enough to be listed; whoever doubts it clears it.
+    expect(await described('tool_3')).toBe('Forged.');
+    toolbox.clearToolCache('tool_3');
+    expect(await described('tool_3')).toBe('Says w3.');
+    forge();
+    const other = workspace.toolbox();
+    other.clearAllCaches();
+    expect((await other.list()).map((tool) => tool.description)).not.toContain('Forged.');
+  },
+);
 
 spec('RES-13', 'an index directory that cannot be written costs nothing but time', async () => {
   const workspace = createFull();

@@ -138,7 +138,9 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
     const workspace = createWorkspace();
     workspace.script('spy', SPY);
     const large = 'x'.repeat(96 * 1024 + 1);
-    const { structured } = await workspace.toolbox().call('spy', { text: large, other: 'small' });
+    const { structured } = await workspace
+      .toolbox()
+      .call('spy', { text: large, other: 'small' }, { full: true });
     const { env, stdin } = structured as { env: Record<string, string>; stdin: string };
     expect(env).not.toHaveProperty('WIELD_PARAM_TEXT');
     expect(env).toHaveProperty('WIELD_PARAM_OTHER', 'small');

@@ -105,7 +105,7 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
       });
       await expect(client.callTool(CALL, { signal: controller.signal })).rejects.toThrow();
       // The server still answers, and nothing ran for the call that was given up.
-      expect((await client.listTools()).tools).toHaveLength(1);
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('deploy');
       expect(workspace.runs()).toEqual([]);
     });
   });

@@ -142,7 +142,12 @@ describe('the inspector on the command line', () => {
   spec('SRV-1', 'lists and calls, and sees a failed tool as an error', async () => {
     const workspace = createTools();
     const listed = JSON.parse((await inspect(workspace, '--method', 'tools/list')).stdout);
-    expect(listed.tools.map((tool: { name: string }) => tool.name)).toEqual(['fail', 'greet', 'steps']);
+    expect(listed.tools.map((tool: { name: string }) => tool.name)).toEqual([
+      'fail',
+      'greet',
+      'steps',
+      'read_result',
+    ]);
     const called = await inspect(
       workspace,
       ...['--method', 'tools/call', '--tool-name', 'greet', '--tool-arg', 'who=Ada'],
@@ -166,6 +171,7 @@ describe('mcporter', () => {
       'fail',
       'greet',
       'steps',
+      'read_result',
     ]);
     const called = await runProgram(workspace, 'mcporter', ['call', '--stdio', command, 'greet', 'who=Ada']);
     expect(called.stdout.trim()).toBe('Hello, Ada');

@@ -193,7 +193,8 @@ describe('a slow reader', () => {
 
   spec('SRV-8', 'holds its own calls back in bounded memory, and gets every answer (F24)', async () => {
     const workspace = createWorkspace();
-    workspace.config('[limits]\nconcurrent = 4\n');
+    // Answers that are whole, as large as they are.
+    workspace.config('[limits]\nconcurrent = 4\n[results]\ninline = 100000000\n');
     workspace.script('big', BIG);
     const server = serveStdio(workspace);
     await server.initialize();

@@ -26,6 +26,7 @@ describe('tools/list', () => {
     await server.initialize();
     const first = await server.request(1, 'tools/list');
     const names = first.result.tools.map(({ name }: { name: string }) => name);
+    expect(names.pop()).toBe('read_result');
     expect(names).toEqual([...names].sort());
     expect(names).toHaveLength(5);
     expect(JSON.stringify(first.result)).not.toContain('$schema');
@@ -43,9 +44,10 @@ describe('tools/list', () => {
     const first = await server.request(1, 'tools/list');
     expect(first.result.tools).toHaveLength(1000);
     const second = await server.request(2, 'tools/list', { cursor: first.result.nextCursor });
-    expect(second.result.tools).toHaveLength(203);
+    expect(second.result.tools).toHaveLength(204);
     expect(second.result.nextCursor).toBeUndefined();
     const names = [...first.result.tools, ...second.result.tools].map(({ name }: { name: string }) => name);
+    expect(names.pop()).toBe('read_result');
     expect(new Set(names).size).toBe(1203);
     expect(names).toEqual([...names].sort());
     for (const [id, cursor] of ['nonsense', 'from:-1', 'from:99999', 'from:1e3', ''].entries()) {
@@ -109,23 +111,27 @@ describe('tools/list', () => {
 });
 
 describe('what is offered', () => {
-  spec('SRV-14 SRV-2', 'is the tools of the user, and no built-in that nobody named', async () => {
-    const workspace = createWorkspace();
-    workspace.script('mine', tool('Mine.'));
-    workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
-    expect(await listNames(workspace)).toEqual(['mine']);
-    const server = serveStdio(workspace);
-    await server.initialize();
-    const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
-    expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'not_found' } } });
-    const called = json(await wield(workspace, ['call', 'workdir', '--json']));
-    expect(called.content).toEqual([{ type: 'text', text: workspace.dir }]);
-  });
+  spec(
+    'SRV-14 SRV-2',
+    'is the tools of the user and read_result, and no built-in that nobody named',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('mine', tool('Mine.'));
+      workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
+      expect(await listNames(workspace)).toEqual(['mine', 'read_result']);
+      const server = serveStdio(workspace);
+      await server.initialize();
+      const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
+      expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'not_found' } } });
+      const called = json(await wield(workspace, ['call', 'workdir', '--json']));
+      expect(called.content).toEqual([{ type: 'text', text: workspace.dir }]);
+    },
+  );
 
   spec('SRV-14', 'includes a built-in that --with names, and then it can be called', async () => {
     const workspace = createWorkspace();
     workspace.script('mine', tool('Mine.'));
-    expect(await listNames(workspace, ['--with', 'workdir'])).toEqual(['workdir', 'mine']);
+    expect(await listNames(workspace, ['--with', 'workdir'])).toEqual(['workdir', 'mine', 'read_result']);
     const server = serveStdio(workspace, { args: ['--with', 'workdir'] });
     await server.initialize();
     const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
@@ -142,10 +148,14 @@ describe('what is offered', () => {
     workspace.config('[builtin]\noffer = ["workdir"]\n');
     await server.receive(({ method }) => method === 'notifications/tools/list_changed');
     const { result } = await server.request(2, 'tools/list');
-    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual(['workdir', 'mine']);
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
+      'workdir',
+      'mine',
+      'read_result',
+    ]);
     // A project cannot do that.
     const other = createWorkspace();
     other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
-    expect(await listNames(other)).toEqual([]);
+    expect(await listNames(other)).toEqual(['read_result']);
   });
 });

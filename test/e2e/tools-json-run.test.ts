@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { CallEvent } from '../../src/core/event.js';
 import type { ProcessPlan } from '../../src/core/plan.js';
-import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
+import { DEFAULT_SETTINGS, toToolConfig } from '../../src/core/settings.js';
 import type { CommandAction, Tool } from '../../src/core/tool.js';
 import { createProcessExecutor } from '../../src/executors/index.js';
 import { textOf } from '../../src/index.js';
@@ -116,9 +116,11 @@ describe('the allowlist', () => {
           progress: () => {},
           wantsProgress: false,
           workdir: workspace.dir,
+          config: toToolConfig(DEFAULT_SETTINGS),
           call: toolbox.call,
           delegate: (ref: string, input: unknown) => toolbox.call(ref, input),
           caller: { kind: 'code', door: 'library' } as const,
+          store: null,
         };
         expect(await caught(() => executor.run(tampered, run))).toMatchObject(isRefused);
       }

@@ -19,13 +19,16 @@ import { createRecorder } from '../../src/audit/recorder.js';
 import { isToolError } from '../../src/core/error.js';
 import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import { defineTool } from '../../src/index.js';
+import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
 import { BINARY, json, wield } from '../support/cli.js';
+import { connectStdio } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
+const CODE = { kind: 'code', door: 'library' } as const;
 const LIBRARY = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
 
 /** A process that makes calls and prints the name of each when it is answered, until it has made enough. */
@@ -272,6 +275,42 @@ describe('a log that cannot be written', () => {
     unlinkSync(logDirectory(workspace));
     expect(await wield(workspace, ['call', 'hello'])).toMatchObject({ status: 0, stderr: '' });
     expect(logRecords(workspace)).toHaveLength(1);
+  });
+
+  spec('OBS-7', 'a call that would be asked about is refused before anyone is, approved or not', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    expect((await wield(workspace, ['approvals', 'approve', id])).status).toBe(0);
+    const before = workspace.records();
+    const log = logDirectory(workspace);
+    renameSync(log, `${log}-before`);
+    writeFileSync(log, 'in the way');
+    let asked = 0;
+    const approve = async (): Promise<'once'> => {
+      asked++;
+      return 'once';
+    };
+    const toolbox = workspace.toolbox({ trust: true });
+    for (const caller of [CODE, { kind: 'model', door: 'mcp' }] as const) {
+      const { error } = await toolbox.call('deploy', { branch: 'other' }, { caller, approve });
+      expect(error).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('nothing was run'),
+      });
+    }
+    for (const args of [[], ['--yes']])
+      expect(json(await workspace.deploy('main', [...args, '--json'])).error.code).toBe('unavailable');
+    const client = await connectStdio(workspace, 'older', ['--trust']);
+    const refused = await client.callTool({ name: 'deploy', arguments: { branch: 'main' } });
+    expect(refused._meta?.['wield/error']).toMatchObject({ code: 'unavailable' });
+    // Nothing ran, nobody was asked, nothing new waits, and the approval was not used up.
+    expect([workspace.runs(), asked, workspace.records()]).toEqual([[], 0, before]);
+    unlinkSync(log);
+    expect((await workspace.deploy()).status).toBe(0);
+    expect(workspace.runs()).toEqual(['main']);
+    expect(logRecords(workspace)).toMatchObject([
+      { verdict: 'ask', code: null, approval: { id, by: 'record' } },
+    ]);
   });
 
   spec('OBS-7', 'a call that needed approval is refused, required or not', () => {

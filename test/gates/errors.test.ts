@@ -78,7 +78,7 @@ describe('the binary', () => {
     { code: 'invalid_output', tool: script('echo 1', '# @returns object\n'), args: ['call', 'tool'] },
     { code: 'usage', args: ['frobnicate'] },
     { code: 'invalid_input', tool: script(':', '# @param *a int\n'), args: ['call', 'tool', '--a', 'x'] },
-    { code: 'invalid_ref', args: ['call', 'no/name'] },
+    { code: 'invalid_ref', args: ['call', 'no name'] },
     { code: 'not_found', args: ['show', 'nothing'] },
     { code: 'timeout', tool: script('sleep 60'), args: ['call', 'tool', '--timeout', '100ms'] },
     { code: 'unavailable', tool: script(':', '# @env NOT_GRANTED\n'), args: ['call', 'tool'] },

@@ -60,6 +60,22 @@ describe('the package', () => {
     expect(await wield('call', 'hello', '--name', 'Ada')).toBe('Hello, Ada!\n');
   });
 
+  test('loads a lone typed tool anywhere, with the wield and the zod that it brings', async () => {
+    const lone = join(root, 'lone');
+    const text = `import { defineTool } from 'wield';
+import { z } from 'zod';
+export const double = defineTool({
+  name: 'double',
+  description: 'Doubles a number.',
+  inputSchema: z.object({ number: z.number() }),
+  execute: ({ number }): number => number * 2,
+});
+`;
+    mkdirSync(join(lone, '.agents', 'tools'), { recursive: true });
+    writeFileSync(join(lone, '.agents', 'tools', 'double.tool.ts'), text);
+    expect(await wield('--cwd', lone, 'call', '--trust', 'double', '--number', '21')).toBe('42\n');
+  });
+
   for (const entry of entries) {
     const name = entry.replace(/^\./, 'wield');
     test(`${name} can be imported and gives something`, async () => {

@@ -17,6 +17,7 @@ import {
   readDocument,
   withoutBlocks,
 } from '../support/documents.js';
+import { ADDS, serveModel } from '../support/model-server.js';
 import { createStage, follow, inWordsOf } from '../support/session.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -56,10 +57,29 @@ describe('programs', () => {
 
   for (const { path, line, text } of programs) {
     test(`${path}:${line} compiles and prints what it says`, async () => {
-      const { project, env } = createStage();
+      const { project, env: own } = createStage();
+      // A guide that asks a model gets the one that follows our script.
+      const { url } = await serveModel(ADDS);
+      const env = {
+        ...own,
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: 'none',
+        OPENAI_BASE_URL: `${url}/v1`,
+        OPENAI_API_KEY: 'none',
+        OLLAMA_HOST: url,
+      };
       writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
       writeFileSync(join(project, 'program.ts'), text);
-      const flags = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--types', 'node'];
+      const flags = [
+        '--strict',
+        '--skipLibCheck',
+        '--module',
+        'nodenext',
+        '--target',
+        'es2023',
+        '--types',
+        'node',
+      ];
       const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
       await run(process.execPath, [compiler, ...flags, 'program.ts'], { cwd: project, env }).catch(
         (error) => {
@@ -90,7 +110,14 @@ describe('words', () => {
   });
 
   test('no document names a command that does not exist', () => {
-    const known = new Set([...VERBS.map((verb) => verb.name), ...Object.keys(ALIASES), 'help']);
+    // Tools are commands: the one that `init` makes, the built-in group, and those that documents make.
+    const tools = present.flatMap((path) =>
+      [...readDocument(path).matchAll(/(?:\.agents\/tools\/|@group |group: ')([a-z][\w-]*)/g)].map(
+        (match) => match[1]!,
+      ),
+    );
+    const verbs = [...VERBS.map((verb) => verb.name), ...Object.keys(ALIASES)];
+    const known = new Set([...verbs, 'help', 'hello', 'context', ...tools]);
     const unknown = present.flatMap((path) => {
       const text = readDocument(path);
       const inline = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);

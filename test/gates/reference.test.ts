@@ -25,7 +25,7 @@ describe('configuration', () => {
   });
 
   const literal = (text: string): unknown => {
-    if (text === '[]') return [];
+    if (text.startsWith('[')) return JSON.parse(text);
     if (text === 'true' || text === 'false') return text === 'true';
     return /^\d+$/.test(text) ? Number(text) : text;
   };

@@ -1,11 +1,21 @@
 // Every door through which a tool is called or named; a new door is one entry, and then it is held to the one policy.
 
 import type { Client } from '@modelcontextprotocol/client';
-import { type Caller, defineTool, type JsonObject, type ToolResult } from '../../src/index.js';
+import { createCallbackRef } from '../../src/helpers/index.js';
+import {
+  type Caller,
+  defineTool,
+  type JsonObject,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
+import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wield } from './cli.js';
 import { connectHttp, connectStdio, type Era } from './clients.js';
-import { type Decision, THROUGH } from './rule-sets.js';
+import { writeSkill } from './commands.js';
+import { moduleText } from './modules.js';
+import { BETWEEN, type Decision, THROUGH, TOOLS } from './rule-sets.js';
 import type { Workspace } from './workspace.js';
 
 export interface Door {
@@ -16,8 +26,8 @@ export interface Door {
   readonly runs: boolean;
   /** For a model: then nothing is shown while the rules cannot be read. */
   readonly model: boolean;
-  /** The tool that its calls are made by, where they are. */
-  readonly through?: string;
+  /** The tool that its calls are made by, where they are; `sameInput`: it is given what the other gets. */
+  readonly through?: { readonly name: string; readonly sameInput?: boolean };
   open(workspace: Workspace): Promise<OpenDoor>;
 }
 
@@ -28,7 +38,7 @@ export interface OpenDoor {
 }
 
 const CODE: Caller = { kind: 'code', door: 'library' };
-const MODEL: Caller = { kind: 'model', door: 'mcp' };
+export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 function toDecision(code: string | undefined): Decision {
   if (code === undefined) return 'allow';
@@ -36,6 +46,15 @@ function toDecision(code: string | undefined): Decision {
   if (code === 'denied') return 'deny';
   throw new Error(`neither a run nor a decision: ${code}`);
 }
+
+interface Relayed {
+  readonly ref: string;
+  readonly input: JsonObject;
+}
+
+const relay = async ({ ref, input }: Relayed, { toolbox }: ToolContext) => ({
+  answer: await toolbox.call(ref, input),
+});
 
 const openToolbox = (workspace: Workspace): NodeToolbox =>
   workspace.toolbox({
@@ -45,12 +64,44 @@ const openToolbox = (workspace: Workspace): NodeToolbox =>
         name: THROUGH,
         description: 'Calls another.',
         inputSchema: { type: 'object', properties: { ref: { type: 'string' }, input: { type: 'object' } } },
-        execute: async ({ ref, input }: { ref: string; input: JsonObject }, { toolbox }) => ({
-          answer: await toolbox.call(ref, input),
-        }),
+        execute: relay,
       }),
     ],
   });
+
+/** Writes the tools that stand between: a module, code in a skill, and a skill for each tool that delegates to it. */
+export function writeBetween(workspace: Workspace): void {
+  const code = 'async ({ ref, input }, { toolbox }) => ({ answer: await toolbox.call(ref, input) })';
+  workspace.write(`.agents/tools/between.tool.mjs`, moduleText(`${BETWEEN}module`, code));
+  writeSkill(workspace, `${BETWEEN}code`, {
+    header: `metadata:\n  params: { ref: string, input: object }\n  delegate:\n    code: 'export default ${code}'`,
+  });
+  for (const [index, name] of TOOLS.entries())
+    writeSkill(workspace, `${BETWEEN}${index}`, { header: `metadata:\n  delegate: ${name}` });
+}
+
+/** A door that leads through another tool, which is handed reference and input. */
+function throughDoor(
+  name: string,
+  through: string,
+  every: number,
+  open = (_toolbox: NodeToolbox): string => through,
+): Door {
+  const names = new WeakMap<NodeToolbox, string>();
+  return libraryDoor(
+    name,
+    MODEL,
+    async (toolbox, ref, input) => {
+      const between = names.get(toolbox) ?? open(toolbox);
+      names.set(toolbox, between);
+      const outer = await toolbox.call(between, { ref, input }, { caller: MODEL });
+      if (outer.error !== undefined) return toDecision(outer.error.code);
+      const { answer } = outer.structured as unknown as { answer: ToolResult };
+      return toDecision(answer.error?.code);
+    },
+    { through: { name: through === THROUGH ? THROUGH : BETWEEN }, every },
+  );
+}
 
 /** A door of the library: one way to ask for a decision, and what the toolbox says to that caller. */
 function libraryDoor(
@@ -107,6 +158,29 @@ function protocolDoor(name: string, connect: (workspace: Workspace) => Promise<C
   };
 }
 
+function adapterDoor({ name, list, call }: Adapter): Door {
+  return {
+    name,
+    every: 5,
+    runs: true,
+    model: true,
+    async open(workspace) {
+      const toolbox = openToolbox(workspace);
+      return {
+        async decide(ref, input) {
+          const { text, isError } = await call(toolbox, ref, input);
+          return toDecision(isError ? /^\[([a-z_]+)\]/.exec(text)?.[1] : undefined);
+        },
+        async say(_words, missing) {
+          const tools = await list(toolbox);
+          const answers = await Promise.all(missing.map((ref) => call(toolbox, ref, {})));
+          return JSON.stringify([tools, answers]);
+        },
+      };
+    },
+  };
+}
+
 const stdio = (era: Era) => (workspace: Workspace) => connectStdio(workspace, era);
 
 export const DOORS: readonly Door[] = [
@@ -116,17 +190,7 @@ export const DOORS: readonly Door[] = [
   libraryDoor('a library call for a model', MODEL, async (toolbox, ref, input) =>
     toDecision((await toolbox.call(ref, input, { caller: MODEL })).error?.code),
   ),
-  libraryDoor(
-    'a nested call',
-    MODEL,
-    async (toolbox, ref, input) => {
-      const outer = await toolbox.call(THROUGH, { ref, input }, { caller: MODEL });
-      if (outer.error !== undefined) return toDecision(outer.error.code);
-      const { answer } = outer.structured as unknown as { answer: ToolResult };
-      return toDecision(answer.error?.code);
-    },
-    { through: THROUGH },
-  ),
+  throughDoor('a nested call', THROUGH, 1),
   libraryDoor(
     'a dry run',
     CODE,
@@ -142,27 +206,51 @@ export const DOORS: readonly Door[] = [
   protocolDoor('MCP over stdio, older era', stdio('older')),
   protocolDoor('MCP over stdio, newer era', stdio('newer')),
   protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
-  {
-    name: 'wield call',
-    every: 20,
+  ...ADAPTERS.map(adapterDoor),
+  shellDoor('wield call', 20, (ref) => ['call', ref]),
+  shellDoor('a generated command', 40, (ref) => [ref]),
+];
+
+/** Doors that lead through a tool of the workspace, as `writeBetween` writes them. */
+export const DOORS_BETWEEN: readonly Door[] = [
+  throughDoor('a call that a callback makes', BETWEEN, 1, (toolbox) =>
+    createCallbackRef(toolbox, BETWEEN.slice(0, -1), relay),
+  ),
+  throughDoor('a call that a module makes', `${BETWEEN}module`, 1),
+  throughDoor('a call that code in a skill makes', `${BETWEEN}code`, 1),
+  libraryDoor(
+    'a delegate',
+    MODEL,
+    async (toolbox, ref, input) => {
+      const between = `${BETWEEN}${(TOOLS as readonly string[]).indexOf(ref)}`;
+      return toDecision((await toolbox.call(between, input, { caller: MODEL })).error?.code);
+    },
+    { through: { name: BETWEEN, sameInput: true } },
+  ),
+];
+
+function shellDoor(name: string, every: number, wordsFor: (ref: string) => readonly string[]): Door {
+  return {
+    name,
+    every,
     runs: true,
     model: false,
     async open(workspace) {
       return {
         async decide(ref, input) {
-          const run = await wield(workspace, ['call', ref, '--input', JSON.stringify(input), '--json']);
+          const run = await wield(workspace, [...wordsFor(ref), '--input', JSON.stringify(input), '--json']);
           return toDecision(json(run).error?.code);
         },
         async say(words, missing) {
           const runs = [
             await wield(workspace, ['list', '--hidden']),
             await wield(workspace, ['search', words.join(' '), '--limit', '50', '--json']),
-            await wield(workspace, ['call', missing[0]!]),
+            await wield(workspace, wordsFor(missing[0]!)),
           ];
           // The words themselves are said again, and are no answer.
           return runs.map(({ stdout, stderr }) => stdout.replace(/"query":"[^"]*"/, '') + stderr).join('\n');
         },
       };
     },
-  },
-];
+  };
+}

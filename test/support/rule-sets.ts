@@ -7,6 +7,8 @@ export type Decision = 'allow' | 'ask' | 'deny';
 
 /** The tool that a nested call goes through; given by code. */
 export const THROUGH = 'doorway';
+/** Every other tool that one goes through: its name begins so, and the patterns tell none of them from another. */
+export const BETWEEN = 'doorway-';
 
 /** What the workspace of `createRuledWorkspace` has: two scripts, a destructive one, a command and a built-in tool. */
 export const TOOLS = ['file-read', 'file-write', 'deploy', 'lookup', 'read_skill'] as const;
@@ -42,7 +44,7 @@ export interface Probe {
   readonly input: JsonObject;
 }
 
-const ALL = [...TOOLS, THROUGH];
+const ALL = [...TOOLS, THROUGH, BETWEEN];
 
 // Written by hand, so that nothing here reads a pattern.
 const PATTERNS: readonly Pattern[] = [
@@ -52,8 +54,8 @@ const PATTERNS: readonly Pattern[] = [
   { text: 'file-read', about: ['file-read'] },
   { text: 'File-Read', about: [] },
   { text: '{deploy,lookup}', about: ['deploy', 'lookup'] },
-  { text: '*oo*', about: ['lookup', THROUGH] },
-  { text: '[d-f]*', about: ['deploy', 'file-read', 'file-write', THROUGH] },
+  { text: '*oo*', about: ['lookup', THROUGH, BETWEEN] },
+  { text: '[d-f]*', about: ['deploy', 'file-read', 'file-write', THROUGH, BETWEEN] },
   { text: '[!d-f]*', about: ['lookup', 'read_skill'] },
   { text: 'read_?kill', about: ['read_skill'] },
   { text: '$*', about: ['read_skill'] },

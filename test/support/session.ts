@@ -11,6 +11,9 @@ import { ROOT, type Step } from './documents.js';
 /** The home and the project that the documents show. */
 const SHOWN_HOME = '/home/ada';
 
+// What the guides import beside wield.
+const VENDORS = ['@anthropic-ai', '@ai-sdk', 'ai', 'ollama', 'openai'];
+
 export interface Stage {
   readonly home: string;
   /** The empty project that sessions begin in. */
@@ -29,7 +32,8 @@ export function createStage(): Stage {
   writeFileSync(join(shims, 'wield'), `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
   chmodSync(join(shims, 'wield'), 0o755);
   symlinkSync(ROOT, join(home, 'node_modules', 'wield'));
-  symlinkSync(join(ROOT, 'node_modules', '@types'), join(home, 'node_modules', '@types'));
+  for (const name of ['@types', 'zod', ...VENDORS])
+    symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name));
   const env = { PATH: `${shims}:${process.env.PATH}`, HOME: home, LANG: 'C.UTF-8', CI: '1' };
   return { home, project, env };
 }

@@ -1,6 +1,6 @@
 // `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
 
-import { addAbortSignal } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import {
   type FlagKind,
   formatToolHelp,
@@ -8,21 +8,26 @@ import {
   readCommandInput,
   readOwnFlags,
 } from '../../consumers/commands/index.js';
+import { inputTwice, parseTimeout } from '../../consumers/commands/input.js';
+import { contentText } from '../../consumers/commands/output.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
-import { INPUT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
-import type { Part, ToolResult } from '../../core/result.js';
-import { formatBytes, parseDuration, sanitize } from '../../core/text.js';
+import type { ToolResult } from '../../core/result.js';
+import { sanitize, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
-import { readHead } from '../../files/read.js';
+import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
 import { assertPerson, createApprove } from '../approve.js';
+import { commandOf } from '../commands.js';
+import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
-const PERSON: Caller = { kind: 'person', door: 'cli' };
+// The store is of one user and workdir, so that one call can read what another left.
+const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
 
 export const call: Verb = {
   name: 'call',
@@ -47,41 +52,64 @@ export const call: Verb = {
     full: { kind: 'switch', description: 'With --json: the whole output, however long' },
   },
   positionals: 1,
+  completes: 'tools',
   readsRest: true,
   async run(verbCall) {
-    const { terminal, positionals, rest, flags: before, toolbox: open } = verbCall;
-    const [ref] = positionals;
-    if (ref === undefined)
+    const { positionals, rest, flags, toolbox: open } = verbCall;
+    const [named] = positionals;
+    if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
-    const toolbox = open();
+    const ref = anchorRef(named, verbCall.cwd);
+    // A module's tools are known only where it may be loaded, so consent counts before the tool is looked for.
+    const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool === undefined) {
-      // The call itself says why, in its own shape and to whoever watches calls.
-      const asJson = before.has('json') || rest.includes('--json');
-      const answer = asJson ? callForJson : callForPerson;
-      return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, toolbox, before));
-    }
-    // Own flags are read first: `--help` helps also where the rest is wrong.
-    const ownKind = (name: string): FlagKind | undefined =>
-      OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
-    const flags = new Map([...before, ...readOwnFlags(tool, rest, ownKind)]);
-    const json = flags.has('json');
-    if (flags.has('help')) {
-      printHelp(terminal, formatToolHelp(tool, `wield call ${tool.name}`), json);
-      return 0;
-    }
-    if (flags.has('cwd') && !before.has('cwd')) {
-      throw new ToolError('usage', '--cwd must stand before the tool', {
-        hint: `wield call --cwd ${flags.get('cwd')} ${ref}`,
-      });
-    }
-    const { input, ...fault } = await readInputs(verbCall, tool, flags.get('input'), ownKind);
-    const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
-    if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
-    if (json) return callForJson(verbCall, toolbox, ref, input, options);
-    return callForPerson(verbCall, toolbox, ref, input, options);
+    if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${named}`, ref);
+    // The call itself says why, in its own shape and to whoever watches calls.
+    const asJson = flags.has('json') || rest.includes('--json');
+    const answer = asJson ? callForJson : callForPerson;
+    return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, toolbox, flags));
   },
 };
+
+/** Calls a tool with the rest of a command line; `command` is what was typed before it, `ref` how it is found. */
+export async function callTool(
+  verbCall: VerbCall,
+  tool: Tool,
+  rest: readonly string[],
+  command: string,
+  ref = tool.name,
+): Promise<number> {
+  const { terminal, flags: before, toolbox: open } = verbCall;
+  const toolbox = open();
+  // Own flags are read first: `--help` helps also where the rest is wrong.
+  const flags = new Map([...before, ...readOwnFlags(tool, rest, kindOfOwnFlag)]);
+  const json = flags.has('json');
+  if (flags.has('help')) {
+    printHelp(terminal, formatToolHelp(tool, command, { from: describeOrigin(tool, toolbox) }), json);
+    return 0;
+  }
+  if (flags.has('cwd') && !before.has('cwd')) {
+    throw new ToolError('usage', '--cwd must stand before the tool', {
+      hint: command.replace('wield', `wield --cwd ${flags.get('cwd')}`),
+    });
+  }
+  const { input, ...fault } = await readInputs(verbCall, tool, rest, flags.get('input'));
+  const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
+  if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
+  if (json) return callForJson(verbCall, toolbox, ref, input, options);
+  return callForPerson(verbCall, toolbox, ref, input, options);
+}
+
+/** The kind of a flag that is wield's own on a tool. */
+export function kindOfOwnFlag(name: string): FlagKind | undefined {
+  return OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
+}
+
+function describeOrigin({ origin }: Tool, { workdir, world }: NodeToolbox): string {
+  const { uri, format } = origin;
+  if (uri === null) return format;
+  return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workdir, world.home) : uri;
+}
 
 function toCallOptions(
   { signal, terminal }: VerbCall,
@@ -89,12 +117,7 @@ function toCallOptions(
   flags: ReadonlyMap<string, string | true>,
 ): CallOptions {
   const timeout = flags.get('timeout');
-  const timeoutMs = timeout === undefined ? undefined : parseDuration(String(timeout));
-  if (timeout !== undefined && timeoutMs === undefined) {
-    throw new ToolError('usage', `--timeout "${sanitize(String(timeout))}" is not a duration`, {
-      hint: 'write 500ms, 30s, 5m or 1h',
-    });
-  }
+  const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
   const approve = createApprove({ terminal, yes: flags.has('yes'), insideCall });
   return {
@@ -104,6 +127,10 @@ function toCallOptions(
     ...(approve === undefined ? {} : { approve }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
+    ...(terminal.inIsTerminal && terminal.errIsTerminal
+      ? { ask: (question) => ask(terminal, question, signal) }
+      : {}),
+    ...(flags.has('full') ? { full: true } : {}),
   };
 }
 
@@ -111,15 +138,35 @@ function toCallOptions(
 async function readInputs(
   verbCall: VerbCall,
   tool: Tool,
+  rest: readonly string[],
   inputFlag: string | true | undefined,
-  ownKind: (name: string) => FlagKind | undefined,
 ): Promise<{ input: unknown; fault?: ToolError }> {
   try {
-    const { input, given } = readCommandInput(tool, verbCall.rest, ownKind);
+    const { input, given } = readCommandInput(tool, rest, {
+      ownKind: kindOfOwnFlag,
+      command: commandOf(tool, verbCall.reserved),
+    });
     return { input: await chooseInput(verbCall, tool, inputFlag, given ? input : undefined) };
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
     throw error;
+  }
+}
+
+// Null where the person ends the input instead of answering.
+async function ask(terminal: Terminal, question: string, signal: AbortSignal): Promise<string | null> {
+  const { createInterface } = await import('node:readline');
+  terminal.err(`${sanitize(question)} `);
+  const lines = createInterface({ input: process.stdin });
+  try {
+    return await new Promise((resolve) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(null));
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+  } finally {
+    lines.close();
+    process.stdin.pause();
   }
 }
 
@@ -131,11 +178,7 @@ async function chooseInput(
   fromFlags: JsonObject | undefined,
 ): Promise<unknown> {
   if (inputFlag !== undefined) {
-    if (fromFlags !== undefined) {
-      throw new ToolError('usage', '--input and parameters as flags exclude each other', {
-        hint: 'put everything into --input, or nothing',
-      });
-    }
+    if (fromFlags !== undefined) throw inputTwice();
     return parseJson(await readInput(String(inputFlag), terminal, signal), '--input');
   }
   if (fromFlags !== undefined) return fromFlags;
@@ -143,51 +186,6 @@ async function chooseInput(
   if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return {};
   const text = await readStdin(terminal, signal);
   return text.trim() === '' ? {} : parseJson(text, 'standard input');
-}
-
-/** The text of an `--input`: JSON as it stands, `@` and a file, or `-` for standard input. */
-export async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
-  if (source === '-') {
-    const text = await readStdin(terminal, signal);
-    return text.trim() === '' ? '{}' : text;
-  }
-  if (!source.startsWith('@')) return source;
-  const path = source.slice(1);
-  const reading = readHead(path, INPUT_BOUNDS.maxBytes);
-  if ('fault' in reading) {
-    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check the path after @' });
-  }
-  if (!reading.complete) throw inputTooLarge(path);
-  return reading.bytes.toString('utf8');
-}
-
-async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
-  const notice = setTimeout(() => {
-    terminal.err(`reading JSON from standard input; Ctrl-D ends it, --input '{}' skips it\n`);
-  }, 2000);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of addAbortSignal(signal, process.stdin) as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > INPUT_BOUNDS.maxBytes) throw inputTooLarge('standard input');
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new ToolError('cancelled', 'interrupted while reading standard input', {
-      hint: `--input '{}' reads none`,
-    });
-  } finally {
-    clearTimeout(notice);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function inputTooLarge(what: string): ToolError {
-  return new ToolError('too_large', `${what} is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`, {
-    hint: 'let the tool read the file itself, and pass it the path',
-  });
 }
 
 async function callForJson(
@@ -228,7 +226,7 @@ async function callForPerson(
   });
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
-  if (!streamed) terminal.out(result.content.map(partText).join(''));
+  if (!streamed) terminal.out(contentText(result));
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
 }
@@ -250,20 +248,6 @@ function createStatusLine(terminal: Terminal) {
   };
 }
 
-function partText(part: Part): string {
-  switch (part.type) {
-    case 'text':
-      return part.text === '' || part.text.endsWith('\n') ? part.text : `${part.text}\n`;
-    case 'image':
-    case 'audio':
-      return `[${part.type} ${part.mimeType}, ${formatBytes(Math.floor(part.data.length * 0.75))}]\n`;
-    case 'resource_link':
-      return `[${part.name}: ${part.uri}]\n`;
-    case 'resource':
-      return part.resource.text ?? `[${part.resource.uri}]\n`;
-  }
-}
-
 async function dryRun(
   { terminal, json }: VerbCall,
   toolbox: Toolbox,
@@ -276,7 +260,7 @@ async function dryRun(
     printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
     return 0;
   }
-  const rows = plan.kind === 'process' ? processRows(plan) : [planRow(plan)];
+  const rows = planRows(plan);
   const { source } = verdict;
   const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
   const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
@@ -285,10 +269,24 @@ async function dryRun(
   return 0;
 }
 
-function planRow(plan: Exclude<Plan, ProcessPlan>): string[] {
-  if (plan.kind === 'text') return ['would read', plan.file];
-  if (plan.kind === 'delegate') return ['would call', `${plan.ref}, which is judged again`];
-  return ['would run', `${plan.tool.name}, code of this process`];
+function planRows(plan: Plan): string[][] {
+  switch (plan.kind) {
+    case 'process':
+      return processRows(plan);
+    case 'text':
+      return [['would read', plan.file]];
+    case 'delegate':
+      return [['would call', `${plan.ref}, which is judged again`]];
+    case 'function':
+      return [['would run', `${plan.tool.name}, code of this process`]];
+    case 'module':
+      return [
+        ['would run', `${plan.export} of ${plan.source.file}, in the tool host`],
+        ['in', plan.cwd],
+        ['with', Object.keys(plan.environment).sort().join(' ')],
+        ['input', JSON.stringify(plan.input)],
+      ];
+  }
 }
 
 function processRows(plan: ProcessPlan): string[][] {

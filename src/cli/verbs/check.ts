@@ -3,7 +3,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CheckFinding, checkDirectory } from '../../check.js';
+import { isToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
+import type { Problem } from '../../core/tool.js';
+import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
@@ -15,6 +18,7 @@ export const check: Verb = {
   examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
   flags: { fix: { kind: 'switch', description: 'Mend what can be mended without a decision' } },
   positionals: 1,
+  completes: 'files',
   async run({ terminal, flags, positionals, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
     const { world, find, survey } = toolbox();
@@ -26,7 +30,11 @@ export const check: Verb = {
       ? await checkAsSource(directory, fix)
       : { items: 0, findings: [] };
     // After what was mended, so that it is not complained of twice.
-    const own = await checkDirectory(directory, { world, isThere });
+    const own = await checkDirectory(directory, {
+      world,
+      isThere,
+      problemsOf: (file) => findProblems(toolbox(), file),
+    });
     const checked = Math.max(own.checked, source.items);
     const findings: Shown[] = [...own.findings, ...source.findings];
     const left = findings.filter(({ fixed }) => fixed !== true);
@@ -55,6 +63,24 @@ function looksLikeSource(directory: string): boolean {
 
 async function checkAsSource(directory: string, fix: boolean) {
   return (await import('../../install/check.js')).checkSource(directory, fix);
+}
+
+// A module is loaded here as for a listing: where it is trusted, and else not at all.
+async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonly Problem[]> {
+  const { problems } = await toolbox.survey();
+  const known = problems.filter(({ path }) => path === file);
+  if (known.length > 0) return known;
+  try {
+    const { action } = await toolbox.find(file);
+    if (action.kind !== 'module' || action.export !== null) return [];
+    const message = 'was not loaded, since this workspace is not trusted, so only its name was checked';
+    return [{ severity: 'warning', path: file, message, hint: 'look at it, then run: wield trust' }];
+  } catch (error) {
+    // Several tools in one file are as good as one.
+    if (!isToolError(error) || error.code === 'ambiguous') return [];
+    const { message, hint = 'mend the file' } = error;
+    return [{ severity: 'error', path: file, message, hint }];
+  }
 }
 
 function printFindings(terminal: Terminal, findings: readonly Shown[]): void {

@@ -1,4 +1,4 @@
-// `wield clean`: removes what wield can make again or what means nothing any more, and nothing else.
+// `wield clean`: removes what wield can make again, what has expired or means nothing any more, and nothing else.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,24 +14,35 @@ interface Removable {
 export const clean: Verb = {
   name: 'clean',
   usage: 'clean [--dry-run] [--json]',
-  summary: 'Remove caches, which are made again when they are needed, and approvals that expired.',
+  summary: 'Remove caches, approvals and results that expired, and documents that no version needs.',
   examples: ['wield clean --dry-run', 'wield clean'],
   flags: { 'dry-run': { kind: 'switch', description: 'Show what would be removed, and remove nothing' } },
   positionals: 0,
   async run({ terminal, flags, json, toolbox }) {
     const dryRun = flags.has('dry-run');
-    const { wieldHome, approvals } = toolbox();
+    const { wieldHome, approvals, stores } = toolbox();
     const stale = (await approvals()).stale().map(({ path }) => path);
     const found = [...findRemovable(join(wieldHome, 'cache')), ...stale.map(toRemovable)];
     if (!dryRun) for (const { path } of found) rmSync(path, { force: true });
-    const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
-    if (json) printJson(terminal, { ok: true, dryRun, removed: found, bytes });
-    else {
-      const what = `${count(found.length, 'file')}, ${formatBytes(bytes)}`;
-      terminal.out(
-        found.length === 0 ? '  nothing to remove\n' : `  ${dryRun ? 'would remove' : 'removed'}  ${what}\n`,
-      );
+    const expired = stores.results.clean({ dryRun });
+    const unreachable = await stores.documents.clean({ dryRun });
+    const cached = found.reduce((sum, file) => sum + file.bytes, 0);
+    const bytes = cached + expired.bytes + unreachable.bytes;
+    if (json) {
+      const { results } = expired;
+      printJson(terminal, { ok: true, dryRun, removed: found, results, objects: unreachable.files, bytes });
+      return 0;
     }
+    const what = [
+      ...(found.length === 0 ? [] : [count(found.length, 'file')]),
+      ...(expired.results === 0 ? [] : [count(expired.results, 'result')]),
+      ...(unreachable.files === 0 ? [] : [`${count(unreachable.files, 'object')} of the store`]),
+    ];
+    terminal.out(
+      what.length === 0
+        ? '  nothing to remove\n'
+        : `  ${dryRun ? 'would remove' : 'removed'}  ${what.join(', ')}, ${formatBytes(bytes)}\n`,
+    );
     return 0;
   },
 };

@@ -2,6 +2,7 @@
 
 import { quoteOutside } from '../../core/text.js';
 import { diagnose, type Finding } from '../../diagnose.js';
+import { commandProblems } from '../commands.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -14,8 +15,10 @@ export const doctor: Verb = {
   examples: ['wield doctor'],
   flags: {},
   positionals: 0,
-  async run({ terminal, json, toolbox }) {
-    const { findings, problems, warnings } = await diagnose(toolbox());
+  async run({ terminal, json, reserved, toolbox: open }) {
+    const toolbox = open();
+    const commands = commandProblems(await toolbox.survey(), reserved);
+    const { findings, problems, warnings } = await diagnose(toolbox, commands);
     if (json) {
       printJson(terminal, {
         ok: true,

@@ -4,10 +4,10 @@ import { isToolError, ToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
+import { readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
-import { readInput } from './call.js';
 
 const CALLERS: Readonly<Record<string, Caller>> = {
   user: { kind: 'person', door: 'cli' },

@@ -25,6 +25,8 @@ fi
 
 const CONFIG = `# Settings of this workspace. They can only narrow what your own ~/.wield/config.toml allows.
 
+# allowed-tools = "* #destructive($deny)"   # everything but what can destroy something
+
 # [limits]
 # timeout = "1m"        # stop a tool after this long (5m)
 # output = "4M"         # stop a tool that writes more (16M)

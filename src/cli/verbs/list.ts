@@ -6,6 +6,7 @@ import { normalizeTags } from '../../core/name.js';
 import { count, quoteOutside, revealHidden } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
+import { commandProblems } from '../commands.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -41,13 +42,15 @@ export const list: Verb = {
   },
   positionals: 0,
   async run(call) {
-    const { terminal, flags, repeated, json, toolbox: open } = call;
+    const { terminal, flags, repeated, json, reserved, toolbox: open } = call;
     if (flags.has('installed') || flags.has('available'))
       return (await import('./list-installed.js')).listInstalled(call);
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.survey({ caller: PERSON });
-    const problems = survey.problems.filter((problem) => problem.severity === 'error');
+    const problems = [...survey.problems, ...commandProblems(survey, reserved)].filter(
+      (problem) => problem.severity === 'error',
+    );
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
     const fits = createFilter(repeated('tag'), repeated('format'));

@@ -1,11 +1,13 @@
 // `wield show`: everything about one tool.
 
-import { exampleArguments, parameterRows, toParameters } from '../../consumers/commands/index.js';
+import { exampleArguments, parameterRows } from '../../consumers/commands/index.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
+import { anchorRef } from '../../files/anchor.js';
+import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -21,13 +23,17 @@ export const show: Verb = {
   examples: ['wield show hello', 'wield show hello --json'],
   flags: {},
   positionals: 1,
-  async run({ terminal, positionals, json, toolbox: open }) {
-    const [ref] = positionals;
-    if (ref === undefined)
+  completes: 'tools',
+  async run({ terminal, positionals, json, cwd, reserved, toolbox: open }) {
+    const [named] = positionals;
+    if (named === undefined)
       throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
+    const ref = anchorRef(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
-    const { command, verdicts } = await judge(toolbox, tool);
+    const { command, verdicts } = await judge(toolbox, ref, tool);
+    // What was named by a path has no command of its own.
+    const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.cascade(tool).catch(() => null);
     if (json) {
       printJson(terminal, {
@@ -45,7 +51,7 @@ export const show: Verb = {
       });
       return 0;
     }
-    const parameters = toParameters(tool.input.json);
+    const rows = parameterRows(tool);
     const facts: [string, string][] = [
       ['format', tool.origin.format],
       ['from', tool.origin.uri ?? 'this program'],
@@ -56,10 +62,10 @@ export const show: Verb = {
       ['traits', describeTraits(tool)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
-      ['example', ['wield call', tool.name, ...exampleArguments(tool, parameters)].join(' ')],
+      ['example', [exampleCommand, ...exampleArguments(tool)].join(' ')],
     ];
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
-    if (parameters.length > 0) terminal.out(`${sanitize(parameterRows(parameters).join('\n'))}\n\n`);
+    if (rows.length > 0) terminal.out(`${sanitize(rows.join('\n'))}\n\n`);
     for (const [name, value] of facts) {
       if (value !== '')
         terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
@@ -69,12 +75,16 @@ export const show: Verb = {
 };
 
 // What would run, and what the policy says to a person and to a model. A tool that cannot run says why instead.
-async function judge(toolbox: Toolbox, tool: Tool): Promise<{ command: string; verdicts: Verdict[] }> {
+async function judge(
+  toolbox: Toolbox,
+  ref: string,
+  tool: Tool,
+): Promise<{ command: string; verdicts: Verdict[] }> {
   const verdicts: Verdict[] = [];
   let command = '';
   for (const caller of CALLERS) {
     try {
-      const { plan, verdict } = await toolbox.plan(tool.name, tool.traits.examples[0] ?? {}, {
+      const { plan, verdict } = await toolbox.plan(ref, tool.traits.examples[0] ?? {}, {
         caller,
         checkInput: false,
       });
@@ -98,6 +108,8 @@ function describeRun(plan: Plan): string {
       return `nothing: answers with the text of ${plan.file}`;
     case 'delegate':
       return `${plan.ref}, in its place`;
+    case 'module':
+      return `${plan.export} of ${plan.source.file}, in the tool host`;
     case 'function':
       return 'code of this process';
   }
@@ -114,6 +126,7 @@ function describeTraits({ traits }: Tool): string {
     ...(['hidden', 'terminal', 'readOnly', 'destructive', 'idempotent', 'openWorld'] as const).filter(
       (name) => traits[name],
     ),
+    ...(traits.role === undefined ? [] : [`role ${traits.role}`]),
     ...(traits.timeoutMs === undefined ? [] : [`timeout ${traits.timeoutMs} ms`]),
   ].join(', ');
 }

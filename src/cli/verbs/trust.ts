@@ -18,6 +18,7 @@ export const trust: Verb = {
     revoke: { kind: 'switch', description: 'Take trust back' },
   },
   positionals: 1,
+  completes: 'files',
   async run(call) {
     if (call.flags.has('list')) return listTrusted(call);
     const [named] = call.positionals;

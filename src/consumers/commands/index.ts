@@ -1,6 +1,14 @@
-// Tools as commands: a command line becomes a tool's input, and a tool its own help.
+// Tools as commands: a command line becomes a tool's input, an input a command line, and a tool its own help.
 
 export { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
-export { exampleArguments, formatToolHelp, parameterRows } from './help.js';
-export { type CommandInput, readCommandInput, readOwnFlags } from './input.js';
+export {
+  type CommanderCommand,
+  type CommandOutcome,
+  type RegisterToolsOptions,
+  registerToolsAsCLI,
+} from './commander.js';
+export { exampleArguments, formatToolHelp, parameterRows, type ToolHelpOptions } from './help.js';
+export { type CommandInput, type CommandInputOptions, readCommandInput, readOwnFlags } from './input.js';
+export { toCommandLine } from './line.js';
+export { type CommandName, commandName } from './names.js';
 export { OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';

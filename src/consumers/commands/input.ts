@@ -1,12 +1,20 @@
 // Turns the arguments of a command into a tool's input, by its schema and nothing else.
 
 import { ToolError } from '../../core/error.js';
-import { type Json, type JsonObject, parseJson } from '../../core/json.js';
-import { acceptedTypes, followRef, type JsonSchema } from '../../core/schema.js';
-import { nearest } from '../../core/text.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { nearest, parseDuration, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
-import { OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
+import {
+  createFlagTable,
+  isSwitch,
+  isVariadic,
+  OWN_FLAGS,
+  type Parameter,
+  toParameters,
+  toPositionals,
+} from './parameters.js';
+import { addValue } from './values.js';
 
 export interface CommandInput {
   readonly input: JsonObject;
@@ -14,22 +22,41 @@ export interface CommandInput {
   readonly given: boolean;
 }
 
+export interface CommandInputOptions {
+  /** The kind of a flag that is the caller's own and no parameter. */
+  readonly ownKind?: (name: string) => FlagKind | undefined;
+  /** What hints call the command: `wield deploy`. */
+  readonly command?: string;
+}
+
+const noOwnFlags = (): undefined => undefined;
+
 /** Reads a tool's command line, the caller's own flags left aside. Throws `invalid_input` or `usage` for what does not fit. */
 export function readCommandInput(
   tool: Tool,
   argv: readonly string[],
-  ownKind: (name: string) => FlagKind | undefined,
+  { ownKind = noOwnFlags, command = `wield call ${tool.name}` }: CommandInputOptions = {},
 ): CommandInput {
-  const parameters = toParameters(tool.input.json);
+  const root = tool.input.json;
+  const parameters = toParameters(root);
+  const find = createTargetFinder(parameters);
   const values = new Map<Parameter, Json>();
   const positionals: string[] = [];
-  for (const argument of split(argv, parameters, ownKind)) {
+  for (const argument of split(argv, find, ownKind)) {
     if (argument.kind === 'positional') positionals.push(argument.value);
-    else if (argument.kind !== 'flag') throw badFlag(tool, argument, parameters);
-    else if (ownKind(argument.name) === undefined)
-      setValue(values, findTarget(argument.name, parameters)!, argument.value, tool.input.json);
+    else if (argument.kind !== 'flag') throw badFlag(argument, parameters, { command, ownKind });
+    else if (ownKind(argument.name) === undefined) {
+      const { parameter, path, json, negated } = find(argument.name)!;
+      const raw = negated ? negate(argument.value) : argument.value === true ? 'true' : argument.value;
+      const given = { raw, json, path, positional: false, flag: `--${quoteOutside(argument.name, 80)}` };
+      values.set(parameter, addValue(values.get(parameter), given, parameter.schema, root));
+    }
   }
-  placePositionals(tool, positionals, parameters, values);
+  const free = toPositionals(parameters, tool.traits.positional).filter((one) => !values.has(one));
+  placePositionals(positionals, free, command, (parameter, raw) => {
+    const given = { raw, json: false, path: [], positional: true, flag: parameter.flag };
+    values.set(parameter, addValue(values.get(parameter), given, parameter.schema, root));
+  });
   const input: Record<string, Json> = {};
   for (const parameter of parameters) {
     const value = values.get(parameter);
@@ -45,7 +72,7 @@ export function readOwnFlags(
   ownKind: (name: string) => FlagKind | undefined,
 ): Map<string, string | true> {
   const own = new Map<string, string | true>();
-  for (const argument of split(argv, toParameters(tool.input.json), ownKind)) {
+  for (const argument of split(argv, createTargetFinder(toParameters(tool.input.json)), ownKind)) {
     const kind = argument.kind === 'flag' ? ownKind(argument.name) : undefined;
     if (argument.kind !== 'flag' || kind === undefined) continue;
     const value = ownFlagValue(argument.name, kind, argument.value);
@@ -55,139 +82,114 @@ export function readOwnFlags(
   return own;
 }
 
-function split(
-  argv: readonly string[],
-  parameters: readonly Parameter[],
-  ownKind: (name: string) => FlagKind | undefined,
-): readonly Argument[] {
-  const kindOf = (name: string): FlagKind | undefined => {
-    const own = ownKind(name);
-    if (own !== undefined) return own;
-    const found = findTarget(name, parameters);
-    return found && (isSwitch(found.parameter) && found.path.length === 0 ? 'switch' : 'value');
-  };
-  return splitArguments(argv, kindOf).parsed;
-}
-
-interface Target {
-  readonly parameter: Parameter;
-  /** Steps below the parameter: `--x.y` is y of x. */
-  readonly path: readonly string[];
-  readonly negated: boolean;
-}
-
-function findTarget(name: string, parameters: readonly Parameter[]): Target | undefined {
-  const exact = (wanted: string): Parameter | undefined =>
-    parameters.find((parameter) => parameter.flag === wanted) ??
-    parameters.find((parameter) => parameter.name === wanted && !parameter.flag.startsWith('param-'));
-  const direct = exact(name);
-  if (direct) return { parameter: direct, path: [], negated: false };
-  if (name.startsWith('no-')) {
-    const parameter = exact(name.slice(3));
-    if (parameter && isSwitch(parameter)) return { parameter, path: [], negated: true };
-  }
-  const [head = '', ...path] = name.split('.');
-  const parameter = path.length > 0 ? exact(head) : undefined;
-  return parameter && { parameter, path, negated: false };
-}
-
-function isSwitch(parameter: Parameter): boolean {
-  return parameter.types.length === 1 && parameter.types[0] === 'boolean';
-}
-
-function setValue(values: Map<Parameter, Json>, target: Target, raw: string | true, root: JsonSchema): void {
-  const { parameter, path, negated } = target;
-  if (negated) {
-    values.set(parameter, raw === 'false');
-    return;
-  }
-  if (path.length > 0) {
-    const object = (values.get(parameter) ?? {}) as Record<string, Json>;
-    values.set(parameter, setPath(object, path, raw === true ? 'true' : raw, parameter.schema, root));
-    return;
-  }
-  if (parameter.types.includes('array')) {
-    values.set(parameter, appendTo(values.get(parameter), raw === true ? 'true' : raw, parameter, root));
-    return;
-  }
-  values.set(parameter, raw === true ? true : toValue(raw, parameter.types, parameter.flag));
-}
-
-function setPath(
-  object: Record<string, Json>,
-  [head = '', ...rest]: readonly string[],
-  raw: string,
-  schema: Readonly<Record<string, unknown>>,
-  root: JsonSchema,
-): Record<string, Json> {
-  const properties = schema.properties as Record<string, unknown> | undefined;
-  const node = followRef(
-    properties !== undefined && Object.hasOwn(properties, head) ? properties[head] : undefined,
-    root,
-  );
-  const inner = (Object.hasOwn(object, head) ? object[head] : {}) as Record<string, Json>;
-  const value =
-    rest.length === 0
-      ? toValue(raw, [...acceptedTypes(node, root)], head)
-      : setPath(inner, rest, raw, node, root);
-  // Not an assignment: a step named __proto__ must stay a plain key for the check to refuse.
-  return Object.defineProperty({ ...object }, head, {
-    value,
-    enumerable: true,
-    writable: true,
-    configurable: true,
+/** What is wrong with giving the input in two ways at once. */
+export function inputTwice(): ToolError {
+  return new ToolError('usage', '--input and parameters as flags exclude each other', {
+    hint: 'put everything into --input, or nothing',
   });
 }
 
-// `--tag a --tag b`, or the whole array as JSON.
-function appendTo(before: Json | undefined, raw: string, parameter: Parameter, root: JsonSchema): Json {
-  if (before === undefined && raw.startsWith('[')) return parseJson(raw, `--${parameter.flag}`);
-  const items = [...acceptedTypes(followRef(parameter.schema.items, root), root)];
-  return [...(Array.isArray(before) ? before : []), toValue(raw, items, parameter.flag)];
+/** The milliseconds of `--timeout`. */
+export function parseTimeout(text: string): number {
+  const milliseconds = parseDuration(text);
+  if (milliseconds !== undefined) return milliseconds;
+  throw new ToolError('usage', `--timeout "${quoteOutside(text, 40)}" is not a duration`, {
+    hint: 'write 500ms, 30s, 5m or 1h',
+  });
 }
 
-const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+function split(
+  argv: readonly string[],
+  find: TargetFinder,
+  ownKind: (name: string) => FlagKind | undefined,
+): readonly Argument[] {
+  return splitArguments(argv, (name) => ownKind(name) ?? kindOfTarget(find(name))).parsed;
+}
 
-// What is not of a wanted type stays text, for the one check to say what is wrong with it (MOD-23).
-function toValue(raw: string, types: readonly string[], flag: string): Json {
-  if (types.length === 0 || types.includes('string')) return raw;
-  if (types.includes('boolean') && (raw === 'true' || raw === 'false')) return raw === 'true';
-  if ((types.includes('integer') || types.includes('number')) && NUMBER.test(raw)) return Number(raw);
-  if (types.includes('null') && raw === 'null') return null;
-  if (types.includes('object') || types.includes('array')) return parseJson(raw, `--${flag}`);
-  return raw;
+/** What a flag is about. */
+export interface Target {
+  readonly parameter: Parameter;
+  readonly path: readonly string[];
+  readonly json: boolean;
+  readonly negated: boolean;
+}
+
+export type TargetFinder = (name: string) => Target | undefined;
+
+/** Finds what a flag without its dashes is about: a parameter first, then `no-`, a colon at the end, fields. */
+export function createTargetFinder(parameters: readonly Parameter[]): TargetFinder {
+  const table = createFlagTable(parameters);
+  const find = (name: string): Target | undefined => {
+    const direct = table(name);
+    if (direct) return { parameter: direct, path: [], json: false, negated: false };
+    if (name.endsWith(':')) {
+      const target = find(name.slice(0, -1));
+      return target && !target.negated ? { ...target, json: true } : undefined;
+    }
+    if (name.startsWith('no-')) {
+      const parameter = table(name.slice(3));
+      if (parameter && isSwitch(parameter)) return { parameter, path: [], json: false, negated: true };
+    }
+    return findField(name);
+  };
+  // The longest name that is a parameter's, since a name may have dots of its own.
+  const findField = (name: string): Target | undefined => {
+    for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+      const parameter = table(name.slice(0, dot));
+      const path = name.slice(dot + 1).split('.');
+      if (parameter && path.every((step) => step !== ''))
+        return { parameter, path, json: false, negated: false };
+    }
+    return undefined;
+  };
+  return find;
+}
+
+export function kindOfTarget(target: Target | undefined): FlagKind | undefined {
+  if (target === undefined) return undefined;
+  const { parameter, path, json } = target;
+  return isSwitch(parameter) && path.length === 0 && !json ? 'switch' : 'value';
+}
+
+// `--no-x=false` is true; any other text stays for the check to refuse.
+function negate(value: string | true): string {
+  if (value === true || value === 'true') return 'false';
+  return value === 'false' ? 'true' : value;
 }
 
 function placePositionals(
-  tool: Tool,
   positionals: readonly string[],
-  parameters: readonly Parameter[],
-  values: Map<Parameter, Json>,
+  free: readonly Parameter[],
+  command: string,
+  place: (parameter: Parameter, value: string) => void,
 ): void {
-  const free = toPositionals(parameters).filter((parameter) => !values.has(parameter));
-  if (positionals.length > free.length) {
-    throw new ToolError('usage', `unexpected argument "${positionals[free.length]}"`, {
-      hint: `give parameters as flags; wield call ${tool.name} --help shows them`,
-    });
-  }
+  const last = free[free.length - 1];
+  const variadic = last !== undefined && isVariadic(last) ? last : undefined;
   positionals.forEach((value, index) => {
-    const parameter = free[index]!;
-    values.set(parameter, toValue(value, parameter.types, parameter.flag));
+    const parameter = free[index] ?? variadic;
+    if (parameter === undefined) {
+      throw new ToolError('usage', `unexpected argument "${quoteOutside(value, 80)}"`, {
+        hint: `give parameters as flags; ${command} --help shows them`,
+      });
+    }
+    place(parameter, value);
   });
 }
 
 function badFlag(
-  tool: Tool,
   argument: Argument & { name: string },
   parameters: readonly Parameter[],
+  { command, ownKind }: Required<CommandInputOptions>,
 ): ToolError {
-  const help = `wield call ${tool.name} --help shows all`;
+  const help = `${command} --help shows all`;
   if (argument.kind === 'incomplete') {
-    return new ToolError('usage', `${argument.name} needs a value`, { hint: help });
+    return new ToolError('usage', `${quoteOutside(argument.name, 80)} needs a value`, { hint: help });
   }
   const name = argument.name.replace(/^--?/, '');
-  const close = nearest(name, [...parameters.map((parameter) => parameter.flag), ...OWN_FLAGS]);
-  return new ToolError('invalid_input', `unknown parameter "${name}"`, {
+  const shown = quoteOutside(name, 80);
+  const own = [...OWN_FLAGS].filter((flag) => ownKind(flag) !== undefined);
+  const close = nearest(name, [...parameters.map((parameter) => parameter.flag), ...own]);
+  return new ToolError('invalid_input', `unknown parameter "${shown}"`, {
     hint: close.length > 0 ? `did you mean --${close[0]}? ${help}` : help,
     data: { faults: [{ path: `/${name}`, expected: 'no such parameter', got: `undeclared "${name}"` }] },
   });

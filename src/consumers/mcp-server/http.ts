@@ -1,5 +1,6 @@
 // Serves a toolbox over Streamable HTTP: who may ask is settled before a byte of the body is read.
 
+import { randomUUID } from 'node:crypto';
 import {
   createMcpHandler,
   isJsonContentType,
@@ -35,8 +36,9 @@ const MAX_REQUESTS = 256;
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const servers = createMcpServers(toolbox, options);
-  const sessions = createSessions(servers.create);
-  const modern = createMcpHandler(servers.create, {
+  const sessions = createSessions(() => servers.create(`session ${randomUUID()}`));
+  // The newer era has no sessions: whoever may speak to this server is one principal.
+  const modern = createMcpHandler(() => servers.create('http'), {
     legacy: 'reject',
     maxRequestBodySize: MAX_BODY_BYTES,
     ...(options.onError ? { onerror: options.onError } : {}),
@@ -94,7 +96,9 @@ async function readBody(request: Request): Promise<{ readonly value: unknown } |
 // For a person with a browser, and nothing that a page elsewhere could use.
 async function introduce(request: Request, toolbox: Toolbox): Promise<Response> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'use GET');
-  const tools = await toolbox.list({ caller: MODEL });
+  const offered = await toolbox.list({ caller: MODEL });
+  // What the person put there; that wield has tools of its own is no news to them.
+  const tools = offered.filter(({ origin }) => origin.builtin !== true);
   const url = new URL(MCP_PATH, request.url).href;
   const lines = [
     'This is wield, a server of tools for AI agents.',

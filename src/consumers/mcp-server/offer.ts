@@ -3,6 +3,7 @@
 import { encodeNames } from '../../core/name.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller, Toolbox } from '../../core/toolbox.js';
+import { UNTRUSTED } from '../../model/content.js';
 
 /** A tool as `tools/list` shows it. */
 export interface OfferedTool {
@@ -26,7 +27,6 @@ export interface Offer {
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 // The protocol's own limit on names.
 const NAME_LIMIT = 128;
-const UNTRUSTED = '[Not callable yet: a person must look at this workspace and run `wield trust`.] ';
 
 /** The offer of a toolbox as it is now; the same object while nothing changed. */
 export function createOffer(toolbox: Toolbox): () => Promise<Offer> {

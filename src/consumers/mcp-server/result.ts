@@ -2,17 +2,16 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ToolResult } from '../../core/result.js';
+import { errorText } from '../../model/content.js';
 
 /** The protocol's form of a result; `hasOutputSchema` says whether structured content is asked for. */
 export function toCallToolResult(result: ToolResult, hasOutputSchema: boolean): CallToolResult {
   const content = result.content as CallToolResult['content'];
   if (result.error) {
-    const { code, message, hint } = result.error;
-    const text = `[${code}] ${message}${hint === undefined ? '' : `\nhint: ${hint}`}`;
     // What the tool itself said comes after; a call that never ran said nothing.
     const said = content.filter((part) => part.type !== 'text' || part.text !== '');
     return {
-      content: [{ type: 'text', text }, ...said],
+      content: [{ type: 'text', text: errorText(result.error) }, ...said],
       isError: true,
       _meta: { 'wield/error': result.error },
     };

@@ -26,7 +26,8 @@ export interface McpServerOptions {
 
 /** What every connection shares: the offer is made once, a server object costs next to nothing. */
 export interface McpServers {
-  create(): Promise<Server>;
+  /** `session` says whose large results its client can read (CTX-3). */
+  create(session: string): Promise<Server>;
   /** Told when the offer has become another. */
   onChange(listener: () => void): () => void;
   close(): void;
@@ -54,7 +55,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     }, options.onError);
   });
 
-  const create = async (): Promise<Server> => {
+  const create = async (session: string): Promise<Server> => {
     const instructions = await toolbox.instructions();
     const server = new Server(
       { name: 'wield', version: options.version },
@@ -84,7 +85,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       const name = current.names.get(params.name) ?? decodeName(params.name);
       const { approve, question } = approvals.ask(server, context);
       const result = await toolbox.call(name, params.arguments ?? {}, {
-        caller: { ...MODEL, ...clientName(server, context) },
+        caller: { ...MODEL, session, ...clientName(server, context) },
         signal: context.mcpReq.signal,
         ...(approve === undefined ? {} : { approve }),
         ...(options.ready ? { ready: options.ready } : {}),

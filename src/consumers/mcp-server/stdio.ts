@@ -1,5 +1,6 @@
 // Serves a toolbox over stdio, both eras of the protocol from one factory.
 
+import { randomUUID } from 'node:crypto';
 import type { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Toolbox } from '../../core/toolbox.js';
@@ -18,13 +19,14 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   const transport = new LineTransport(options);
   const servers = createMcpServers(toolbox, { ...options, ready: (signal) => transport.ready(signal) });
   const connected = new Set<Server>();
+  const session = `stdio ${randomUUID()}`;
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
   const handle = serveStdio(
     async () => {
-      const server = await servers.create();
+      const server = await servers.create(session);
       connected.add(server);
       return server;
     },

@@ -33,7 +33,7 @@ export async function runCommand(plan: ProcessPlan, context: RunContext, world: 
     // TJS-15: the check stands here, where it starts, and not only where it was planned.
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
     const final = { ...plan, argv: settled.argv, stdin: settled.stdin, cwd: settled.directory ?? plan.cwd };
-    // Output that is still to be changed cannot be passed on as it comes.
+    // Output that is still to be changed can neither be passed on nor put away as it comes.
     const outcome = await runPlan(final, changesOutput(command) ? withoutStream(context) : context, world);
     const output = toOutput(final, outcome);
     const shaped =
@@ -114,7 +114,7 @@ function changesOutput({ execution, postProcess }: CommandPlan): boolean {
   return postProcess !== null || execution.maxOutputLines !== undefined || execution.hints.length > 0;
 }
 
-function withoutStream({ stream: _, ...context }: RunContext): RunContext {
+function withoutStream({ stream: _, spill: __, ...context }: RunContext): RunContext {
   return context;
 }
 
@@ -146,8 +146,13 @@ async function shape(
   if (limited !== text) changed = true;
   const lines = hints.map(({ hint }) => `hint: ${fillHint(hint, command, input)}`);
   const content = [textPart([limited, ...lines].join(lines.length > 0 ? '\n' : ''))];
-  const { structured: _, ...rest } = output;
-  return changed ? { ...rest, content } : { ...output, content };
+  // What was changed is text of ours; the bytes of the process are no longer behind it.
+  const { structured: _, streams: __, ...rest } = output;
+  return changed ? { ...rest, content } : { ...rest, content, ...structuredOf(output) };
+}
+
+function structuredOf({ structured }: Output): Pick<Output, 'structured'> {
+  return structured === undefined ? {} : { structured };
 }
 
 function effectiveValue(name: string, command: CommandPlan, input: JsonObject): Json | undefined {

@@ -7,7 +7,7 @@ import { shellScript } from '../../../test/support/shell-script.js';
 import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
 import type { RunContext } from '../../core/executor.js';
-import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { DEFAULT_SETTINGS, toToolConfig } from '../../core/settings.js';
 import { createProcessExecutor } from './index.js';
 
 async function planned() {
@@ -21,6 +21,8 @@ async function planned() {
     progress: () => {},
     wantsProgress: false,
     workdir: workspace.dir,
+    config: toToolConfig(DEFAULT_SETTINGS),
+    store: null,
     call: () => Promise.reject(new Error('not here')),
     delegate: () => Promise.reject(new Error('not here')),
     caller: { kind: 'code', door: 'library' },

@@ -10,16 +10,19 @@ import type { ProcessOutcome } from '../../process/request.js';
 
 /** The output of a process: its text, structured output, or a failure with both streams. */
 export function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
-  const stdout = decode(outcome.stdout, outcome.exceeded);
+  const stdout = decode(outcome.stdout, outcome.exceeded || outcome.spilled !== undefined);
   const stderr = decode(outcome.stderr, outcome.exceeded);
   const error = toError(plan, outcome);
   const text = error === undefined ? successText(stdout, stderr) : failureText(stdout, stderr);
-  const structured = error === undefined && !outcome.exceeded ? toStructured(plan, stdout) : undefined;
+  const whole = !outcome.exceeded && outcome.spilled === undefined;
+  const structured = error === undefined && whole ? toStructured(plan, stdout) : undefined;
   const truncation = outcome.exceeded ? toTruncation(plan, outcome) : undefined;
   return {
     content: truncation === undefined ? [textPart(text)] : [textPart(text), truncation.notice],
     ...(structured === undefined ? {} : { structured }),
     ...(error === undefined ? {} : { error }),
+    streams: { stdout: outcome.stdout, stderr: stderr.trim() === '' ? '' : stderr },
+    ...(outcome.spilled === undefined ? {} : { spilled: outcome.spilled }),
     meta: {
       // The status of a process that the cap ended says nothing about the tool.
       ...(outcome.exitCode === null || outcome.ending === 'capped' ? {} : { exitCode: outcome.exitCode }),
@@ -30,7 +33,7 @@ export function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
 
 // EXE-4: what was cut is announced, with counts.
 function toTruncation(plan: ProcessPlan, outcome: ProcessOutcome) {
-  const keptBytes = outcome.stdout.length + outcome.stderr.length;
+  const { keptBytes } = outcome;
   const kept = formatBytes(keptBytes);
   const notice =
     outcome.ending === 'capped'

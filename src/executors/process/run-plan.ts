@@ -20,7 +20,7 @@ export async function runPlan(plan: ProcessPlan, context: RunContext, world: Wor
   const heartbeat = context.wantsProgress
     ? setInterval(() => context.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
-  const { stream } = context;
+  const { stream, spill } = context;
   try {
     const outcome = await runProcess(
       {
@@ -28,11 +28,12 @@ export async function runPlan(plan: ProcessPlan, context: RunContext, world: Wor
         cwd: plan.cwd,
         environment: plan.environment,
         stdin: plan.stdin,
-        timeoutMs: plan.timeoutMs,
+        timeoutMs: context.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
         signal: context.signal,
         filterStderr: (chunk) => filter.pass(chunk),
         ...(stream === undefined ? {} : { onOutput: stream }),
+        ...(spill === undefined ? {} : { spill }),
       },
       world,
     );

@@ -2,15 +2,47 @@
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
+import { describeFaults, describeOutputFaults } from '../../core/faults.js';
 import { deepFreeze, isRecord, type Json } from '../../core/json.js';
 import { isToolName, normalizeTags } from '../../core/name.js';
-import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import { isFailedOutput } from '../../core/result.js';
+import { acceptedTypes, followRef, type JsonSchema, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
-import type { Tool, Traits } from '../../core/tool.js';
+import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
+import { fillDefaults } from '../../schema/defaults.js';
 import { createJsonSchema } from '../../schema/json.js';
+import {
+  createStandardSchema,
+  type InputOf,
+  isStandardSchema,
+  type OutputOf,
+  parseStandard,
+  type StandardSchema,
+} from '../../schema/standard.js';
 
-/** A tool as an author writes it. */
-export interface ToolDefinition {
+/** What an author may write a schema as: one of a library, or the JSON Schema itself. */
+export type DefinitionSchema = StandardSchema | JsonSchema;
+
+/** What a tool may return instead of its result to say that it failed (MOD-13). */
+export interface FailedOutput {
+  readonly is_error: true;
+  /** One of the error codes, or a word of the tool's own. */
+  readonly error_type?: string;
+  readonly message: string;
+  readonly next_action_hint?: string;
+}
+
+/** What `execute` may return: what fits the output schema, or a failure. */
+type ResultFor<Output> = InputOf<Output> | FailedOutput | Promise<InputOf<Output> | FailedOutput>;
+
+/**
+ * A tool as an author writes it. With the types of its schemas, `execute` is typed by them:
+ * `{ … } satisfies ToolDefinition<typeof inputSchema, typeof outputSchema>`.
+ */
+export interface ToolDefinition<
+  Input extends DefinitionSchema = DefinitionSchema,
+  Output extends DefinitionSchema = DefinitionSchema,
+> {
   readonly name: string;
   readonly description: string;
   readonly group?: string;
@@ -25,13 +57,17 @@ export interface ToolDefinition {
   /** Selectors of the tools that it may call in turn; left out: no limit of its own. */
   readonly allowedTools?: readonly string[];
   readonly examples?: readonly Json[];
-  /** JSON Schema (2020-12) of the input object; left out: no parameters. */
-  readonly inputSchema?: JsonSchema;
-  readonly outputSchema?: JsonSchema;
-  readonly execute: (input: never, context: ToolContext) => unknown;
+  /** How it is given at a command line: parameters that need no flag, in order; an array last (MOD-21). */
+  readonly cli?: { readonly positional?: readonly string[] };
+  /** Of the input object; left out: no parameters. */
+  readonly inputSchema?: Input;
+  readonly outputSchema?: Output;
+  /** Gets what the input schema makes of the input: typed by a library's schema, unknown by a JSON Schema. */
+  // A method, so that an author may annotate the input of a JSON Schema more narrowly.
+  execute(input: OutputOf<Input>, context: ToolContext): ResultFor<Output>;
 }
 
-type Kind = 'string' | 'boolean' | 'function' | 'object' | 'duration' | 'strings' | 'array';
+type Kind = 'string' | 'boolean' | 'function' | 'schema' | 'object' | 'duration' | 'strings' | 'array';
 
 const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
   name: 'string',
@@ -47,31 +83,41 @@ const FIELDS: Readonly<Record<keyof ToolDefinition, Kind>> = {
   timeoutMs: 'duration',
   allowedTools: 'strings',
   examples: 'array',
-  inputSchema: 'object',
-  outputSchema: 'object',
+  cli: 'object',
+  inputSchema: 'schema',
+  outputSchema: 'schema',
   execute: 'function',
 };
 const REQUIRED = ['name', 'description', 'execute'] as const;
 
 /** Checks a definition and freezes it. Throws `invalid_definition` that names the field (TOOL-1). */
-export function defineTool<Definition extends ToolDefinition>(definition: Definition): Definition {
-  assertDefinition(definition);
+export function defineTool<
+  Definition extends ToolDefinition<Input, Output>,
+  Input extends DefinitionSchema = DefinitionSchema,
+  Output extends DefinitionSchema = DefinitionSchema,
+>(definition: Definition & ToolDefinition<Input, Output>): Definition {
   toTool(definition);
-  return deepFreeze(definition);
+  // A library's schema fills itself in as it is used, and so stays as it is.
+  for (const value of Object.values(definition)) if (!isStandardSchema(value)) deepFreeze(value);
+  return Object.freeze(definition);
 }
 
-/** The Tool of a definition. */
-export function toTool(definition: ToolDefinition): Tool {
+/** The Tool of a definition, and what else is known of it. */
+export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = {}): Tool {
   assertDefinition(definition);
-  const { name, description, inputSchema = NO_PARAMETERS, outputSchema, execute } = definition;
+  const { name, description, inputSchema = NO_PARAMETERS, outputSchema } = definition;
+  const input = schemaOf(name, 'inputSchema', () => toSchema(inputSchema, 'input'));
+  const output =
+    outputSchema === undefined
+      ? undefined
+      : schemaOf(name, 'outputSchema', () => toSchema(outputSchema, 'output'));
+  assertPositionals(definition, input.json);
   return deepFreeze({
     name,
     description,
-    input: schemaOf(name, 'inputSchema', () => createJsonSchema(inputSchema, { closed: true })),
-    ...(outputSchema === undefined
-      ? {}
-      : { output: schemaOf(name, 'outputSchema', () => createJsonSchema(outputSchema)) }),
-    action: { kind: 'function', run: execute as (input: Json, context: ToolContext) => unknown },
+    input,
+    ...(output === undefined ? {} : { output }),
+    action: { kind: 'function', run: toRun(definition, input), body: definition.execute },
     origin: {
       format: 'module',
       uri: null,
@@ -81,8 +127,50 @@ export function toTool(definition: ToolDefinition): Tool {
       server: null,
       owner: 'program',
     },
-    traits: toTraits(definition),
+    traits: { ...toTraits(definition), ...more },
   });
+}
+
+function toSchema(schema: DefinitionSchema, face: 'input' | 'output'): Schema {
+  return isStandardSchema(schema)
+    ? createStandardSchema(schema, face)
+    : createJsonSchema(schema, { closed: face === 'input' });
+}
+
+// MOD-4, MOD-12: the function gets what its schema makes of the input, and its own result goes through its schema.
+function toRun(definition: ToolDefinition, input: Schema): FunctionAction['run'] {
+  const { name, inputSchema, outputSchema } = definition;
+  // A built-in tool is also told who calls.
+  const execute = definition.execute.bind(definition) as (...given: unknown[]) => unknown;
+  const fills = !isStandardSchema(inputSchema) && JSON.stringify(input.json).includes('"default":');
+  if (!fills && !isStandardSchema(inputSchema) && !isStandardSchema(outputSchema))
+    return (value, context, ...told) => execute(value, context, ...told);
+  return async (value, context, ...told) => {
+    const given = isStandardSchema(inputSchema)
+      ? await parseInput(name, inputSchema, input, value)
+      : fillDefaults(value, input.json);
+    const result = await execute(given, context, ...told);
+    return isStandardSchema(outputSchema) && !isFailedOutput(result)
+      ? parseOutput(name, outputSchema, result)
+      : result;
+  };
+}
+
+async function parseInput(
+  name: string,
+  schema: StandardSchema,
+  input: Schema,
+  value: unknown,
+): Promise<unknown> {
+  const parsed = await parseStandard(schema, value);
+  if (parsed.ok) return parsed.value;
+  throw describeFaults({ name, input }, parsed.faults);
+}
+
+async function parseOutput(name: string, schema: StandardSchema, result: unknown): Promise<unknown> {
+  const parsed = await parseStandard(schema, result);
+  if (parsed.ok) return parsed.value;
+  throw describeOutputFaults(name, parsed.faults);
 }
 
 function toTraits(definition: ToolDefinition): Traits {
@@ -99,7 +187,29 @@ function toTraits(definition: ToolDefinition): Traits {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(allowedTools === undefined ? {} : { allowedTools }),
     examples: definition.examples ?? [],
+    ...(definition.cli?.positional === undefined ? {} : { positional: definition.cli.positional }),
   };
+}
+
+function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSchema): void {
+  const unknown = Object.keys(cli ?? {}).find((key) => key !== 'positional');
+  if (unknown !== undefined) throw bad(name, 'cli', `has no field "${unknown}"`);
+  const positional: unknown = cli?.positional;
+  if (positional === undefined) return;
+  if (!isKind(positional, 'strings')) throw bad(name, 'cli.positional', `must be ${KINDS.strings}`);
+  const names = positional as readonly string[];
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  names.forEach((parameter, index) => {
+    if (!Object.hasOwn(properties, parameter) || names.indexOf(parameter) !== index)
+      throw bad(name, 'cli.positional', `must name parameters, each once; "${parameter}" is not one`);
+    const isArray = acceptedTypes(followRef(properties[parameter], schema), schema).has('array');
+    if (isArray && index < names.length - 1)
+      throw bad(
+        name,
+        'cli.positional',
+        `must have the array "${parameter}" last, since it takes all that is left`,
+      );
+  });
 }
 
 function schemaOf<T>(name: string, field: string, create: () => T): T {
@@ -142,6 +252,7 @@ const KINDS: Readonly<Record<Kind, string>> = {
   string: 'text',
   boolean: 'true or false',
   function: 'a function',
+  schema: 'a JSON Schema, or a schema of a library that implements Standard Schema',
   object: 'an object',
   duration: 'a positive number of milliseconds',
   strings: 'an array of text',
@@ -150,6 +261,8 @@ const KINDS: Readonly<Record<Kind, string>> = {
 
 function isKind(value: unknown, kind: Kind): boolean {
   switch (kind) {
+    case 'schema':
+      return isRecord(value) || isStandardSchema(value);
     case 'object':
       return isRecord(value);
     case 'array':

@@ -1,0 +1,109 @@
+// The built-in tool `capabilities_refresh`: writes down by theme what the tools can do, and what a loop is told of it.
+
+import { lstatSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ToolError } from '../core/error.js';
+import type { ModelSettings } from '../core/settings.js';
+import { sanitize } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import { readTextFile } from '../files/read.js';
+import { isWithin, realPath } from '../files/within.js';
+import { writeFileAtomic } from '../files/write.js';
+import { toTool } from '../formats/module/define.js';
+import { describeThemes, namesTool } from './inventory.js';
+
+export interface CapabilitiesOptions {
+  /** The tools that a model may see. */
+  readonly tools: () => Promise<readonly Tool[]>;
+  /** The model that is asked, where the user configured one, with its key. */
+  readonly model: () => { readonly model: ModelSettings; readonly key: string | undefined } | undefined;
+}
+
+const FILE = join('prompts', 'capabilities.md');
+const FRONTMATTER = /^\ufeff?---[ \t]*\r?\n[\s\S]*?^---[ \t]*(?:\r?\n|$)/m;
+const MAX_CHARACTERS = 16 * 1024;
+const SYSTEM =
+  'You write inventories. Answer with a list in Markdown, a line a theme, each "- Theme: what can be done", and nothing ' +
+  'else. Say what can be done, never the name of a tool.';
+
+export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
+  const tool = toTool({
+    name: 'capabilities_refresh',
+    description: 'Write down anew what the tools here can do, by theme, for the beginning of the next run.',
+    group: 'capabilities',
+    tags: ['meta-internal'],
+    idempotent: true,
+    inputSchema: {
+      type: 'object',
+      properties: { dry_run: { type: 'boolean', description: 'Only show it, and write nothing' } },
+    },
+    execute: async ({ dry_run: dryRun = false }: { dry_run?: boolean }, { workdir, signal }) => {
+      const path = join(workdir, '.agents', FILE);
+      const lines = await makeLines(options, signal);
+      const before = readOwn(workdir, path) ?? '';
+      const front = FRONTMATTER.exec(before)?.index === 0 ? FRONTMATTER.exec(before)![0] : '';
+      const text = `${front}# Capabilities\n\n${lines.join('\n')}\n`;
+      const changed = text !== before;
+      if (changed && !dryRun) {
+        assertInside(workdir, path);
+        writeFileAtomic(path, text, { mode: 0o644 });
+      }
+      return { path, themes: lines.length, changed, text };
+    },
+  });
+  return { ...tool, origin: { ...tool.origin, format: 'builtin' } };
+}
+
+async function makeLines({ tools, model }: CapabilitiesOptions, signal: AbortSignal): Promise<string[]> {
+  const seen = (await tools()).filter((tool) => tool.origin.builtin !== true && !tool.traits.terminal);
+  const themes = describeThemes(seen);
+  const configured = model();
+  if (configured === undefined || seen.length === 0) return themes.length > 0 ? themes : ['- No tools yet.'];
+  const { askModel } = await import('./ask-model.js');
+  const prompt = seen
+    .map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`)
+    .join('\n');
+  const answer = await askModel({ ...configured, system: SYSTEM, prompt, signal });
+  const names = seen.map((tool) => tool.name);
+  // A model does not always do as it is told; a line that is none, or has a name in it, is left out.
+  const lines = answer
+    .split('\n')
+    .map((line) => sanitize(line).trim())
+    .filter((line) => /^[-*] \S/.test(line) && !namesTool(line, names))
+    .map((line) => `- ${line.slice(2)}`);
+  return lines.length > 0 ? lines : themes;
+}
+
+/** What a loop is told of an inventory in this directory; empty where there is none. */
+export function readCapabilities(directory: string): string {
+  let text: string | undefined;
+  try {
+    text = readOwn(directory, join(directory, '.agents', FILE));
+  } catch {
+    // What cannot be read is not told.
+  }
+  const front = text === undefined ? null : FRONTMATTER.exec(text);
+  const body = front?.index === 0 ? text!.slice(front[0].length) : (text ?? '');
+  return sanitize(body).trim().slice(0, MAX_CHARACTERS);
+}
+
+// A link that leads out of the directory would show a model, or replace, what is not the workspace's.
+function readOwn(directory: string, path: string): string | undefined {
+  const real = realPath(path);
+  if (real === undefined || !isWithin(realPath(directory) ?? directory, real)) return undefined;
+  return readTextFile(path, 256 * 1024);
+}
+
+function assertInside(workdir: string, path: string): void {
+  let directory = dirname(path);
+  while (realPath(directory) === undefined && !isLink(directory)) directory = dirname(directory);
+  const real = realPath(directory);
+  if (real !== undefined && isWithin(realPath(workdir) ?? workdir, real)) return;
+  throw new ToolError('path_escape', `${directory} leads out of ${workdir}, so nothing was written`, {
+    hint: 'replace the link by a directory',
+  });
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}

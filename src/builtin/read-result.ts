@@ -1,0 +1,203 @@
+// The built-in tool `read_result`: a stored result by pages, by lines or by bytes (CTX-2).
+
+import { ToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
+import { endOfPage, findLines, findPages, type Span, startOfCharacter } from '../core/paging.js';
+import type { Part } from '../core/result.js';
+import type { StoredResult } from '../core/store.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import { toTool } from '../formats/module/define.js';
+
+export const READ_RESULT = 'read_result';
+
+interface Asked {
+  readonly id: string;
+  readonly page?: number;
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly lines?: string;
+}
+
+const KEPT_PAGINGS = 16;
+
+/** `pageBytes` is as much as is shown inline, so that no page becomes a result of its own. */
+export function createReadResultTool(pageBytes: () => number): Tool {
+  // Finding page 900 means finding those before it; whoever reads one page reads the next.
+  const pagings = new Map<string, readonly number[]>();
+  const pagesOf = (id: string, source: StoredResult, size: number, text: boolean): readonly number[] => {
+    const key = `${id} ${size}`;
+    const known = pagings.get(key);
+    if (known !== undefined) return known;
+    if (pagings.size >= KEPT_PAGINGS) pagings.delete(pagings.keys().next().value!);
+    const found = findPages(source, size, text);
+    pagings.set(key, found);
+    return found;
+  };
+
+  const tool = toTool({
+    name: READ_RESULT,
+    description:
+      'Read more of a result that was too large to be shown: by page, by lines, or by offset in bytes.',
+    readOnly: true,
+    idempotent: true,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'string', description: 'The id that the result gave, r_…' },
+        page: { type: 'integer', minimum: 1, description: 'Page, from 1; of JSON the first is its shape' },
+        lines: {
+          type: 'string',
+          pattern: '^[1-9][0-9]{0,9}(-[1-9][0-9]{0,9})?$',
+          description: 'Lines, from 1: "10" or "10-20"',
+        },
+        offset: { type: 'integer', minimum: 0, description: 'First byte, from 0' },
+        limit: { type: 'integer', minimum: 1, description: 'How many bytes from the offset' },
+      },
+      required: ['id'],
+    },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'string' },
+        size: { type: 'integer' },
+        kind: { enum: ['text', 'json', 'binary'] },
+        page: { type: 'integer' },
+        pages: { type: 'integer' },
+        lines: { type: 'string' },
+        offset: { type: 'integer' },
+        bytes: { type: 'integer' },
+        next_offset: { type: 'integer', description: 'Where to read on; absent at the end' },
+      },
+      required: ['id', 'size', 'kind'],
+    },
+    execute: (asked: Asked, context) => {
+      const source = context.store?.openResult(asked.id);
+      if (source === undefined) throw unknownResult(asked.id);
+      try {
+        return readPart(asked, source, pageBytes(), (size, text) => pagesOf(asked.id, source, size, text));
+      } finally {
+        source.close();
+      }
+    },
+  });
+  return {
+    ...tool,
+    origin: { ...tool.origin, format: 'builtin' },
+    traits: { ...tool.traits, tags: ['meta-internal'] },
+  };
+}
+
+type Pages = (size: number, text: boolean) => readonly number[];
+
+function readPart(asked: Asked, source: StoredResult, pageBytes: number, pages: Pages) {
+  const { page, offset, limit, lines } = asked;
+  const ways = [page, offset ?? limit, lines].filter((way) => way !== undefined);
+  if (ways.length > 1) {
+    throw new ToolError('invalid_input', 'page, lines and offset are three ways; only one can be used', {
+      hint: 'give page, or lines, or offset with limit',
+    });
+  }
+  const text = source.handle.kind !== 'binary';
+  // Bytes that are no text travel as base64, four characters for three of them.
+  const most = text ? pageBytes : Math.floor((pageBytes * 3) / 4);
+  if (lines !== undefined) return readLines(source, lines, most);
+  if (offset !== undefined || limit !== undefined)
+    return readBytes(source, offset ?? 0, Math.min(limit ?? most, most));
+  return readPage(source, page ?? 1, pages(most, text));
+}
+
+function readPage(source: StoredResult, page: number, starts: readonly number[]) {
+  const { handle } = source;
+  const hasShape = handle.kind === 'json';
+  const total = starts.length - 1 + (hasShape ? 1 : 0);
+  if (page > total) {
+    throw new ToolError('invalid_input', `there is no page ${page}; the last is ${total}`, {
+      hint: `give a page from 1 to ${total}`,
+      data: { pages: total },
+    });
+  }
+  const facts = { page, pages: total };
+  if (hasShape && page === 1) {
+    const shape = handle.shape ?? '';
+    return { content: [{ type: 'text' as const, text: shape }], structured: describe(source, facts) };
+  }
+  const at = page - (hasShape ? 2 : 1);
+  return answer(source, { start: starts[at]!, end: starts[at + 1]! }, facts);
+}
+
+function readLines(source: StoredResult, lines: string, most: number) {
+  if (source.handle.kind === 'binary') {
+    throw new ToolError('invalid_input', 'this result is binary and has no lines', {
+      hint: 'read it by page, or by offset and limit',
+    });
+  }
+  const [first = 1, last = first] = lines.split('-').map(Number);
+  if (last < first) {
+    throw new ToolError('invalid_input', `lines ${lines} end before they begin`, {
+      hint: `give them as ${last}-${first}`,
+    });
+  }
+  const found = findLines(source, first, last);
+  if (first > found.lines || source.size === 0) {
+    throw new ToolError('invalid_input', `there is no line ${first}; the last is ${found.lines}`, {
+      hint: `give lines from 1 to ${found.lines}`,
+      data: { lines: found.lines },
+    });
+  }
+  const end = found.end - found.start > most ? endOfPage(source, found.start, most) : found.end;
+  return answer(source, { start: found.start, end }, { lines });
+}
+
+function readBytes(source: StoredResult, offset: number, limit: number) {
+  if (offset > source.size) {
+    throw new ToolError('invalid_input', `offset ${offset} lies past the end at ${source.size}`, {
+      hint: `give an offset from 0 to ${source.size}`,
+      data: { size: source.size },
+    });
+  }
+  const text = source.handle.kind !== 'binary';
+  const start = text ? startOfCharacter(source, offset) : offset;
+  const wanted = Math.min(start + limit, source.size);
+  // A limit of less than a character still gives that character: reading on must come to an end.
+  const end = text && wanted < source.size ? endOfWholeCharacters(source, start, wanted) : wanted;
+  return answer(source, { start, end }, {});
+}
+
+function endOfWholeCharacters(source: StoredResult, start: number, wanted: number): number {
+  const end = startOfCharacter(source, wanted, start);
+  if (end > start) return end;
+  let next = wanted;
+  while (next < source.size && ((source.read(next, 1)[0] ?? 0) & 0xc0) === 0x80) next++;
+  return next;
+}
+
+function answer(source: StoredResult, { start, end }: Span, facts: JsonObject) {
+  const bytes = Buffer.from(source.read(start, end - start));
+  const part: Part =
+    source.handle.kind === 'binary'
+      ? {
+          type: 'resource',
+          resource: {
+            uri: `wield://result/${source.handle.id}?offset=${start}`,
+            mimeType: 'application/octet-stream',
+            blob: bytes.toString('base64'),
+          },
+        }
+      : { type: 'text', text: bytes.toString('utf8') };
+  const next = end < source.size ? { next_offset: end } : {};
+  return {
+    content: [part],
+    structured: describe(source, { ...facts, offset: start, bytes: bytes.length, ...next }),
+  };
+}
+
+function describe({ handle, size }: StoredResult, facts: JsonObject): JsonObject {
+  return { id: handle.id, size, kind: handle.kind, ...facts };
+}
+
+function unknownResult(id: string): ToolError {
+  return new ToolError('not_found', `there is no result "${quoteOutside(id, 60)}" of this session`, {
+    hint: 'results are kept for a while and for the session that made them: call the tool again',
+  });
+}

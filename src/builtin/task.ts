@@ -1,0 +1,48 @@
+// The built-in tools that end a loop: a task is done, cannot be done, or must wait. Offered where a loop asks for them.
+
+import type { Tool } from '../core/tool.js';
+import { toTool } from '../formats/module/define.js';
+
+const KINDS = [
+  {
+    name: 'complete_task',
+    description: 'Mark the current task as complete with a summary of what was accomplished.',
+    parameter: 'summary',
+    about: 'What was accomplished',
+    says: 'Task completed',
+  },
+  {
+    name: 'fail_task',
+    description: 'Give up the current task because it cannot be done, and say why.',
+    parameter: 'reason',
+    about: 'Why it cannot be done',
+    says: 'Task failed',
+  },
+  {
+    name: 'wait_task',
+    description:
+      'Put the current task aside until something happens that is not in your hands, and say what.',
+    parameter: 'reason',
+    about: 'What is waited for',
+    says: 'Task waiting',
+  },
+] as const;
+
+export function createTaskTools(): Tool[] {
+  return KINDS.map(({ name, description, parameter, about, says }) => {
+    const tool = toTool({
+      name,
+      description,
+      group: 'task',
+      tags: ['meta-internal'],
+      terminal: true,
+      inputSchema: {
+        type: 'object',
+        properties: { [parameter]: { type: 'string', description: about } },
+        required: [parameter],
+      },
+      execute: (input: Record<string, string>) => `${says}: ${input[parameter]}`,
+    });
+    return { ...tool, origin: { ...tool.origin, format: 'builtin' } };
+  });
+}

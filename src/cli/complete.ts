@@ -1,0 +1,207 @@
+// Answers a shell that completes a command line: verbs, groups, tools, their flags and values. Runs nothing.
+
+import { readdirSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import {
+  type Candidate,
+  type Completable,
+  type Completion,
+  completeWords,
+  NOTHING,
+  toCompletable,
+} from '../consumers/commands/complete.js';
+import { OWN_FLAGS, splitArguments } from '../consumers/commands/index.js';
+import { commandName } from '../consumers/commands/names.js';
+import {
+  type Commands,
+  type CommandTable,
+  findCommand,
+  findInGroup,
+  toCommandTable,
+} from '../consumers/commands/table.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import { createNodeToolbox, type NodeToolbox } from '../node.js';
+import { formatAnswer, isShell, splitLine } from './shells.js';
+import { createTerminal } from './terminal.js';
+import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
+import { RESERVED, VERBS } from './verbs.js';
+
+/** `wield __complete <shell> …`: whatever is wrong, nothing fits, and a shell's line is never disturbed. */
+export async function answer(argv: readonly string[]): Promise<number> {
+  const [shell, ...rest] = argv;
+  if (!isShell(shell)) return 2;
+  const line = shell === 'bash' ? splitLine(rest[0] ?? '', rest[1] ?? '') : undefined;
+  const words = line ? afterProgram(line.words) : rest.slice(1, -1);
+  const current = line ? line.current : (rest[rest.length - 1] ?? '');
+  const { candidates, files } = await complete(words, current).catch(() => NOTHING);
+  // Only bash looks for a file behind `--path=`.
+  const found = { candidates, files: files && (shell === 'bash' || !current.startsWith('-')) };
+  createTerminal({ plain: true, env: process.env }).out(formatAnswer(found, line));
+  return 0;
+}
+
+// Before the program a line may set variables.
+function afterProgram(words: readonly string[]): readonly string[] {
+  return words.slice(words.findIndex((word) => !/^\w+=/.test(word)) + 1);
+}
+
+async function complete(words: readonly string[], current: string): Promise<Completion> {
+  const common = (name: string) => (Object.hasOwn(COMMON_FLAGS, name) ? COMMON_FLAGS[name]!.kind : undefined);
+  const { parsed, rest } = splitArguments(words, common, { stopAtPositional: true });
+  const first = parsed.find((argument) => argument.kind === 'positional')?.value;
+  const cwd = parsed.find((argument) => argument.kind === 'flag' && argument.name === 'cwd');
+  const named = cwd?.kind === 'flag' && typeof cwd.value === 'string' ? resolve(cwd.value) : undefined;
+  let toolbox: NodeToolbox | undefined;
+  const open = (): NodeToolbox => {
+    toolbox ??= createNodeToolbox(named === undefined ? {} : { workdir: named });
+    return toolbox;
+  };
+  try {
+    if (first === 'help') return await complete(rest, current);
+    if (first === undefined) return completeWords(await firstLevel(open), words, current);
+    const entry = VERBS.find((verb) => verb.name === first);
+    if (entry !== undefined) return await completeVerb(await entry.load(), rest, current, open);
+    return await completeCommand(first, rest, current, open());
+  } finally {
+    await toolbox?.close();
+  }
+}
+
+async function firstLevel(open: () => NodeToolbox): Promise<Completable> {
+  const table = await readTable(open());
+  const candidates = [
+    ...VERBS.map(({ name, summary }) => ({ value: name, description: summary })),
+    ...toCandidates(table.single).filter(({ value }) => !RESERVED.has(value)),
+    ...[...table.groups.keys()]
+      .filter((group) => !RESERVED.has(group))
+      .map((group) => ({ value: group, description: `the commands of ${group}` })),
+  ];
+  const unique = new Map(candidates.map((one) => [one.value, one]));
+  return toPlain(COMMON_FLAGS, (index) =>
+    index === 0 ? { candidates: [...unique.values()], files: false } : NOTHING,
+  );
+}
+
+async function completeVerb(
+  verb: Verb,
+  words: readonly string[],
+  current: string,
+  open: () => NodeToolbox,
+): Promise<Completion> {
+  if (verb.readsRest) {
+    const { parsed, rest } = splitArguments(words, (name) => kindOfFlag(verb, name), {
+      stopAtPositional: true,
+    });
+    const ref = parsed.find((argument) => argument.kind === 'positional')?.value;
+    if (ref !== undefined) return completeTool(await open().find(ref), rest, current);
+  }
+  const names = async (): Promise<Completion> => ({
+    candidates: (await open().list()).map(({ name, description }) => ({
+      value: name,
+      description: short(description),
+    })),
+    files: false,
+  });
+  const { completes = [] } = verb;
+  const offered: Completion =
+    completes === 'tools'
+      ? await names()
+      : completes === 'files'
+        ? { candidates: [], files: true }
+        : { candidates: completes.map((value) => ({ value, description: '' })), files: false };
+  const flags = { ...verb.flags, ...COMMON_FLAGS };
+  const positional = (index: number): Completion => (index < verb.positionals ? offered : NOTHING);
+  return completeWords(toPlain(flags, positional), words, current);
+}
+
+// A tool by its name first, as for a call; then the groups and the names in kebab-case.
+async function completeCommand(
+  first: string,
+  words: readonly string[],
+  current: string,
+  toolbox: NodeToolbox,
+): Promise<Completion> {
+  const named = await toolbox.find(first).catch(() => undefined);
+  if (named && !named.traits.hidden && commandName(named).group !== first)
+    return completeTool(named, words, current);
+  const found = findCommand(await readTable(toolbox), first);
+  if (found === undefined) return NOTHING;
+  if ('tool' in found) return completeTool(found.tool, words, current);
+  const [word, ...rest] = words;
+  if (word !== undefined)
+    return completeTool(findInGroup(found.group, found.commands, word, 'wield'), rest, current);
+  const commands = { candidates: toCandidates(found.commands), files: false };
+  return completeWords(
+    toPlain(COMMON_FLAGS, () => commands),
+    words,
+    current,
+  );
+}
+
+async function completeTool(tool: Tool, words: readonly string[], current: string): Promise<Completion> {
+  const { call } = await import('./verbs/call.js');
+  const flags = { ...call.flags, ...COMMON_FLAGS };
+  // Where the tool is named already, it is too late for the directory.
+  const own = Object.fromEntries(
+    Object.entries(flags).filter(([name]) => OWN_FLAGS.has(name) && name !== 'cwd'),
+  );
+  const completable = toCompletable(tool, own);
+  const values: Completable['values'] = (flag, begun) =>
+    Object.hasOwn(own, flag) ? flagValues(own[flag]!, begun) : completable.values(flag, begun);
+  return completeWords({ ...completable, values }, words, current);
+}
+
+function toPlain(
+  flags: Readonly<Record<string, FlagHelp>>,
+  positional: (index: number) => Completion,
+): Completable {
+  return {
+    kindOf: (name) => (Object.hasOwn(flags, name) ? flags[name]!.kind : undefined),
+    flags: (given) =>
+      Object.entries(flags)
+        .filter(([name]) => !given.includes(name))
+        .map(([name, { description }]) => ({ value: `--${name}`, description })),
+    values: (flag, current) => (Object.hasOwn(flags, flag) ? flagValues(flags[flag]!, current) : NOTHING),
+    positional,
+  };
+}
+
+// A flag says what its value is by how it is shown: `DIR`, `FILE`, `JSON|@FILE|-`.
+function flagValues({ value = '' }: FlagHelp, current: string): Completion {
+  if (value.includes('@FILE') && current.startsWith('@'))
+    return {
+      candidates: listFiles(current.slice(1)).map((file) => ({ value: `@${file}`, description: '' })),
+      files: false,
+    };
+  return { candidates: [], files: /^(?:DIR|FILE)$/.test(value) };
+}
+
+function listFiles(begun: string): string[] {
+  const directory = begun.slice(0, begun.lastIndexOf('/') + 1);
+  try {
+    return readdirSync(join(process.cwd(), directory), { withFileTypes: true })
+      .filter((entry) => entry.name.startsWith(basename(begun.slice(directory.length))))
+      .map((entry) => `${directory}${entry.name}${entry.isDirectory() ? '/' : ''}`);
+  } catch {
+    return [];
+  }
+}
+
+async function readTable(toolbox: NodeToolbox): Promise<CommandTable> {
+  const { tools, unlisted } = await toolbox.survey();
+  return toCommandTable([...tools, ...unlisted]);
+}
+
+function toCandidates(commands: Commands): Candidate[] {
+  return [...commands].flatMap(([word, tools]) =>
+    tools.map((tool) => ({
+      value: tools.length > 1 ? tool.name : word,
+      description: short(tool.description),
+    })),
+  );
+}
+
+function short(description: string): string {
+  return quoteOutside(description, 80);
+}

@@ -1,0 +1,55 @@
+// Reads the whole input of a call: from a flag, a file, or standard input, bounded.
+
+import { ToolError } from '../core/error.js';
+import { INPUT_BOUNDS } from '../core/json.js';
+import { formatBytes } from '../core/text.js';
+import { readHead } from '../files/read.js';
+import type { Terminal } from './terminal.js';
+
+/** The text of an `--input`: JSON as it stands, `@` and a file, or `-` for standard input. */
+export async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
+  if (source === '-') {
+    const text = await readStdin(terminal, signal);
+    return text.trim() === '' ? '{}' : text;
+  }
+  if (!source.startsWith('@')) return source;
+  const path = source.slice(1);
+  const reading = readHead(path, INPUT_BOUNDS.maxBytes);
+  if ('fault' in reading) {
+    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check the path after @' });
+  }
+  if (!reading.complete) throw inputTooLarge(path);
+  return reading.bytes.toString('utf8');
+}
+
+/** All of standard input; a person who waits is told what for. */
+export async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
+  const notice = setTimeout(() => {
+    terminal.err(`reading JSON from standard input; Ctrl-D ends it, --input '{}' skips it\n`);
+  }, 2000);
+  // Only who reads it needs streams, and loading them takes milliseconds.
+  const { addAbortSignal } = await import('node:stream');
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of addAbortSignal(signal, process.stdin) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > INPUT_BOUNDS.maxBytes) throw inputTooLarge('standard input');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new ToolError('cancelled', 'interrupted while reading standard input', {
+      hint: `--input '{}' reads none`,
+    });
+  } finally {
+    clearTimeout(notice);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function inputTooLarge(what: string): ToolError {
+  return new ToolError('too_large', `${what} is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`, {
+    hint: 'let the tool read the file itself, and pass it the path',
+  });
+}

@@ -1,0 +1,32 @@
+// `wield completions`: prints the script that teaches a shell to complete wield.
+
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { printJson } from '../print.js';
+import { isShell, SCRIPTS, SHELLS } from '../shells.js';
+import type { Verb } from '../verb.js';
+
+export const completions: Verb = {
+  name: 'completions',
+  usage: 'completions <bash|zsh|fish>',
+  summary: 'Print a script that completes verbs, tools, flags and values in a shell.',
+  examples: [
+    'source <(wield completions bash)',
+    'wield completions fish > ~/.config/fish/completions/wield.fish',
+  ],
+  flags: {},
+  positionals: 1,
+  completes: SHELLS,
+  async run({ terminal, positionals, json }) {
+    const [shell] = positionals;
+    if (!isShell(shell)) {
+      const problem =
+        shell === undefined ? 'no shell named' : `"${quoteOutside(shell, 40)}" is no shell that is known`;
+      throw new ToolError('usage', problem, { hint: `wield completions ${SHELLS.join('|')}` });
+    }
+    const script = SCRIPTS[shell];
+    if (json) printJson(terminal, { ok: true, shell, script });
+    else terminal.out(script);
+    return 0;
+  },
+};

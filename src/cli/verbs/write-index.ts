@@ -1,0 +1,49 @@
+// `wield index`: writes the index that a library ships with its skills, or removes it.
+
+import { resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { count, sanitize } from '../../core/text.js';
+import { statOrNothing } from '../../files/read.js';
+import { printJson } from '../print.js';
+import type { Verb } from '../verb.js';
+
+export const writeIndex: Verb = {
+  name: 'index',
+  usage: 'index [DIR] [--clean]',
+  summary: 'Write the index that a library ships with its directory of skills.',
+  examples: ['wield index skills', 'wield index skills --clean'],
+  flags: { clean: { kind: 'switch', description: 'Remove it' } },
+  positionals: 1,
+  async run({ terminal, positionals, flags, json, cwd, toolbox }) {
+    const directory = resolve(cwd, positionals[0] ?? '.');
+    if (!statOrNothing(directory)?.isDirectory()) {
+      throw new ToolError('not_found', `there is no directory ${directory}`, {
+        hint: 'name a directory of skills',
+      });
+    }
+    if (flags.has('clean')) {
+      const { file, removed } = await inDirectory(directory, () => toolbox().removeIndex(directory));
+      if (json) printJson(terminal, { ok: true, directory, file, removed });
+      else terminal.out(removed ? `  removed  ${sanitize(file)}\n` : '  nothing to remove\n');
+      return 0;
+    }
+    const { file, entries, tools } = await inDirectory(directory, () => toolbox().writeIndex(directory));
+    if (json) printJson(terminal, { ok: true, directory, file, entries, tools });
+    else {
+      const what = `${entries === 1 ? '1 entry' : `${entries} entries`}, ${count(tools, 'tool')}`;
+      terminal.out(`  written  ${sanitize(file)}  ${what}\n`);
+    }
+    return 0;
+  },
+};
+
+async function inDirectory<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ToolError('io', `cannot write in ${directory}: ${(error as Error).message}`, {
+      hint: 'check the permissions of the directory',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,112 @@
+// Reads an entry of `[[middleware]]`: which of the three it is, for which tools, with which numbers.
+
+import { isToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import { type MiddlewareSettings, parseFor } from '../core/middleware.js';
+import { nearest, parseBytes, parseDuration, quoteOutside } from '../core/text.js';
+
+interface Option {
+  /** Its name in the code. */
+  readonly to: string;
+  readonly expected: string;
+  readonly parse: (value: unknown) => unknown;
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+const A_COUNT = {
+  expected: 'a whole number above 0',
+  parse: (value: unknown) => (isCount(value) ? value : undefined),
+};
+const A_SIZE = {
+  expected: 'a size such as "16M"',
+  parse: (value: unknown) =>
+    typeof value === 'string' ? parseBytes(value) : isCount(value) ? value : undefined,
+};
+const A_DURATION = {
+  expected: 'a duration such as "30s"',
+  parse: (value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined,
+};
+const SELECTORS = {
+  expected: 'selectors such as "crm_* #slow"',
+  parse: (value: unknown) =>
+    typeof value === 'string' || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
+      ? (value as string | readonly string[])
+      : undefined,
+};
+const WHOSE: readonly unknown[] = ['tool', 'group', 'caller', 'all'];
+
+const OPTIONS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
+  retry: {
+    for: { to: 'for', ...SELECTORS },
+    attempts: { to: 'attempts', ...A_COUNT },
+    wait: { to: 'waitMs', ...A_DURATION },
+    'max-wait': { to: 'maxWaitMs', ...A_DURATION },
+    'assume-idempotent': {
+      to: 'assumeIdempotent',
+      expected: 'true or false',
+      parse: (value) => (typeof value === 'boolean' ? value : undefined),
+    },
+  },
+  cache: {
+    for: { to: 'for', ...SELECTORS },
+    'max-age': { to: 'maxAgeMs', ...A_DURATION },
+    'max-entries': { to: 'maxEntries', ...A_COUNT },
+    'max-bytes': { to: 'maxBytes', ...A_SIZE },
+  },
+  'rate-limit': {
+    for: { to: 'for', ...SELECTORS },
+    calls: { to: 'calls', ...A_COUNT },
+    every: { to: 'everyMs', ...A_DURATION },
+    per: {
+      to: 'per',
+      expected: '"tool", "group", "caller" or "all"',
+      parse: (value) => (WHOSE.includes(value) ? value : undefined),
+    },
+    'max-wait': { to: 'maxWaitMs', ...A_DURATION },
+  },
+};
+
+/** An entry in wield's units; undefined where something is wrong with it. */
+export function parseMiddleware(entry: unknown): MiddlewareSettings | undefined {
+  if (findMiddlewareFault(entry) !== undefined) return undefined;
+  const { use, ...given } = entry as { readonly use: string } & Record<string, unknown>;
+  const options = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const { to, parse } = OPTIONS[use]![name]!;
+      return [to, parse(value)];
+    }),
+  );
+  return { use, options } as unknown as MiddlewareSettings;
+}
+
+/** What is wrong with an entry, to stand after its name; undefined where nothing is. */
+export function findMiddlewareFault(entry: unknown): string | undefined {
+  if (!isRecord(entry)) return 'must be a table: [[middleware]]';
+  const { use, ...given } = entry;
+  if (typeof use !== 'string' || !Object.hasOwn(OPTIONS, use))
+    return `must say use = "retry", "cache" or "rate-limit"`;
+  const options = OPTIONS[use]!;
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(options, name)) {
+      const close = nearest(name, Object.keys(options))[0];
+      const advice = close === undefined ? '' : `; did you mean ${close}?`;
+      return `has an unknown key "${quoteOutside(name)}" for ${use}${advice}`;
+    }
+    const { expected, parse } = options[name]!;
+    if (parse(value) === undefined) return `has ${name}, which must be ${expected}`;
+  }
+  if (use === 'rate-limit' && given.calls === undefined)
+    return 'must say how many calls it allows: calls = 10';
+  return given.for === undefined ? undefined : findSelectorFault(given.for as string | readonly string[]);
+}
+
+function findSelectorFault(source: string | readonly string[]): string | undefined {
+  try {
+    parseFor(source);
+    return undefined;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return `has for, which cannot be used: ${error.message}`;
+  }
+}

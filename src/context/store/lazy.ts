@@ -1,0 +1,31 @@
+// A document store that is opened by the first use: a database takes longer to load than most commands take to run.
+
+import type { DocumentStore } from '../../core/store.js';
+
+export function createLazyDocuments(load: () => Promise<DocumentStore>): DocumentStore {
+  let loading: Promise<DocumentStore> | undefined;
+  let closed = false;
+  const store = async (): Promise<DocumentStore> => {
+    closed = false;
+    loading ??= load();
+    return loading;
+  };
+  return {
+    write: async (...args) => (await store()).write(...args),
+    read: async (...args) => (await store()).read(...args),
+    open: async (...args) => (await store()).open(...args),
+    list: async (...args) => (await store()).list(...args),
+    versions: async (...args) => (await store()).versions(...args),
+    remove: async (...args) => (await store()).remove(...args),
+    copy: async (...args) => (await store()).copy(...args),
+    search: async (...args) => (await store()).search(...args),
+    clean: async (...args) => (await store()).clean(...args),
+    close() {
+      closed = true;
+      // What is being opened right now is closed when it is there.
+      void loading?.then((opened) => {
+        if (closed) opened.close();
+      });
+    },
+  };
+}

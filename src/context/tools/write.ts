@@ -1,0 +1,111 @@
+// The context tools that change documents: write, edit, copy, delete and restore.
+
+import type { ToolContext } from '../../core/context.js';
+import { ToolError } from '../../core/error.js';
+import { applyLinePatches, type LinePatch } from '../../core/line-patch.js';
+import type { DocumentVersion } from '../../core/store.js';
+import { formatBytes, quoteOutside } from '../../core/text.js';
+import { answer, assertText, type OnConflict, readText, storeOf } from './answer.js';
+
+interface Target {
+  readonly path: string;
+}
+
+interface WriteInput extends Target {
+  readonly content: string;
+  readonly on_conflict?: OnConflict;
+}
+
+export async function write({ path, content, on_conflict }: WriteInput, context: ToolContext) {
+  const { documents } = storeOf(context);
+  const written = await documents.write(path, Buffer.from(content), {
+    overwrite: on_conflict === 'overwrite',
+  });
+  return answer(describe('wrote', written), describeWritten(written));
+}
+
+interface EditInput extends Target {
+  readonly patches: readonly LinePatch[];
+}
+
+export async function edit({ path, patches }: EditInput, context: ToolContext) {
+  const { documents } = storeOf(context);
+  const source = await documents.open(path);
+  let before: string;
+  try {
+    assertText(source, 'has no lines to change');
+    before = readText(source);
+  } finally {
+    source.close();
+  }
+  const after = applyLinePatches(before, patches);
+  if (source.kind === 'json') assertJson(source.path, after);
+  const written = await documents.write(source.path, Buffer.from(after), { replaces: source.version });
+  return answer(describe('changed', written), { ...describeWritten(written), patches: patches.length });
+}
+
+// What was JSON is queried as JSON; an edit that breaks it is a mistake, and nothing is written.
+function assertJson(path: string, text: string): void {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw new ToolError(
+      'invalid_input',
+      `${quoteOutside(path)} would no longer be JSON: ${quoteOutside((error as Error).message)}; nothing was changed`,
+      { hint: 'mend the patches, or replace the document with context_write', data: { path } },
+    );
+  }
+}
+
+interface CopyInput {
+  readonly from: string;
+  readonly to: string;
+  readonly on_conflict?: OnConflict;
+}
+
+export async function copy({ from, to, on_conflict }: CopyInput, context: ToolContext) {
+  const { documents } = storeOf(context);
+  const written = await documents.copy(from, to, { overwrite: on_conflict === 'overwrite' });
+  return answer(describe('wrote', written), describeWritten(written));
+}
+
+export async function remove({ path }: Target, context: ToolContext) {
+  const removed = await storeOf(context).documents.remove(path);
+  return answer(`deleted ${removed.path}; context_restore brings it back`, {
+    path: removed.path,
+    version: removed.version,
+    deleted: true,
+  });
+}
+
+interface RestoreInput extends Target {
+  readonly version?: number;
+}
+
+export async function restore({ path, version }: RestoreInput, context: ToolContext) {
+  const { documents } = storeOf(context);
+  const [newest, ...older] = await documents.versions(path);
+  // Where there never was one, reading says so in its own words.
+  if (newest === undefined) await documents.read(path);
+  if (version === undefined && newest?.size != null) {
+    throw new ToolError('invalid_input', `${quoteOutside(path)} is not deleted`, {
+      hint: 'give the version to go back to; context_versions shows them',
+      data: { path },
+    });
+  }
+  const wanted = version ?? older.find(({ size }) => size !== null)?.version;
+  const source = await documents.read(path, wanted ?? 0);
+  const written = await documents.write(source.path, source.content, { replaces: newest!.version });
+  return answer(`${describe('restored', written)}, as version ${source.version} was`, {
+    ...describeWritten(written),
+    restored_version: source.version,
+  });
+}
+
+function describe(verb: string, { path, version, size }: DocumentVersion): string {
+  return `${verb} ${path}: ${formatBytes(size ?? 0)}, version ${version}`;
+}
+
+function describeWritten({ path, version, size, kind }: DocumentVersion) {
+  return { path, version, bytes_written: size, kind };
+}

@@ -1,0 +1,66 @@
+// The shape of a JSON value in a line: `[{ id, email }] × 20113`, so that a reader knows what to ask for.
+
+import { isRecord, type Json } from './json.js';
+import { quoteOutside } from './text.js';
+
+const MAX_KEYS = 24;
+const MAX_DEPTH = 4;
+// Elements that are looked at for the shape of an array.
+const SAMPLE = 100;
+const MAX_TEXT = 400;
+
+/** One line, at most 400 characters, whatever the value. */
+export function inferShape(value: Json): string {
+  const text = shapeOf([value], 0);
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
+}
+
+// The shape of several values that stand in one place.
+function shapeOf(values: readonly Json[], depth: number): string {
+  const kinds = new Set<string>();
+  const records: Record<string, Json>[] = [];
+  const arrays: (readonly Json[])[] = [];
+  for (const value of values) {
+    if (Array.isArray(value)) arrays.push(value);
+    else if (isRecord(value)) records.push(value as Record<string, Json>);
+    else kinds.add(value === null ? 'null' : typeof value);
+  }
+  const shapes = [
+    ...(records.length > 0 ? [shapeOfRecords(records, depth)] : []),
+    ...(arrays.length > 0 ? [shapeOfArrays(arrays, depth)] : []),
+    ...[...kinds].sort(),
+  ];
+  return shapes.join(' | ');
+}
+
+function shapeOfRecords(records: readonly Record<string, Json>[], depth: number): string {
+  const keys = new Map<string, Json[]>();
+  for (const record of records) {
+    for (const key of Object.keys(record)) {
+      const known = keys.get(key);
+      if (known !== undefined) known.push(record[key]!);
+      else if (keys.size <= MAX_KEYS) keys.set(key, [record[key]!]);
+    }
+  }
+  if (keys.size === 0) return '{}';
+  if (depth >= MAX_DEPTH) return '{…}';
+  const names = [...keys].slice(0, MAX_KEYS).map(([key, values]) => {
+    const name = /^[\w$-]{1,60}$/.test(key) ? key : JSON.stringify(quoteOutside(key, 60));
+    // A plain value needs no word: its name says enough. What has parts of its own is shown with them.
+    const nested = values.filter((value) => typeof value === 'object' && value !== null);
+    return nested.length === 0 ? name : `${name}: ${shapeOf(nested, depth + 1)}`;
+  });
+  return `{ ${names.join(', ')}${keys.size > MAX_KEYS ? ', …' : ''} }`;
+}
+
+function shapeOfArrays(arrays: readonly (readonly Json[])[], depth: number): string {
+  const lengths = arrays.map((array) => array.length);
+  const least = lengths.reduce((a, b) => Math.min(a, b));
+  const most = lengths.reduce((a, b) => Math.max(a, b));
+  const sample: Json[] = [];
+  for (const array of arrays) {
+    for (let at = 0; at < array.length && sample.length < SAMPLE; at++) sample.push(array[at]!);
+  }
+  const inner = sample.length === 0 ? '' : depth >= MAX_DEPTH ? '…' : shapeOf(sample, depth + 1);
+  return `[${inner}] × ${least === most ? most : `${least}–${most}`}`;
+}

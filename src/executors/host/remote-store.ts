@@ -1,0 +1,56 @@
+// The documents of the context store for a tool in the host: asked for by message, bytes as base64.
+
+import { ToolError } from '../../core/error.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { ContextStore, DocumentStore } from '../../core/store.js';
+
+/** What a tool in the host can ask of the store. */
+const METHODS = ['write', 'read', 'list', 'versions', 'remove', 'copy', 'search'] as const;
+type Method = (typeof METHODS)[number];
+
+/** The store as the host sees it; `ask` carries a question to us and brings the answer. */
+export function createRemoteStore(ask: (method: Method, args: Json) => Promise<Json>): ContextStore {
+  const remote =
+    (method: Method) =>
+    async (...args: unknown[]): Promise<unknown> =>
+      decode(await ask(method, encode(args)));
+  const methods = Object.fromEntries(METHODS.map((method) => [method, remote(method)]));
+  const none = { clean: async () => ({ files: 0, bytes: 0 }), close: () => {} };
+  return {
+    documents: { ...methods, ...none } as unknown as DocumentStore,
+    openResult(id) {
+      throw new ToolError('unavailable', `the result ${id} is not handed to a tool host`, {
+        hint: 'call read_result through context.toolbox',
+      });
+    },
+  };
+}
+
+/** Answers a question of the host. Throws what the store throws. */
+export async function answerStore(store: ContextStore | null, method: string, args: Json): Promise<Json> {
+  if (store === null || !METHODS.includes(method as Method) || !Array.isArray(args)) {
+    throw new ToolError('unavailable', 'there is no store here', { hint: 'call the tool through wield' });
+  }
+  const call = store.documents[method as Method] as (...given: unknown[]) => Promise<unknown>;
+  return encode(await call(...(decode(args) as unknown[])));
+}
+
+function encode(value: unknown): Json {
+  if (value instanceof Uint8Array) return { $bytes: Buffer.from(value).toString('base64') };
+  if (Array.isArray(value)) return value.map((entry) => (entry === undefined ? null : encode(entry)));
+  if (!isRecord(value)) return (value ?? null) as Json;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, entry]) => (entry === undefined ? [] : [[key, encode(entry)]])),
+  );
+}
+
+function decode(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(decode);
+  if (value === null) return undefined;
+  if (!isRecord(value)) return value;
+  if (typeof value.$bytes === 'string') return new Uint8Array(Buffer.from(value.$bytes, 'base64'));
+  return Object.fromEntries(
+    // A deletion has no size: null is said, not left out.
+    Object.entries(value).map(([key, entry]) => [key, entry === null ? null : decode(entry)]),
+  );
+}

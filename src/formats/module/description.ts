@@ -1,0 +1,117 @@
+// The description of a module: what is kept of it, so that listing its tools does not load it again (MOD-8).
+
+import { join } from 'node:path';
+import { canonicalJson, isRecord, type Json } from '../../core/json.js';
+import { isToolName } from '../../core/name.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { Traits } from '../../core/tool.js';
+import type { World } from '../../core/world.js';
+import { digestParts } from '../../files/digest.js';
+import { readTextFile } from '../../files/read.js';
+import { writeFileAtomic } from '../../files/write.js';
+import type { Collected } from './collect.js';
+
+export interface DescribedTool {
+  readonly export: string;
+  readonly name: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
+  readonly traits: Traits;
+}
+
+export interface Description {
+  /** False where loading failed: that may be another time's luck, so it is not kept. */
+  readonly loaded: boolean;
+  readonly tools: readonly DescribedTool[];
+  readonly complaints: readonly ModuleComplaint[];
+}
+
+export interface ModuleComplaint {
+  readonly message: string;
+  readonly hint: string;
+}
+
+// Raised whenever a description means something else.
+const VERSION = '1';
+
+/** What a loaded module offers, as data. */
+export function describe({ tools, complaints }: Collected): Description {
+  return {
+    loaded: true,
+    tools: tools.map(({ export: name, tool }) => ({
+      export: name,
+      name: tool.name,
+      description: tool.description,
+      input: tool.input.json,
+      ...(tool.output === undefined ? {} : { output: tool.output.json }),
+      traits: tool.traits,
+    })),
+    complaints,
+  };
+}
+
+/** A description that came from outside. Throws where it is none. */
+export function readDescription(json: unknown): Description {
+  if (!isRecord(json) || !Array.isArray(json.tools) || !Array.isArray(json.complaints))
+    throw new Error('no description');
+  for (const tool of json.tools) {
+    const whole =
+      isRecord(tool) &&
+      typeof tool.export === 'string' &&
+      typeof tool.name === 'string' &&
+      isToolName(tool.name) &&
+      typeof tool.description === 'string' &&
+      isRecord(tool.input) &&
+      isRecord(tool.traits) &&
+      Array.isArray(tool.traits.tags) &&
+      Array.isArray(tool.traits.examples);
+    if (!whole) throw new Error('a description of a tool that is none');
+  }
+  return json as unknown as Description;
+}
+
+export interface DescriptionCache {
+  get(key: string): Description | undefined;
+  set(key: string, description: Description): void;
+}
+
+/** Descriptions by the hash of what they describe, in memory and on disk. What is wrong on disk is as if missing. */
+export function createDescriptionCache(directory: string, world: World): DescriptionCache {
+  const known = new Map<string, Description>();
+  const fileOf = (key: string): string => join(directory, `${key}.json`);
+  const load = (key: string): Description | undefined => {
+    const file = fileOf(key);
+    try {
+      const text = readTextFile(file);
+      if (text === undefined) return undefined;
+      const { digest, description } = JSON.parse(text) as { digest: string; description: Json };
+      if (digest !== seal(key, description)) throw new Error('altered, or made by another version');
+      return readDescription(description);
+    } catch (error) {
+      world.debug(`${file}: discarded: ${(error as Error).message}`);
+      return undefined;
+    }
+  };
+  return {
+    get(key) {
+      const found = known.get(key) ?? load(key);
+      if (found !== undefined) known.set(key, found);
+      return found;
+    },
+    set(key, description) {
+      known.set(key, description);
+      const file = fileOf(key);
+      try {
+        const sealed = { digest: seal(key, description as unknown as Json), description };
+        writeFileAtomic(file, JSON.stringify(sealed), { durable: false });
+      } catch (error) {
+        world.debug(`${file}: not written: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+function seal(key: string, description: Json): string {
+  return digestParts([VERSION, key, canonicalJson(description)]);
+}

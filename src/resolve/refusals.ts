@@ -1,0 +1,66 @@
+// What a reference that leads to no tool is answered: what is near, where was looked, which one to pick.
+
+import { ToolError } from '../core/error.js';
+import type { Place } from '../core/format.js';
+import { count, nearest, quoteOutside } from '../core/text.js';
+import type { Problem, Tool } from '../core/tool.js';
+
+/** ERR-3, RES-11 */
+export function notFound(name: string, tools: readonly Tool[], places: readonly Place[]): ToolError {
+  const close = nearest(
+    name,
+    tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
+  );
+  const searched = places.map((place) => place.directory);
+  const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
+  const hint =
+    unread > 0
+      ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; look at what is there, then run: wield trust`
+      : close.length > 0
+        ? `did you mean ${close.join(', ')}? wield list shows all`
+        : searched.length > 0
+          ? `wield list shows what there is; looked in ${searched.join(', ')}`
+          : 'give the tool to createToolbox';
+  return new ToolError('not_found', `there is no tool "${name}"`, {
+    hint,
+    data: { nearest: close, searched },
+  });
+}
+
+/** There is something of that name or at that path, and it gives no tool. */
+export function notUsable(shown: string, problem: Problem): ToolError {
+  return new ToolError('not_found', `${shown} is not a tool: ${problem.path} ${problem.message}`, {
+    hint: problem.hint,
+    data: { path: problem.path },
+  });
+}
+
+/** Nothing that a URI or a path leads to is a tool; `names` are those that could be picked there. */
+export function nothingAt(ref: string, names: readonly string[]): ToolError {
+  const shown = quoteOutside(ref, 200);
+  const before = ref.slice(0, Math.max(0, ref.lastIndexOf('#')));
+  return new ToolError('not_found', `there is no tool at "${shown}"`, {
+    hint:
+      names.length > 0
+        ? `there are ${names.join(', ')}: write ${before}#${names[0]}`
+        : 'name a script, a skill or a tools.json; wield list shows the tools there are',
+    data: { ref: shown, names },
+  });
+}
+
+/** RES-2 */
+export function ambiguous(ref: string, names: readonly string[]): ToolError {
+  return new ToolError('ambiguous', `"${quoteOutside(ref, 200)}" has ${names.length} tools`, {
+    hint: `pick one: ${names
+      .slice(0, 5)
+      .map((name) => `${quoteOutside(ref, 200)}#${name}`)
+      .join(', ')}`,
+    data: { names },
+  });
+}
+
+export function invalidName(name: string): ToolError {
+  return new ToolError('invalid_ref', `"${quoteOutside(name, 80)}" is not a tool name`, {
+    hint: 'use a name that `wield list` shows, or the path of a file',
+  });
+}

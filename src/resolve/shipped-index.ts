@@ -1,0 +1,228 @@
+// The index that a library ships in its own directory: believed for listings while its files look as it says (RES-22).
+
+import { basename, join, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Format, Place } from '../core/format.js';
+import { isRecord, type Json, parseJson } from '../core/json.js';
+import { isToolName, normalizeTags } from '../core/name.js';
+import type { JsonSchema, Schema } from '../core/schema.js';
+import type { Skill, TextReference } from '../core/skill.js';
+import type { Action, Tool, Traits } from '../core/tool.js';
+import type { World } from '../core/world.js';
+import { checksum } from '../files/checksum.js';
+import { readHead, statOrNothing, toIdentity } from '../files/read.js';
+import { type Entry, isSettled, type Snapshot } from './directory.js';
+
+/** Its name, in the directory that it is about. */
+export const SHIPPED_INDEX = '.wield-index';
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export interface ShippedIndexOptions {
+  readonly place: Place;
+  readonly format: Format;
+  /** Changes whenever the meaning of a field does. */
+  readonly version: string;
+  readonly toSchema: (json: JsonSchema, face: 'input' | 'output') => Schema;
+  readonly world: World;
+}
+
+/** No path stands in the file: all of them follow from the names of entries. */
+export interface ShippedEntry {
+  /** Size and time of each file of the entry; null for one that is missing. */
+  readonly states: readonly (readonly [number, number] | null)[];
+  readonly tools: readonly ShippedTool[];
+  readonly skills: readonly ShippedSkill[];
+}
+
+interface ShippedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
+  readonly traits: Traits;
+  readonly server: string | null;
+}
+
+type ShippedSkill = Omit<Skill, 'file' | 'directory' | 'owner'>;
+
+/** What the index of a library says and its files do not deny; undefined where nothing usable is there. */
+export function loadShippedIndex(options: ShippedIndexOptions): Snapshot | undefined {
+  const { place, format, world } = options;
+  const file = join(place.directory, SHIPPED_INDEX);
+  try {
+    const stats = statOrNothing(place.directory);
+    const reading = readHead(file, MAX_BYTES);
+    if (stats === undefined || 'fault' in reading) return undefined;
+    if (!reading.complete) throw new Error('too large');
+    const shipped = parseShipped(reading.bytes, options.version)[format.name];
+    if (!isRecord(shipped)) return undefined;
+    const entries = new Map<string, Entry>();
+    for (const [name, value] of Object.entries(shipped)) {
+      const entry = isEntryName(name) ? toEntry(name, readShippedEntry(value), options) : undefined;
+      if (entry !== undefined) entries.set(name, entry);
+    }
+    // Which entries there are is looked up: this index says only what is in them.
+    return { identity: toIdentity(stats), settled: false, entries, shipped: true };
+  } catch (error) {
+    world.debug(`${file}: index discarded: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+export function firstLine(version: string, body: Buffer): string {
+  return `wield-index\t${version}\t${checksum(body)}\n`;
+}
+
+function parseShipped(bytes: Buffer, version: string): Readonly<Record<string, Json>> {
+  const body = bytes.subarray(bytes.indexOf(0x0a) + 1);
+  const first = bytes.toString('utf8', 0, bytes.length - body.length);
+  if (first !== firstLine(version, body)) throw new Error('altered, or made by another version');
+  const document = parseJson(body.toString('utf8'), SHIPPED_INDEX, { maxDepth: 64, maxBytes: MAX_BYTES });
+  if (!isRecord(document)) throw new Error('not an object');
+  return document as Readonly<Record<string, Json>>;
+}
+
+export function stateOf(file: string): readonly [number, number] | null {
+  const stats = statOrNothing(file);
+  return stats === undefined ? null : [stats.size, Math.floor(stats.mtimeMs)];
+}
+
+export function filesOf(format: Format, entry: string, place: Place): string[] {
+  return (format.filesOf?.(entry) ?? [entry]).map((file) => join(place.directory, file));
+}
+
+function isEntryName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && basename(name) === name && !name.includes(sep);
+}
+
+// Undefined where the files are not those that the index was made of: the entry is then read.
+function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptions): Entry | undefined {
+  const { place, format, toSchema, world } = options;
+  const files = filesOf(format, name, place);
+  if (JSON.stringify(files.map(stateOf)) !== JSON.stringify(shipped.states)) return undefined;
+  const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
+  const read = (): readonly Tool[] => format.read(name, place)?.tools ?? [];
+  const tools = shipped.tools.map((tool): Tool => {
+    const output = tool.output === undefined ? undefined : toSchema(tool.output, 'output');
+    return {
+      name: tool.name,
+      description: tool.description,
+      input: toSchema(tool.input, 'input'),
+      ...(output === undefined ? {} : { output }),
+      // Only the files say what would run.
+      get action(): Action {
+        const real = read().find((candidate) => candidate.name === tool.name);
+        if (real === undefined) throw new Error(`${files[0]} declares no ${tool.name}`);
+        return real.action;
+      },
+      origin: {
+        format: format.name,
+        uri: pathToFileURL(files[0]!).href,
+        directory,
+        source: null,
+        digest: null,
+        server: tool.server,
+        owner: place.owner,
+      },
+      traits: tool.traits,
+    };
+  });
+  const skills = shipped.skills.map((skill) => ({
+    ...skill,
+    file: files[0]!,
+    directory,
+    owner: place.owner,
+  }));
+  const states = files.map((file) => {
+    const stats = statOrNothing(file);
+    return stats && toIdentity(stats);
+  });
+  const settled = states.every((state) => isSettled(state, world));
+  return { name, states, settled, reading: { tools, skills, problems: [] }, indexed: true };
+}
+
+function readShippedEntry(value: unknown): ShippedEntry {
+  if (!isRecord(value) || ![value.states, value.tools, value.skills].every(Array.isArray))
+    throw new Error('an entry that is none');
+  return {
+    states: value.states as ShippedEntry['states'],
+    tools: (value.tools as unknown[]).map(readShippedTool),
+    skills: (value.skills as unknown[]).map(readShippedSkill),
+  };
+}
+
+function readShippedTool(value: unknown): ShippedTool {
+  if (!isRecord(value)) throw new Error('a tool that is none');
+  const { name, description, input, output, traits, server } = value;
+  const isTool =
+    typeof name === 'string' &&
+    isToolName(name) &&
+    typeof description === 'string' &&
+    isRecord(input) &&
+    (output === undefined || isRecord(output)) &&
+    isRecord(traits);
+  if (!isTool) throw new Error('a tool that is none');
+  return {
+    name,
+    description,
+    input: input as JsonSchema,
+    ...(output === undefined ? {} : { output: output as JsonSchema }),
+    traits: readTraits(traits),
+    server: typeof server === 'string' ? server : null,
+  };
+}
+
+function readTraits(value: Readonly<Record<string, unknown>>): Traits {
+  const { tags, examples, group, timeoutMs } = value;
+  const said = (name: string) => (typeof value[name] === 'boolean' ? { [name]: value[name] } : {});
+  const listed = (name: string) => {
+    const texts = readStrings(value[name]);
+    return texts === undefined ? {} : { [name]: texts };
+  };
+  return {
+    ...(typeof group === 'string' ? { group } : {}),
+    tags: normalizeTags(readStrings(tags) ?? []),
+    hidden: value.hidden === true,
+    terminal: value.terminal === true,
+    ...said('readOnly'),
+    ...said('destructive'),
+    ...said('idempotent'),
+    ...said('openWorld'),
+    ...said('text'),
+    ...listed('allowedTools'),
+    ...listed('positional'),
+    ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    examples: Array.isArray(examples) ? (examples as Json[]) : [],
+  };
+}
+
+function readShippedSkill(value: unknown): ShippedSkill {
+  if (!isRecord(value)) throw new Error('a skill that is none');
+  const { name, description, allowedTools, metadata, delegate, inherit, timeoutMs, start, references } =
+    value;
+  if (typeof name !== 'string' || typeof description !== 'string') throw new Error('a skill that is none');
+  return {
+    name,
+    description,
+    allowedTools: readStrings(allowedTools) ?? null,
+    metadata: isRecord(metadata) ? (metadata as Skill['metadata']) : {},
+    hidden: value.hidden === true,
+    tags: normalizeTags(readStrings(value.tags) ?? []),
+    delegate: typeof delegate === 'string' ? delegate : null,
+    inherit: inherit === false ? false : (readStrings(inherit) ?? null),
+    ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    start: typeof start === 'number' && start >= 0 ? start : 0,
+    references: Array.isArray(references) ? references.flatMap(readReference) : [],
+  };
+}
+
+function readReference(value: unknown): TextReference[] {
+  if (!isRecord(value) || typeof value.ref !== 'string') return [];
+  return [{ kind: value.kind === 'skill' ? 'skill' : 'tool', ref: value.ref }];
+}
+
+function readStrings(value: unknown): string[] | undefined {
+  return Array.isArray(value)
+    ? value.filter((entry): entry is string => typeof entry === 'string')
+    : undefined;
+}

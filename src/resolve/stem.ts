@@ -1,0 +1,61 @@
+// Cuts the commonest English endings of a word, so that `searching`, `searches` and `search` are one.
+
+/** The stem of a word in lower case; a word of other letters is its own. */
+export function stem(word: string): string {
+  if (word.length < 4 || !isPlainWord(word)) return word;
+  let root = cutPlural(word);
+  // Most words end otherwise, and every word of a catalog comes by here.
+  if ('gdy'.includes(root.charAt(root.length - 1))) root = cutInflection(root);
+  if ('nlrst'.includes(root.charAt(root.length - 1))) root = replaceSuffix(root);
+  if (root.length <= 3) return root;
+  if (root.endsWith('e')) root = root.slice(0, -1);
+  return root.endsWith('i') ? `${root.slice(0, -1)}y` : root;
+}
+
+const INFLECTIONS = ['ingly', 'edly', 'ing', 'ed', 'ly'];
+
+const SUFFIXES: readonly (readonly [string, string])[] = [
+  ['ization', 'ize'],
+  ['ational', 'ate'],
+  ['ation', 'ate'],
+  ['ator', 'ate'],
+  ['fulness', 'ful'],
+  ['ousness', 'ous'],
+  ['iveness', 'ive'],
+  ['ment', ''],
+  ['ness', ''],
+  ['tion', 't'],
+];
+
+function isPlainWord(word: string): boolean {
+  for (let at = 0; at < word.length; at++) {
+    const code = word.charCodeAt(at);
+    if (code < 97 || code > 122) return false;
+  }
+  return true;
+}
+
+function cutPlural(word: string): string {
+  if (!word.endsWith('s')) return word;
+  if (word.endsWith('ies') && word.length > 4) return `${word.slice(0, -3)}y`;
+  if (/(?:ss|sh|ch|x|z)es$/.test(word)) return word.slice(0, -2);
+  return word.endsWith('ss') || word.endsWith('us') ? word : word.slice(0, -1);
+}
+
+function cutInflection(word: string): string {
+  for (const ending of INFLECTIONS) {
+    if (!word.endsWith(ending)) continue;
+    const root = word.slice(0, -ending.length);
+    if (root.length >= 3 && /[aeiouy]/.test(root))
+      return /([bdfgmnprt])\1$/.test(root) ? root.slice(0, -1) : root;
+  }
+  return word;
+}
+
+function replaceSuffix(word: string): string {
+  for (const [ending, instead] of SUFFIXES) {
+    if (word.endsWith(ending) && word.length - ending.length >= 3)
+      return word.slice(0, -ending.length) + instead;
+  }
+  return word;
+}

@@ -1,0 +1,70 @@
+// Writes the index that a library ships, and removes it (RES-22).
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Format, Place } from '../core/format.js';
+import { DEFAULT_IGNORE } from '../core/search-path.js';
+import type { World } from '../core/world.js';
+import { statOrNothing } from '../files/read.js';
+import { writeFileAtomic } from '../files/write.js';
+import { createDirectory, type Entry } from './directory.js';
+import { filesOf, firstLine, SHIPPED_INDEX, type ShippedEntry, stateOf } from './shipped-index.js';
+
+export interface WriteShippedIndexOptions {
+  readonly directory: string;
+  readonly formats: readonly Format[];
+  readonly version: string;
+  readonly world: World;
+}
+
+/** Writes the index of a directory into it, and gives how many entries and tools it has. */
+export function writeShippedIndex(options: WriteShippedIndexOptions) {
+  const { directory, version, world } = options;
+  const place: Place = { directory, owner: 'library', kind: 'skills', ignore: DEFAULT_IGNORE };
+  const formats = options.formats.filter((format) => format.places.includes(place.kind));
+  const document: Record<string, Record<string, ShippedEntry>> = {};
+  const names = new Set<string>();
+  let tools = 0;
+  for (const format of formats) {
+    const view = createDirectory({ place, format, world, index: NO_INDEX });
+    const own: [string, ShippedEntry][] = [];
+    for (const name of view.names()) {
+      const reading = view.at(name);
+      // What is odd about an entry is said by reading it.
+      if (reading === undefined || reading.problems.length > 0) continue;
+      own.push([name, toShipped(reading, filesOf(format, name, place))]);
+      names.add(name);
+      tools += reading.tools.length;
+    }
+    document[format.name] = Object.fromEntries(own);
+  }
+  const body = Buffer.from(`${JSON.stringify(document)}\n`);
+  const first = Buffer.from(firstLine(version, body));
+  const file = join(directory, SHIPPED_INDEX);
+  writeFileAtomic(file, Buffer.concat([first, body]), { mode: 0o644 });
+  return { file, entries: names.size, tools };
+}
+
+export function removeShippedIndex(directory: string) {
+  const file = join(directory, SHIPPED_INDEX);
+  const removed = statOrNothing(file) !== undefined;
+  rmSync(file, { force: true });
+  return { file, removed };
+}
+
+const NO_INDEX = { load: () => undefined, save: () => {}, remove: () => {} };
+
+function toShipped(reading: NonNullable<Entry['reading']>, files: readonly string[]): ShippedEntry {
+  return {
+    states: files.map(stateOf),
+    tools: reading.tools.map(({ name, description, input, output, traits, origin }) => ({
+      name,
+      description,
+      input: input.json,
+      ...(output === undefined ? {} : { output: output.json }),
+      traits,
+      server: origin.server,
+    })),
+    skills: (reading.skills ?? []).map(({ file: _, directory: __, owner: ___, ...skill }) => skill),
+  };
+}

@@ -1,0 +1,90 @@
+// Executes a plan that may run: through its middleware, in its place among the running calls, by its executor.
+
+import type { NestedOptions, ProgressListener } from '../core/context.js';
+import { ToolError } from '../core/error.js';
+import type { Plan } from '../core/plan.js';
+import type { Output, ToolResult } from '../core/result.js';
+import { type Settings, toToolConfig } from '../core/settings.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { CallParts, Nesting } from './call.js';
+import { runChain } from './chain.js';
+import { type ResultRoom, toSpill } from './handle.js';
+
+/** What a tool says of a call that it makes, and when that ends at the latest. */
+export type Wishes = NestedOptions & { readonly signal: AbortSignal };
+
+export interface ExecuteOptions {
+  readonly plan: Plan;
+  readonly settings: Settings;
+  readonly workdir: string;
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  readonly nesting: Nesting;
+  readonly options: CallOptions;
+  /** Where output goes that is too much to be shown. */
+  readonly room: ResultRoom | undefined;
+  readonly progress: ProgressListener;
+  /** Calls another tool within this call. */
+  readonly nest: (
+    place: Pick<Nesting, 'placed' | 'named'>,
+    ref: string,
+    input: unknown,
+    wishes: Wishes,
+  ) => Promise<ToolResult>;
+}
+
+/** What came of the plan. Fails with what went wrong before or around the run. */
+export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
+  const { plan, settings, workdir, caller, signal, nesting, options, room, progress, nest } = execution;
+  const steps = parts.steps?.(settings, plan, nesting.depth > 0);
+  const run = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
+    const slot = await parts.limiter.acquire(plan.tool, runSignal, nesting.placed);
+    try {
+      await options.ready?.(runSignal);
+      assertWanted(plan.tool, runSignal);
+      nesting.onStart?.();
+      return await parts.executors.get(plan.tool.action.kind)!.run(plan, {
+        signal: runSignal,
+        ...(begin === undefined ? {} : { timeoutMs: begin() }),
+        progress,
+        wantsProgress: options.onProgress !== undefined,
+        ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
+        ...(room === undefined ? {} : { spill: toSpill(room) }),
+        ...(options.ask === undefined ? {} : { ask: options.ask }),
+        store: parts.store(caller),
+        workdir,
+        config: toToolConfig(settings),
+        call: (inner, input, wishes) =>
+          nest({ placed: true, named: 'by-caller' }, inner, input, { signal: runSignal, ...wishes }),
+        delegate: (inner, input, until) =>
+          nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until }),
+        caller,
+      });
+    } finally {
+      slot.release();
+    }
+  };
+  if (steps === undefined) return run(signal);
+  return runChain({
+    steps: steps.list,
+    plan,
+    caller,
+    depth: nesting.depth,
+    workdir,
+    paths: parts.paths(),
+    signal,
+    monotonic: parts.monotonic,
+    execute: run,
+    delegate: (inner, input, until) =>
+      nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until }),
+  });
+}
+
+/** Throws `cancelled` where nobody waits for the tool any more. */
+export function assertWanted(tool: Tool, signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new ToolError('cancelled', `${tool.name} was cancelled`, {
+    hint: 'call it again if that was not meant',
+  });
+}

@@ -1,0 +1,104 @@
+// Which middleware is for a call, as one list of steps: hooks stand before each entry that they wrap (RUN-9).
+
+import { ToolError } from '../core/error.js';
+import { type HookTrigger, type Middleware, type MiddlewareFunction, parseFor } from '../core/middleware.js';
+import type { Plan } from '../core/plan.js';
+import { matchSelector, type Selector } from '../core/selector.js';
+import type { Settings } from '../core/settings.js';
+import type { Tool } from '../core/tool.js';
+
+/** One function of the way to a run. */
+export interface Step {
+  readonly name: string;
+  readonly run: MiddlewareFunction;
+  readonly trigger: HookTrigger | undefined;
+  readonly hookTarget: string;
+}
+
+export interface Steps {
+  readonly list: readonly Step[];
+  /** Whether what the tool writes is surely the answer. */
+  readonly streams: boolean;
+}
+
+/** The steps of a call; undefined where there are none. */
+export type FindSteps = (settings: Settings, plan: Plan, nested: boolean) => Steps | undefined;
+
+interface Entry extends Middleware {
+  readonly selectors: readonly Selector[] | undefined;
+}
+
+const HOOKS: readonly unknown[] = [undefined, '$next', '$invoke'];
+
+/** Middleware as it was given, checked: a bare function is an entry for every tool. Throws `invalid_definition`. */
+export function toMiddleware(given: Middleware | MiddlewareFunction, at: number): Middleware {
+  const entry = typeof given === 'function' ? { name: given.name, run: given } : given;
+  const name = entry?.name || `middleware ${at + 1}`;
+  if (typeof entry?.run !== 'function' || !HOOKS.includes(entry.hook)) {
+    const what = typeof entry?.run === 'function' ? 'has an unknown hook' : 'has no function "run"';
+    throw new ToolError('invalid_definition', `${name} ${what}`, {
+      hint: 'give (call, next) => next(), or { name, run, for?, hook?: "$next" | "$invoke" }',
+    });
+  }
+  if (entry.for !== undefined) parseFor(entry.for);
+  return { ...entry, name };
+}
+
+/** Finds the steps of calls; what is found for a tool is kept while tool and middleware are the same. */
+export function createFindSteps(middleware: (settings: Settings) => readonly Middleware[]): FindSteps {
+  let known: readonly Middleware[] | undefined;
+  let entries: readonly Entry[] = [];
+  let byInput = false;
+  let found = [new WeakMap<Tool, Steps>(), new WeakMap<Tool, Steps>()] as const;
+  return (settings, plan, nested) => {
+    const now = middleware(settings);
+    if (now.length === 0) return undefined;
+    const { tool } = plan;
+    if (now !== known) {
+      known = now;
+      entries = now.map((entry) => ({
+        ...entry,
+        selectors: entry.for === undefined ? undefined : parseFor(entry.for),
+      }));
+      byInput = entries.some(({ selectors = [] }) => selectors.some((one) => one.arguments.length > 0));
+      found = [new WeakMap(), new WeakMap()];
+    }
+    const memory = found[nested ? 1 : 0];
+    let steps = byInput ? undefined : memory.get(tool);
+    if (steps === undefined) {
+      steps = toSteps(
+        entries.filter((entry) => isFor(entry, plan)),
+        tool,
+        nested,
+      );
+      memory.set(tool, steps);
+    }
+    return steps.list.length === 0 ? undefined : steps;
+  };
+}
+
+function isFor({ selectors }: Entry, { tool, input }: Plan): boolean {
+  if (selectors === undefined) return true;
+  const { name, traits } = tool;
+  return selectors.some((selector) => matchSelector(selector, { name, tags: traits.tags }, input));
+}
+
+function toSteps(entries: readonly Entry[], tool: Tool, nested: boolean): Steps {
+  const list: Step[] = [];
+  const hooks: Entry[] = [];
+  const used = entries.filter(({ hook }) => hook !== '$invoke' || nested);
+  const add = ({ name, run, hook }: Entry, hookTarget: string): void => {
+    list.push({ name, run, trigger: hook, hookTarget });
+  };
+  used.forEach((entry, at) => {
+    const { hook } = entry;
+    const target = used.slice(at + 1).find((other) => other.hook === undefined)?.name ?? tool.name;
+    if (hook === '$next') hooks.push(entry);
+    else {
+      if (hook === undefined) for (const around of hooks) add(around, entry.name);
+      add(entry, target);
+    }
+  });
+  for (const around of hooks) add(around, tool.name);
+  return { list, streams: used.every((entry) => entry.streams === true) };
+}

@@ -1,0 +1,52 @@
+// Module files under the shared suite of formats, in TypeScript and in JavaScript.
+
+import { createTrustStore } from '../../src/policy/trust.js';
+import type { Workspace } from '../support/workspace.js';
+import { describeFormat, GREET } from './format.js';
+
+function trust(workspace: Workspace): undefined {
+  createTrustStore(workspace.env.WIELD_HOME!).trust(workspace.dir, new Date());
+  return undefined;
+}
+
+describeFormat({
+  name: 'module',
+  onDisk: true,
+  write(workspace) {
+    workspace.write(
+      '.agents/tools/greet.tool.ts',
+      `import { defineTool } from 'wield';
+import { z } from 'zod';
+
+interface Greeting { readonly who: string; readonly shout?: boolean | undefined }
+
+const say = ({ who, shout }: Greeting): string => (shout ? \`Hello, \${who}!\`.toUpperCase() : \`Hello, \${who}\`);
+
+export const greet = defineTool({
+  name: 'greet',
+  description: 'Greet someone.',
+  inputSchema: z.object({
+    who: z.string().describe('Whom to greet'),
+    shout: z.boolean().describe('In capital letters').optional(),
+  }),
+  execute: (input) => say(input satisfies Greeting),
+});
+`,
+    );
+    return trust(workspace);
+  },
+});
+
+describeFormat({
+  name: 'module',
+  onDisk: true,
+  write(workspace) {
+    workspace.write(
+      '.agents/tools/greet.tool.mjs',
+      `export const frontmatter = ${JSON.stringify({ description: GREET.description, metadata: { params: GREET.input } })};
+export default ({ who, shout }) => (shout ? \`Hello, \${who}!\`.toUpperCase() : \`Hello, \${who}\`);
+`,
+    );
+    return trust(workspace);
+  },
+});

@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createDocumentFiles } from '../../src/context/store/documents.js';
+import { createDocumentMemory, createResultMemory } from '../../src/context/store/memory.js';
+import { createResultFiles } from '../../src/context/store/results.js';
+import { describeDocumentStore, describeResultStore } from './store.js';
+
+const now = () => Date.now();
+
+function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'wield-store-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+describeDocumentStore('memory', () => createDocumentMemory(now));
+
+describeDocumentStore('files', () => {
+  const store = createDocumentFiles({ directory: makeDirectory(), now });
+  onTestFinished(() => store.close());
+  return store;
+});
+
+describeResultStore('memory', createResultMemory);
+
+describeResultStore('files', () => {
+  const directory = join(makeDirectory(), 'results');
+  return createResultFiles({
+    directory: () => directory,
+    limits: () => ({ keepMs: 3_600_000, totalBytes: 1024 * 1024 }),
+    now,
+  });
+});

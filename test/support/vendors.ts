@@ -1,0 +1,49 @@
+// The vendors' real SDKs, each pointed at a server of ours.
+
+import Anthropic from '@anthropic-ai/sdk';
+import { Ollama } from 'ollama';
+import OpenAI from 'openai';
+import type { ModelClient, Provider } from '../../src/consumers/agent-loop/index.js';
+
+export interface Vendor {
+  readonly name: string;
+  /** The word for its door in rules and records. */
+  readonly door: string;
+  readonly provider: Provider;
+  /** Whether arguments travel as text, and so can be broken. */
+  readonly sendsText: boolean;
+  connect(url: string): ModelClient;
+}
+
+const OPTIONS = { apiKey: 'none', maxRetries: 0 };
+
+export const VENDORS: readonly Vendor[] = [
+  {
+    name: 'Anthropic',
+    door: 'anthropic',
+    provider: 'anthropic',
+    sendsText: false,
+    connect: (url) => new Anthropic({ ...OPTIONS, baseURL: url }),
+  },
+  {
+    name: 'OpenAI, chat completions',
+    door: 'openai',
+    provider: 'openai',
+    sendsText: true,
+    connect: (url) => new OpenAI({ ...OPTIONS, baseURL: `${url}/v1` }),
+  },
+  {
+    name: 'OpenAI, responses',
+    door: 'openai',
+    provider: 'openai-responses',
+    sendsText: true,
+    connect: (url) => new OpenAI({ ...OPTIONS, baseURL: `${url}/v1` }),
+  },
+  {
+    name: 'Ollama',
+    door: 'ollama',
+    provider: 'ollama',
+    sendsText: false,
+    connect: (url) => new Ollama({ host: url }),
+  },
+];
