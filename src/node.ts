@@ -215,7 +215,6 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       }),
       createReadResultTool(() => settings().results.inline),
       ...createContextTools({ world, entry: findQueryEntry, ...beforeRun }),
-      ...createTaskTools(),
       createCapabilitiesTool({
         tools: () => toolbox.list({ caller: { kind: 'model', door: 'library' } }),
         model: () => {
@@ -227,6 +226,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
         },
       }),
     ],
+    yielding: createTaskTools(),
     offered: isOffered,
     places,
     toAbsolute: (path) => toDirectory(path, workdir, world.home),

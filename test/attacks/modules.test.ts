@@ -80,6 +80,7 @@ describe('an untrusted workspace', () => {
       'hidden_name',
       'indirect_name',
       'typed_name',
+      'read_result',
     ]);
     expect(ran()).toBe(true);
   });
