@@ -230,7 +230,6 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       }),
       createReadResultTool(() => settings().results.inline),
       ...createContextTools({ world, entry: findQueryEntry, ...beforeRun }),
-      ...createTaskTools(),
       createCapabilitiesTool({
         tools: () => toolbox.list({ caller: { kind: 'model', door: 'library' } }),
         model: () => {
@@ -242,6 +241,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
         },
       }),
     ],
+    yielding: createTaskTools(),
     offered: isOffered,
     places,
     toAbsolute: (path) => toDirectory(path, workdir, world.home),

@@ -48,7 +48,8 @@ export function createFunctionToolbox(
   return assembleToolbox({
     catalog: createCatalog({
       registered: toRegistry(tools),
-      builtin: createTaskTools(),
+      builtin: [],
+      yielding: createTaskTools(),
       offered: () => 'none',
       places: () => [],
       toAbsolute: () => undefined,

@@ -24,6 +24,8 @@ export interface CatalogOptions {
    * there for a model (SRV-14). Their names are reserved on disk (RES-3).
    */
   readonly builtin: readonly Tool[];
+  /** Built-in tools that give way to any other of their name: what ends a task is often someone's own. */
+  readonly yielding?: readonly Tool[];
   /** Asked anew each time, since the configuration can change. */
   readonly offered: (tool: Tool, skills: readonly Skill[]) => Offered;
   /** Directories in path order, asked anew each time, since the workdir can change (SCR-16). */
@@ -69,9 +71,10 @@ const MAX_VIEWS = 256;
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { registered, offered, places, formats, index, world } = options;
-  const builtin = options.builtin.map(
-    (tool): Tool => ({ ...tool, origin: { ...tool.origin, builtin: true } }),
-  );
+  const asBuiltin = (tool: Tool): Tool => ({ ...tool, origin: { ...tool.origin, builtin: true } });
+  const reserved = options.builtin.map(asBuiltin);
+  const yielding = (options.yielding ?? []).map(asBuiltin);
+  const builtin = [...reserved, ...yielding];
   const views = new Map<string, Directory>();
 
   const viewOf = (place: Place, format: Format): Directory => {
@@ -144,16 +147,18 @@ export function createCatalog(options: CatalogOptions): Catalog {
     }
     // RES-8: programmatic tools first, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
-    for (const tool of [...builtin].sort(byName)) {
-      if (winners.has(tool.name)) continue;
+    const addBuiltin = (tool: Tool): void => {
+      if (winners.has(tool.name)) return;
       const to = isAsked(tool, offer) ? 'all' : offered(tool, [...skills.values()]);
       if (to === 'models') forModels.push(tool);
       add(tool, to === 'all');
-    }
+    };
+    for (const tool of reserved.sort(byName)) addBuiltin(tool);
     for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);
       problems.push(...listing.problems);
     }
+    for (const tool of yielding.sort(byName)) addBuiltin(tool);
     return {
       tools: completeAll(tools, listings, problems),
       shadowed,
@@ -192,6 +197,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const { seek } = createFinder({
     registered,
     builtin,
+    yielding,
     offered,
     places,
     formats,
@@ -218,8 +224,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     settle,
     register(tool) {
       const { name } = tool;
-      const reserved = builtin.find((candidate) => candidate.name === name);
-      if (registered.has(name) || (reserved !== undefined && offered(reserved, list().skills) !== 'none')) {
+      const own = reserved.find((candidate) => candidate.name === name);
+      if (registered.has(name) || (own !== undefined && offered(own, list().skills) !== 'none')) {
         throw new ToolError('conflict', `there is a tool "${name}" already`, {
           hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
         });

@@ -29,6 +29,8 @@ export interface FinderOptions
     CatalogOptions,
     'registered' | 'builtin' | 'offered' | 'places' | 'formats' | 'toAbsolute' | 'ownerOf'
   > {
+  /** Those of the built-in tools that give way to others. */
+  readonly yielding: readonly Tool[];
   readonly list: () => Listing;
   /** Directories of the search path, those that yield last. */
   readonly inOrder: () => readonly Directory[];
@@ -58,14 +60,14 @@ interface Found {
 
 export function createFinder(options: FinderOptions): Finder {
   const { registered, builtin, offered, places, formats, toAbsolute, ownerOf } = options;
-  const { list, inOrder, viewOf, asClaimed } = options;
+  const { list, inOrder, viewOf, asClaimed, yielding } = options;
 
   /** RES-3: programmatic, built-in, search path, scripts; the first hit wins. */
   const look = (name: string): Tool | Problem | undefined => {
     const given = registered.get(name);
     if (given) return asClaimed(given);
     const own = builtin.find((tool) => tool.name === name);
-    if (own) return own;
+    if (own && !yielding.includes(own)) return own;
     let problem: Problem | undefined;
     for (const directory of inOrder()) {
       const found = directory.find(name);
@@ -74,7 +76,7 @@ export function createFinder(options: FinderOptions): Finder {
       // A file that is no tool keeps no other from being one, in a listing as here.
       problem ??= found;
     }
-    return problem;
+    return own ?? problem;
   };
 
   const isOffered = (tool: Tool, offer: readonly string[] = []): boolean =>

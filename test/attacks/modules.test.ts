@@ -64,7 +64,12 @@ describe('an untrusted workspace', () => {
       hint: expect.stringContaining('wield trust'),
     });
     const client = await connectStdio(workspace, 'newer', []);
-    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['evil', 'indirect', 'typed']);
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual([
+      'evil',
+      'indirect',
+      'typed',
+      'read_result',
+    ]);
     for (const name of ['evil', 'hidden_name'])
       expect((await client.callTool({ name, arguments: {} })).isError).toBe(true);
     expect(ran()).toBe(false);
@@ -75,6 +80,7 @@ describe('an untrusted workspace', () => {
       'hidden_name',
       'indirect_name',
       'typed_name',
+      'read_result',
     ]);
     expect(ran()).toBe(true);
   });

@@ -70,7 +70,7 @@ for (const { name, list, call } of ADAPTERS) {
     connect: async (workspace) => {
       const toolbox = workspace.toolbox({ trust: true });
       return {
-        list: () => list(toolbox),
+        list: async () => (await list(toolbox)).filter((tool) => tool.name !== 'read_result'),
         call: async (tool, input, signal) => {
           const { text, isError } = await call(toolbox, tool, input, signal);
           const [, code, hint] =

@@ -75,11 +75,11 @@ describe.each(VENDORS)('$name', (vendor) => {
       const { server, result } = await drive(vendor, workspace, [
         ({ tools }) => {
           expect(tools).toEqual([
+            'deploy',
+            'greet',
             'complete_task',
             'fail_task',
             'wait_task',
-            'deploy',
-            'greet',
             'read_result',
           ]);
           return {

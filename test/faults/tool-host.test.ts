@@ -63,7 +63,11 @@ describe('ends', () => {
       moduleText('prints', `() => { console.log('{}'); return 'said'; }`, noisy),
     );
     const client = await connectStdio(workspace, 'newer', []);
-    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['exits', 'prints']);
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual([
+      'exits',
+      'prints',
+      'read_result',
+    ]);
     expect((await client.callTool({ name: 'exits', arguments: {} })).isError).toBe(true);
     expect((await client.callTool({ name: 'prints', arguments: {} })).content).toMatchObject([
       { text: 'said' },
