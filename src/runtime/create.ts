@@ -196,10 +196,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => {
-      const { trusted, changes } = rules(tool, callOptions);
-      return { trusted, changes, policy: policy(callOptions.caller ?? CODE), within };
-    },
+    rules: (tool, callOptions, within) => ({
+      ...rules(tool, callOptions),
+      policy: policy(callOptions.caller ?? CODE),
+      within,
+    }),
     settings,
     inheritedTimeout: cascade.inheritedTimeout,
     secrets,
