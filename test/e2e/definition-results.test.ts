@@ -81,7 +81,18 @@ describe('context', () => {
     expect(result.error).toBeUndefined();
     expect(result.structured).toBe('/tmp');
     expect(keys).toEqual(
-      ['ask', 'config', 'log', 'mcp', 'progress', 'signal', 'store', 'toolbox', 'workdir'].sort(),
+      [
+        'ask',
+        'config',
+        'log',
+        'mcp',
+        'progress',
+        'signal',
+        'store',
+        'toolbox',
+        'withStore',
+        'workdir',
+      ].sort(),
     );
   });
 

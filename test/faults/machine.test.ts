@@ -87,7 +87,7 @@ specIf(hasPrlimit, 'no prlimit', 'EXE-8', 'F08 a full table of descriptors is an
     console.log(codes.join());`;
   const run = spawnSync(
     '/usr/bin/prlimit',
-    ['--nofile=64', '--', process.execPath, '--input-type=module', '-e', program],
+    ['--nofile=256', '--', process.execPath, '--input-type=module', '-e', program],
     { env: workspace.env, encoding: 'utf8' },
   );
   expect(run.stderr).toBe('');
