@@ -25,7 +25,7 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { formatAnswer, isShell, splitLine } from './shells.js';
 import { createTerminal } from './terminal.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
-import { RESERVED, VERBS } from './verbs.js';
+import { findVerb, RESERVED, VERBS } from './verbs.js';
 
 /** `wield __complete <shell> …`: whatever is wrong, nothing fits, and a shell's line is never disturbed. */
 export async function answer(argv: readonly string[]): Promise<number> {
@@ -60,8 +60,8 @@ async function complete(words: readonly string[], current: string): Promise<Comp
   try {
     if (first === 'help') return await complete(rest, current);
     if (first === undefined) return completeWords(await firstLevel(open), words, current);
-    const entry = VERBS.find((verb) => verb.name === first);
-    if (entry !== undefined) return await completeVerb(await entry.load(), rest, current, open);
+    const found = findVerb(first);
+    if (found !== undefined) return await completeVerb(await found.entry.load(), rest, current, open);
     return await completeCommand(first, rest, current, open());
   } finally {
     await toolbox?.close();

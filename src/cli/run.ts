@@ -9,7 +9,7 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
-import { ALIASES, RESERVED, VERBS } from './verbs.js';
+import { findVerb, RESERVED } from './verbs.js';
 
 const INTERRUPTED = 130;
 
@@ -33,15 +33,14 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: Interrupt): Promise<number> {
   const { signal, status } = interrupt;
-  const { name: word, before, after } = findVerbName(argv);
+  const { name, before, after } = findVerbName(argv);
   // `wield help deploy` is `wield deploy --help`.
-  if (word === 'help' && after.length > 0)
+  if (name === 'help' && after.length > 0)
     return runVerb([...before, ...after, '--help'], terminal, interrupt);
-  const [name, ...more] = (Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined) ?? [word];
-  const entry = VERBS.find((verb) => verb.name === name);
+  const found = findVerb(name);
   // What is no verb is a tool's command (MOD-20).
-  const verb = entry ? await entry.load() : (await import('./tool-command.js')).toolCommand;
-  const own = entry ? [...more, ...after] : [name, ...after];
+  const verb = found ? await found.entry.load() : (await import('./tool-command.js')).toolCommand;
+  const own = found ? [...found.flags, ...after] : [name, ...after];
   const { flags, repeated, positionals, rest } = readFlags(verb, [...before, ...own]);
   const json = flags.has('json');
   if (flags.has('help') && (!verb.readsRest || positionals.length === 0)) {

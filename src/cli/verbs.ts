@@ -152,3 +152,12 @@ export const RESERVED: ReadonlySet<string> = new Set([
   'help',
   '__complete',
 ]);
+
+/** The verb of a word or of another word for it, with the flags that this stands for. */
+export function findVerb(
+  word: string,
+): { readonly entry: VerbEntry; readonly flags: readonly string[] } | undefined {
+  const [name, ...flags] = (Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined) ?? [word];
+  const entry = VERBS.find((verb) => verb.name === name);
+  return entry && { entry, flags };
+}

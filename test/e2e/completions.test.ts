@@ -102,7 +102,7 @@ describe('in bash', () => {
     ['wield help note r', ['read']],
     ['wield completions ', ['bash', 'zsh', 'fish']],
     ['wield list --h', ['--hidden', '--help']],
-    ['wield list --all --a', []],
+    ['wield list --all --al', []],
     ['wield call --d', ['--dry-run']],
     ['wield greet --n', ['--name']],
     ['wield greet --name Ada --n', []],

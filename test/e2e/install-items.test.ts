@@ -226,6 +226,30 @@ describe('tools', () => {
       expect((await workspace.run('verify')).status).toBe(0);
     },
   );
+
+  spec(
+    'RES-2 INS-22',
+    'a directory of the same name elsewhere is not taken for an installed tool',
+    async () => {
+      const workspace = createInstallWorkspace();
+      await installWorked(workspace);
+      mkdirSync(join(workspace.dir, 'detect'));
+      expect((await workspace.fail('call', './detect')).code).toBe('not_found');
+      expect((await workspace.run('call', 'detect', '--path', '.')).status).toBe(0);
+    },
+  );
+
+  spec('MOD-25', 'another word for a verb is the verb, and its namesake is a problem', async () => {
+    const workspace = createInstallWorkspace();
+    workspace.script('recall', '#!/bin/sh\n# @description Mine.\necho mine\n');
+    expect((await workspace.json('recall')).items).toEqual([]);
+    expect((await workspace.run('call', 'recall')).stdout).toBe('mine\n');
+    expect((await workspace.run('help', 'forget')).stdout).toContain('wield uninstall');
+    const doctor = await workspace.run('introspect', '--json');
+    expect(JSON.parse(doctor.stdout).problems).toMatchObject([
+      { message: 'is no command: "recall" is a command of wield itself' },
+    ]);
+  });
 });
 
 describe('change', () => {
