@@ -138,6 +138,39 @@ describe('recovery', () => {
   );
 });
 
+// A result that is never whole in memory; `npm run soak` makes it a gigabyte.
+const LARGE = Number(process.env.WIELD_RESULT_BYTES ?? 48 * 1024 * 1024);
+
+spec(
+  'CTX-1 RUN-12',
+  'a result of many megabytes is stored while it streams, byte for byte, in bounded memory',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.config(`[limits]\noutput = ${LARGE + 1}\n[results]\ntotal = "4G"\n`);
+    const lines = Math.floor(LARGE / 16);
+    workspace.script('many', `#!/bin/sh\n# @description Many.\nseq -f "%015.0f" 1 ${lines}\n`);
+    const toolbox = workspace.toolbox();
+    const before = process.memoryUsage.rss();
+    const { meta, error } = await toolbox.call('many', {});
+    expect(error).toBeUndefined();
+    expect(meta.handle).toMatchObject({ size: lines * 16, kind: 'text' });
+    expect(meta.truncated).toBeUndefined();
+    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024);
+    const { id } = meta.handle!;
+    for (const line of [1, 2, Math.floor(lines / 2), lines - 1, lines]) {
+      const expected = `${String(line).padStart(15, '0')}\n`;
+      expect((await read(toolbox, { id, offset: (line - 1) * 16, limit: 16 })).bytes.toString()).toBe(
+        expected,
+      );
+      expect((await read(toolbox, { id, lines: `${line}` })).bytes.toString()).toBe(expected);
+    }
+    const { pages = 0 } = (await read(toolbox, { id, page: 1 })).structured;
+    const last = await read(toolbox, { id, page: pages });
+    expect(last.bytes.toString().endsWith(`${String(lines).padStart(15, '0')}\n`)).toBe(true);
+  },
+  300_000,
+);
+
 describe('what becomes a handle', () => {
   spec('CTX-1 RUN-12', 'what fits the limit is shown as it is, one character more is stored', async () => {
     const { workspace } = createPrinter(Buffer.from(''));
