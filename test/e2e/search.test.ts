@@ -26,6 +26,7 @@ spec('CLI-11', 'ranks visible tools by name, description, tags and parameters, a
   expect(await find('accounting')).toEqual(['invoice']);
   expect(json(await wield(workspace, ['search', 'invoice', '--json']))).toEqual({
     ok: true,
+    offers: [],
     schema: 1,
     query: 'invoice',
     results: [
