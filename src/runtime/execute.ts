@@ -35,7 +35,7 @@ export interface ExecuteOptions {
 }
 
 /** What came of the plan. Fails with what went wrong before or around the run. */
-export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
+export async function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
   const { plan, settings, workdir, caller, signal, nesting, options, room, progress, nest } = execution;
   const steps = parts.steps?.(settings, plan, nesting.depth > 0);
   const run = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
@@ -50,7 +50,8 @@ export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Ou
         progress,
         wantsProgress: options.onProgress !== undefined,
         ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
-        ...(room === undefined ? {} : { spill: toSpill(room) }),
+        // Middleware may keep an output, repeat its run or change it: it gets all of it, and nothing is put away before.
+        ...(room === undefined || steps !== undefined ? {} : { spill: toSpill(room) }),
         ...(options.ask === undefined ? {} : { ask: options.ask }),
         store: parts.store(caller),
         workdir,
@@ -66,7 +67,13 @@ export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Ou
     }
   };
   if (steps === undefined) return run(signal);
-  return runChain({
+  let raw: Output | undefined;
+  const runPlain = async (runSignal: AbortSignal, begin: () => number): Promise<Output> => {
+    raw = await run(runSignal, begin);
+    const { streams: _, ...plain } = raw;
+    return plain;
+  };
+  const output = await runChain({
     steps: steps.list,
     plan,
     caller,
@@ -75,10 +82,14 @@ export function execute(parts: CallParts, execution: ExecuteOptions): Promise<Ou
     paths: parts.paths(),
     signal,
     monotonic: parts.monotonic,
-    execute: run,
+    execute: runPlain,
     delegate: (inner, input, until) =>
       nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until }),
   });
+  // The bytes behind a text are those of the last run only where nobody put another text in its place (EXE-7).
+  return raw?.streams !== undefined && raw.content === output.content
+    ? { ...output, streams: raw.streams }
+    : output;
 }
 
 /** Throws `cancelled` where nobody waits for the tool any more. */

@@ -309,3 +309,53 @@ spec('RUN-9', 'numbers that cannot be meant are refused', () => {
   ])
     expect(make).toThrow(expect.objectContaining({ code: 'invalid_definition' }));
 });
+
+describe('results that are too large to be shown', () => {
+  const large = '#!/bin/sh\n# @description Counts.\n# @readonly\ndate +%N > ran\nseq 1 20000\n';
+  const textAt = async (toolbox: Toolbox, id: string, lines: string): Promise<unknown> =>
+    (await toolbox.call('read_result', { id, lines })).content[0];
+
+  spec(
+    'RUN-9 CTX-1',
+    'come from a cache as they came from the tool, each with a handle of its own',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('numbers', large);
+      const toolbox = workspace.toolbox({ middleware: [cache()] });
+      const first = await toolbox.call('numbers', {});
+      const ran = readFileSync(join(workspace.dir, 'ran'), 'utf8');
+      const second = await toolbox.call('numbers', {});
+      expect(readFileSync(join(workspace.dir, 'ran'), 'utf8')).toBe(ran);
+      expect([second.error, second.meta.cached]).toEqual([undefined, true]);
+      expect(second.meta.handle!.id).not.toBe(first.meta.handle!.id);
+      for (const { meta } of [first, second]) {
+        expect(meta.handle).toMatchObject({ size: 108_894, kind: 'text' });
+        expect(await textAt(toolbox, meta.handle!.id, '20000')).toEqual({ type: 'text', text: '20000\n' });
+      }
+    },
+  );
+
+  spec(
+    'RUN-9 EXE-7',
+    'keep their bytes through what only looks on, and hold what was put in their place',
+    async () => {
+      const workspace = createWorkspace();
+      const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0]), Buffer.alloc(20_000, 0x61)]);
+      workspace.write('payload', bytes);
+      workspace.script('payload', '#!/bin/sh\n# @description Prints.\nexec cat payload\n');
+      const looking = workspace.toolbox({ middleware: [rateLimit({ calls: 10 })] });
+      const { handle } = (await looking.call('payload', {})).meta;
+      expect(handle).toMatchObject({ size: bytes.length, kind: 'binary' });
+      const changing = workspace.toolbox({
+        middleware: [
+          async (_call, next) => ({
+            ...(await next()),
+            content: [{ type: 'text', text: 'x'.repeat(20_000) }],
+          }),
+        ],
+      });
+      const changed = (await changing.call('payload', {})).meta.handle;
+      expect(changed).toMatchObject({ size: 20_000, kind: 'text', preview: expect.stringMatching(/^x+…$/) });
+    },
+  );
+});
