@@ -1,0 +1,67 @@
+// Upstream servers: how one is configured, with references in place of secrets, and what it says of its tools.
+
+import type { Json } from './json.js';
+
+/** A server as a file names it. Nothing in it is expanded: `${VAR}` and `file:…` stand as they were written (UPS-5). */
+export type ServerEntry = StdioServer | HttpServer;
+
+interface ServerBase {
+  /** As configured; tools get it in front of their names. */
+  readonly name: string;
+  /** Whose words these are: those of a workspace start nothing unless it is trusted (POL-20). */
+  readonly owner: 'user' | 'workspace';
+  readonly place: ServerPlace;
+  /** Selectors of its tools, by their own names or the names they get here; absent: all. */
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  /** The time limit of a call. */
+  readonly timeoutMs?: number;
+  /** How long it may take until it answers at all. */
+  readonly startTimeoutMs?: number;
+}
+
+/** Where a server is configured. */
+export interface ServerPlace {
+  readonly file: string;
+  /** JSON Pointer, or null where the file is TOML. */
+  readonly pointer: string | null;
+  readonly line: number | null;
+}
+
+export interface StdioServer extends ServerBase {
+  readonly kind: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export interface HttpServer extends ServerBase {
+  readonly kind: 'http';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What an OAuth client of this server is registered as, where that was done by hand. */
+  readonly oauth?: { readonly clientId: string; readonly clientSecret?: string; readonly scope?: string };
+}
+
+/** A server with every reference replaced: held only as long as it is connected, and shown nowhere. */
+export type ResolvedServer =
+  | (Omit<StdioServer, 'command' | 'args' | 'env' | 'cwd'> & {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string;
+    })
+  | HttpServer;
+
+/** A tool as its server describes it; nothing of it is believed yet. */
+export interface RemoteTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: Json;
+  readonly outputSchema?: Json;
+  readonly annotations?: Readonly<Record<string, Json>>;
+  readonly icons?: Json;
+  readonly _meta?: Readonly<Record<string, Json>>;
+}
