@@ -1,27 +1,14 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
-import { createCapabilitiesTool, readCapabilities } from './builtin/capabilities.js';
-import { createDescribeTools } from './builtin/describe-tools.js';
-import { createReadResultTool, READ_RESULT } from './builtin/read-result.js';
-import { createReadSkillTool, describeSkills, isVisible, READ_SKILL } from './builtin/skills.js';
 import { createTaskTools } from './builtin/task.js';
-import { createWorkdirTool } from './builtin/workdir.js';
+import { createBuiltins } from './builtins.js';
 import { type Configuration, createConfiguration } from './config/index.js';
-import { createLazyDocuments } from './context/store/lazy.js';
-import { createResultFiles } from './context/store/results.js';
-import { CONTEXT_GROUP, CONTEXT_QUERY, createContextTools } from './context/tools/index.js';
+import { CONTEXT_GROUP, CONTEXT_QUERY } from './context/tools/index.js';
 import { ToolError } from './core/error.js';
-import type { Place } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
-import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from './core/search-path.js';
-import type { Settings } from './core/settings.js';
-import type { Skill } from './core/skill.js';
-import type { CallerKind, Owner, Tool } from './core/tool.js';
+import type { PathEntry } from './core/search-path.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createDelegateExecutor } from './executors/delegate.js';
@@ -30,32 +17,32 @@ import { createModuleExecutor } from './executors/host/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text.js';
 import { digestParts } from './files/digest.js';
-import { statOrNothing } from './files/read.js';
-import { isWithin, realPath } from './files/within.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { createPackageFormat, findAlteration } from './formats/package.js';
 import { createScriptFormat } from './formats/script.js';
 import { createSkillFormat } from './formats/skill.js';
 import { createToolsJsonFormat } from './formats/tools-json.js';
-import { createConfiguredMiddleware } from './middleware/index.js';
+import { createWorld, findEntry, findWieldHome } from './machine.js';
+import { joinMiddleware } from './middleware/index.js';
+import { createOffer } from './offer.js';
+import { createPlaces } from './places.js';
 import type { ApprovalStore } from './policy/approvals.js';
-import { findDenial } from './policy/decide.js';
 import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
-import { isGranted } from './process/environment.js';
 import { MARK } from './process/group.js';
 import { createGuard } from './process/guard.js';
 import { createAuthorities } from './resolve/authority.js';
 import { createCascadeResolver } from './resolve/cascade.js';
-import { createCatalog, type Offered } from './resolve/catalog.js';
+import { createCatalog } from './resolve/catalog.js';
 import { createIndexFile } from './resolve/index-file.js';
-import { createReferences, isToolOf } from './resolve/references.js';
-import { findMissing, findSearchPath, toDirectory } from './resolve/search-path.js';
+import { createReferences } from './resolve/references.js';
 import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox, type Stores } from './runtime/create.js';
 import { toMiddleware } from './runtime/steps.js';
 import { createJsonSchema } from './schema/json.js';
+import { findSecrets } from './secrets.js';
+import { createStores } from './stores.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
 import { findWorkdir } from './workspace.js';
@@ -127,24 +114,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     workdir = directory;
     watching.refresh();
   };
-  const store: Place = { directory: join(wieldHome, 'store', 'tool'), owner: 'package', kind: 'packages' };
-  const namedPaths = options.paths === undefined ? undefined : assertPaths(options.paths);
-  // RES-6, SCR-17: the search path first, then the workdir's scripts, then the person's own.
-  const searchPath = () => ({
-    entries: namedPaths === undefined ? settings().paths : fillRest(namedPaths, settings().paths),
-    expected: DEFAULT_PATHS,
-    workdir,
+  const store = join(wieldHome, 'store', 'tool');
+  const places = createPlaces({
+    workdir: () => workdir,
+    firstWorkdir,
     home: world.home,
-    workspaces: [workdir, firstWorkdir, ...roots()],
+    paths: options.paths,
+    store,
+    settings: () => settings(),
   });
-  // INS-22: what is installed comes last; where nothing is, nothing is looked for.
-  const places = () => [
-    ...findSearchPath(searchPath()),
-    ...findScriptPlaces(workdir, world.home),
-    ...(statOrNothing(store.directory) === undefined ? [] : [store]),
-  ];
   // Trust and the user's configuration change what is offered, so their directory is watched too.
-  const watching = createWatch(() => [...places().flatMap(watchedDirectories), wieldHome], world);
+  const watching = createWatch(() => [...places.list().flatMap(watchedDirectories), wieldHome], world);
   const configuration = createConfiguration({
     managed: MANAGED_CONFIG,
     wieldHome,
@@ -155,57 +135,39 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const trustStore = createTrustStore(wieldHome);
   const pinStore = createPinStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
-  const roots = (): readonly string[] => {
-    const named = settings().roots.map(
-      (root) => toDirectory(root, firstWorkdir, world.home) ?? resolve(firstWorkdir, root),
-    );
-    return named.length > 0 ? named : [firstWorkdir];
-  };
-
-  const isReadOnDemand = (owner: Owner): boolean =>
-    settings().skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !trusted());
-  const isNamed = (name: string, group: string | undefined): boolean =>
-    [...(options.offer ?? []), ...settings().offer].some((entry) => entry === name || entry === group);
-  const isOffered = ({ name, traits }: Tool, skills: readonly Skill[]): Offered => {
-    if (isNamed(name, traits.group)) return 'all';
-    if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill.owner)))
-      return 'all';
-    // SRV-14: whoever is given a handle must be able to read it; a person has the whole output.
-    return name === READ_RESULT ? 'models' : 'none';
-  };
+  const offer = createOffer({
+    named: options.offer ?? [],
+    settings,
+    policy: () => configuration().policy,
+    trusted,
+    workdir: () => workdir,
+    catalog: () => catalog,
+    references: () => references,
+    world,
+  });
   const stores = createStores({
-    state: () => findProjectState(wieldHome, firstWorkdir),
+    wieldHome,
+    workdir: firstWorkdir,
     settings,
     world,
-    canQuery: () => isNamed(CONTEXT_QUERY, CONTEXT_GROUP),
+    canQuery: () => offer.isNamed(CONTEXT_QUERY, CONTEXT_GROUP),
   });
 
   const skillFormat = createSkillFormat();
   const packages = {
-    store: store.directory,
+    store,
     record: join(wieldHome, 'installed.json'),
     objects: join(wieldHome, 'objects'),
   };
   const packageFormat = createPackageFormat(packages);
-  const findDenialOf = (tool: Tool, kind: CallerKind) =>
-    findDenial(tool, { kind, door: 'library' }, { policy: configuration().policy, within: [] });
-  const mayName = (kind: CallerKind) => (tool: Tool) => findDenialOf(tool, kind) === undefined;
-  // POL-12: the texts of skills are read through one tool; only a rule that names a skill takes its text away.
-  const readableSkills = (): readonly Skill[] => {
-    const { tools, skills } = catalog.list();
-    const byName = new Map(tools.map((tool) => [tool.name, tool]));
-    return skills.filter((skill) => {
-      const tool = byName.get(skill.name);
-      if (tool === undefined || !isToolOf(skill, tool)) return true;
-      return (findDenialOf(tool, 'model')?.rule ?? null) === null;
-    });
-  };
   const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
-  const modules = {
-    cacheDirectory: join(wieldHome, 'cache', 'modules'),
-    world,
-  };
-  const moduleExecutor = createModuleExecutor({ ...modules, ...beforeRun, settings, entry: findHostEntry });
+  const modules = { cacheDirectory: join(wieldHome, 'cache', 'modules'), world };
+  const moduleExecutor = createModuleExecutor({
+    ...modules,
+    ...beforeRun,
+    settings,
+    entry: () => findEntry('host/main.js'),
+  });
   const formats = [
     createToolsJsonFormat(),
     skillFormat,
@@ -220,32 +182,20 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 
   const catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
-    builtin: [
-      createWorkdirTool({ get: () => workdir, set: setWorkdir, roots }),
-      createReadSkillTool(readableSkills, (reference, directory) => references.refer(reference, directory)),
-      ...createDescribeTools({
-        list: (caller) => catalog.list().tools.filter(mayName(caller)),
-        find: (name, caller) =>
-          catalog.find(name, { visibleOnly: caller === 'model', mayName: mayName(caller), namedOnly: true }),
-      }),
-      createReadResultTool(() => settings().results.inline),
-      ...createContextTools({ world, entry: findQueryEntry, ...beforeRun }),
-      createCapabilitiesTool({
-        tools: () => toolbox.list({ caller: { kind: 'model', door: 'library' } }),
-        model: () => {
-          const { model } = settings();
-          const key = model?.keyVariable;
-          return model === undefined
-            ? undefined
-            : { model, key: key === undefined ? undefined : world.env[key] };
-        },
-      }),
-    ],
+    builtin: createBuiltins({
+      workdir: { get: () => workdir, set: setWorkdir, roots: places.roots },
+      queries: { world, entry: () => findEntry('query/main.cjs'), ...beforeRun },
+      offer,
+      settings,
+      catalog: () => catalog,
+      references: () => references,
+      toolbox: () => toolbox,
+    }),
     yielding: createTaskTools(),
-    offered: isOffered,
-    places,
-    toAbsolute: (path) => toDirectory(path, workdir, world.home),
-    ownerOf: (directory) => findOwner(directory, places()),
+    offered: offer.of,
+    places: places.list,
+    toAbsolute: places.toAbsolute,
+    ownerOf: places.ownerOf,
     formats,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
@@ -264,21 +214,21 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const recorder = createRecorder({
     wieldHome,
     look: () => {
-      const now = configuration();
-      return { settings: now.settings.audit, secrets: findSecrets(now, world) };
+      const now = settings();
+      return { settings: now.audit, secrets: findSecrets(now, world) };
     },
     workdir: () => workdir,
     pid: process.pid,
     world,
     warn: options.warn ?? (() => {}),
   });
-  const references = createReferences(catalog, mayName('model'));
+  const references = createReferences(catalog, offer.mayName('model'));
   const cascade = createCascadeResolver({
     authorities: createAuthorities({
       readSkill: (directory, owner) =>
         skillFormat.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }),
       workdir: () => workdir,
-      roots: () => [...findRoots(workdir, world.home), ...places()],
+      roots: places.tops,
       now: world.now,
     }),
     find: catalog.find,
@@ -297,18 +247,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createDelegateExecutor({ digest: digestParts }),
     ],
     trusted,
-    instructions: ({ capabilities = false }) => {
-      const skills = describeSkills(readableSkills(), {
-        mode: settings().skills.contextMode,
-        trusted: trusted(),
-        mayRead: mayName('model')(catalog.find(READ_SKILL)),
-        refer: references.refer,
-      });
-      // SDK-11: the text of a checkout that nobody trusts is not put into a model's mouth.
-      const told = [...(world.home === undefined ? [] : [world.home]), ...(trusted() ? [workdir] : [])];
-      const inventories = capabilities ? [...new Set(told)].map(readCapabilities) : [];
-      return [...inventories, skills].filter((text) => text !== '').join('\n\n');
-    },
+    instructions: offer.instructions,
     stores,
     watch: watching.add,
     rules: (tool, call) => {
@@ -327,10 +266,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     },
     policy: () => configuration().policy,
     settings,
-    middleware: joinMiddleware(options.middleware ?? []),
-    paths: () => places().map((place) => place.directory),
-    problems: () => [...configuration().problems, ...findMissing(searchPath())],
-    secrets: () => findSecrets(configuration(), world),
+    middleware: joinMiddleware((options.middleware ?? []).map(toMiddleware)),
+    paths: () => places.list().map((place) => place.directory),
+    problems: () => [...configuration().problems, ...places.problems()],
+    secrets: () => findSecrets(settings(), world),
     recorder,
     tracer: createTracer(world.debug),
     workdir: { get: () => workdir, set: setWorkdir },
@@ -355,147 +294,5 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       const { removeShippedIndex } = await import('./resolve/write-shipped-index.js');
       return removeShippedIndex(directory);
     },
-  });
-}
-
-// CTX: outside the checkout, which could ship a hostile one; by real path, so that a link to it is the same.
-function findProjectState(wieldHome: string, workdir: string): string {
-  return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
-}
-
-function createStores(parts: {
-  readonly state: () => string;
-  readonly settings: () => Settings;
-  readonly world: World;
-  /** Whether whoever reads of a result is offered queries. */
-  readonly canQuery: () => boolean;
-}): Stores {
-  const { state, settings, world, canQuery } = parts;
-  return {
-    results: createResultFiles({
-      directory: () => join(state(), 'results'),
-      limits: () => settings().results,
-      now: world.now,
-    }),
-    documents: createLazyDocuments(async () => {
-      const { createDocumentFiles } = await import('./context/store/documents.js');
-      return createDocumentFiles({ directory: join(state(), 'context'), now: world.now });
-    }),
-    ways: ({ id, kind }) => [
-      `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
-      ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
-      ...(kind === 'json' && canQuery()
-        ? [`${CONTEXT_QUERY} {"path":"${id}","expression":"$count($)"}`]
-        : []),
-    ],
-  };
-}
-
-// Beside the library's files, one level above the bundle's chunks, or built from the sources that run now.
-function findQueryEntry(): string {
-  const places = ['query/main.cjs', '../query/main.cjs', '../dist/query/main.cjs'];
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return files.find((file) => existsSync(file)) ?? files[0]!;
-}
-
-// What code gives stands around what the configuration names: a limit that a person sets holds for every run.
-function joinMiddleware(
-  given: NonNullable<NodeToolboxOptions['middleware']>,
-): (settings: Settings) => readonly Middleware[] {
-  const own = given.map(toMiddleware);
-  const configured = createConfiguredMiddleware();
-  let known: { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] } | undefined;
-  return ({ middleware }) => {
-    const now = configured(middleware);
-    if (known?.of !== now) known = { of: now, all: own.length === 0 ? now : [...own, ...now] };
-    return known.all;
-  };
-}
-
-// Beside the library's files, one level above the bundle's chunks, or built from the sources that run now.
-function findHostEntry(): string {
-  const places = ['host/main.js', '../host/main.js', '../dist/host/main.js'];
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return files.find((file) => existsSync(file)) ?? files[0]!;
-}
-
-// SCR-17, SCR-25: the workdir's scripts before the person's own.
-function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
-  const own = home === undefined ? undefined : join(home, '.agents', 'tools');
-  const local = join(workdir, '.agents', 'tools');
-  return [
-    ...(local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' } as const]),
-    ...(own === undefined ? [] : [{ directory: own, owner: 'user', kind: 'tools' } as const]),
-  ];
-}
-
-// What is named by its path alone is trusted as a checkout is, unless it lies below what is the person's own.
-function findOwner(directory: string, places: readonly Place[]): Owner {
-  const real = realPath(directory) ?? directory;
-  const holder = places.find((place) => isWithin(realPath(place.directory) ?? place.directory, real));
-  return holder?.owner === 'user' ? 'user' : 'workspace';
-}
-
-function assertPaths(paths: readonly PathEntry[]): readonly PathEntry[] {
-  const read = readPaths(paths);
-  if (read !== undefined) return read;
-  throw new ToolError('invalid_definition', 'paths is no search path', {
-    hint: 'give directories as text, { external: "…" } and { ignore: "…" }',
-  });
-}
-
-// RES-16: the search for the skill that governs a tool stops at the first of these that holds the tool.
-function findRoots(workdir: string, home: string | undefined): { directory: string; owner: Owner }[] {
-  const own = home === undefined ? undefined : join(home, '.agents');
-  return [
-    { directory: workdir, owner: workdir === home ? 'user' : 'workspace' },
-    ...(own === undefined ? [] : [{ directory: own, owner: 'user' as const }]),
-  ];
-}
-
-// The values of variables that the configuration passes on may be credentials, as the server's token is one: none
-// stands in a message or a record.
-function findSecrets(configuration: Configuration, world: World): string[] {
-  const { env, tools, model } = configuration.settings;
-  const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
-  const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
-  if (world.env.WIELD_TOKEN) pass.push('WIELD_TOKEN');
-  if (pass.length === 0) return [];
-  return Object.entries(world.env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= 4 && isGranted(name, pass) ? [value] : [],
-  );
-}
-
-function createWorld({ env = process.env, debug }: NodeToolboxOptions): World {
-  return {
-    env,
-    home: findHome(env),
-    platform: process.platform,
-    now: () => Date.now(),
-    // Not `performance.now()`: its module takes a millisecond to load.
-    monotonic: () => {
-      const [seconds, nanoseconds] = process.hrtime();
-      return seconds * 1e3 + nanoseconds / 1e6;
-    },
-    debug: debug ?? (() => {}),
-    debugging: debug !== undefined,
-  };
-}
-
-function findHome(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  if (env.HOME !== undefined && isAbsolute(env.HOME)) return resolve(env.HOME);
-  try {
-    return homedir();
-  } catch {
-    return undefined;
-  }
-}
-
-function findWieldHome(world: World): string {
-  const named = world.env.WIELD_HOME;
-  if (named) return resolve(named);
-  if (world.home !== undefined) return join(world.home, '.wield');
-  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
-    hint: 'set HOME, or WIELD_HOME to a directory of yours',
   });
 }

@@ -2,19 +2,29 @@
 
 import { canonicalJson } from '../core/json.js';
 import type { Middleware, MiddlewareSettings } from '../core/middleware.js';
+import type { Settings } from '../core/settings.js';
 import { cache } from './cache.js';
 import { rateLimit } from './rate-limit.js';
 import { retry } from './retry.js';
 
 export { cache, rateLimit, retry };
 
-/**
- * The middleware of the configuration, as it is now. An entry that stands unchanged keeps what it remembers: no edit
- * of another line, or of another file, empties a budget or a cache.
- */
-export function createConfiguredMiddleware(): (
-  entries: readonly MiddlewareSettings[],
-) => readonly Middleware[] {
+/** What code gives, around what the configuration names: a limit that a person sets holds for every run. */
+export function joinMiddleware(
+  own: readonly Middleware[],
+): (settings: Pick<Settings, 'middleware'>) => readonly Middleware[] {
+  const configured = createConfiguredMiddleware();
+  let known: { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] } | undefined;
+  return ({ middleware }) => {
+    const now = configured(middleware);
+    if (known?.of !== now) known = { of: now, all: own.length === 0 ? now : [...own, ...now] };
+    return known.all;
+  };
+}
+
+// The middleware of the configuration, as it is now. An entry that stands unchanged keeps what it remembers: no edit
+// of another line, or of another file, empties a budget or a cache.
+function createConfiguredMiddleware(): (entries: readonly MiddlewareSettings[]) => readonly Middleware[] {
   let made = new Map<string, Middleware>();
   let known: { readonly of: readonly MiddlewareSettings[]; readonly list: readonly Middleware[] } | undefined;
   return (entries) => {

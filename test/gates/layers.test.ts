@@ -49,7 +49,7 @@ describe('edges', () => {
   });
 
   test('environment, home and console are read at the roots only', () => {
-    expect(uses(/process\.env|homedir\(|console\./, /^(node\.ts|cli\/)/)).toEqual([]);
+    expect(uses(/process\.env|homedir\(|console\./, /^(machine\.ts|cli\/)/)).toEqual([]);
   });
 
   test('processes are spawned in one place, and never by a shell', () => {

@@ -1,0 +1,60 @@
+// The machine around this process: its environment, home and clocks, and where wield keeps what is its own.
+
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ToolError } from './core/error.js';
+import type { World } from './core/world.js';
+
+export interface CreateWorldOptions {
+  /** The environment to read; the process's own by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where debug lines go; nowhere by default. */
+  readonly debug?: (message: string) => void;
+}
+
+export function createWorld({ env = process.env, debug }: CreateWorldOptions): World {
+  return {
+    env,
+    home: findHome(env),
+    platform: process.platform,
+    now: () => Date.now(),
+    // Not `performance.now()`: its module takes a millisecond to load.
+    monotonic: () => {
+      const [seconds, nanoseconds] = process.hrtime();
+      return seconds * 1e3 + nanoseconds / 1e6;
+    },
+    debug: debug ?? (() => {}),
+    debugging: debug !== undefined,
+  };
+}
+
+function findHome(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  if (env.HOME !== undefined && isAbsolute(env.HOME)) return resolve(env.HOME);
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The directory of wield's state and of the user's configuration. */
+export function findWieldHome(world: World): string {
+  const named = world.env.WIELD_HOME;
+  if (named) return resolve(named);
+  if (world.home !== undefined) return join(world.home, '.wield');
+  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
+    hint: 'set HOME, or WIELD_HOME to a directory of yours',
+  });
+}
+
+/**
+ * The file of a program that is built beside this one, such as `host/main.js`: beside the library's files, one level
+ * above the bundle's chunks, or built from the sources that run now.
+ */
+export function findEntry(name: string): string {
+  const places = [name, `../${name}`, `../dist/${name}`];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
+}
