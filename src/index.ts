@@ -2,7 +2,8 @@
 
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Cascade } from './core/cascade.js';
-export type { Ask, NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';
+export type { NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';
+export type { Ask, Elicit, ElicitAnswer, Elicitation, Question } from './core/elicit.js';
 export {
   type ErrorCode,
   type ErrorValue,

@@ -1,7 +1,8 @@
 // For the tests of whoever writes tools: a toolbox of just those, fakes for what it hands them, checks of results.
 
 import { createDocumentMemory } from './context/store/memory.js';
-import type { Ask, ToolContext, ToolUpstreams } from './core/context.js';
+import type { ToolContext, ToolUpstreams } from './core/context.js';
+import { type Ask, type Elicit, elicitByText } from './core/elicit.js';
 import { type ErrorCode, ToolError } from './core/error.js';
 import { type ToolResult, textOf, textPart } from './core/result.js';
 import { scopeStore } from './core/scoped-store.js';
@@ -19,6 +20,8 @@ export interface Fakes {
   readonly mcp?: ToolUpstreams;
   /** Answers what tools ask. */
   readonly ask?: Ask;
+  /** The same for forms and pages to visit; in place of `ask`. */
+  readonly elicit?: Elicit;
 }
 
 export interface TestToolboxOptions extends Omit<ToolboxOptions, 'tools'> {
@@ -30,13 +33,13 @@ export function createTestToolbox(
   tools: readonly ToolDefinition[],
   { fakes = {}, ...options }: TestToolboxOptions = {},
 ): Toolbox {
-  const { clock, store = null, mcp = null, ask } = fakes;
+  const { clock, store = null, mcp = null, ask, elicit = ask && elicitByText(ask) } = fakes;
   const world = clock === undefined ? QUIET : { ...QUIET, now: clock.now, monotonic: clock.now };
   const toolbox = createFunctionToolbox({ ...options, tools }, world, { store, mcp });
-  if (ask === undefined) return toolbox;
+  if (elicit === undefined) return toolbox;
   const { call } = toolbox;
   return Object.assign(toolbox, {
-    call: (ref: string, input: unknown, callOptions = {}) => call(ref, input, { ask, ...callOptions }),
+    call: (ref: string, input: unknown, callOptions = {}) => call(ref, input, { elicit, ...callOptions }),
   } satisfies Partial<Toolbox>);
 }
 
@@ -50,6 +53,7 @@ export interface TestContextOptions extends Omit<Fakes, 'clock'> {
 /** A context to call `execute` with by hand. */
 export function createTestContext(options: TestContextOptions = {}): ToolContext {
   const { workdir = '/', store = null, mcp = null, ask, call } = options;
+  const { elicit = ask && elicitByText(ask) } = options;
   const signal = options.signal ?? new AbortController().signal;
   const scoped = scopeStore(store);
   return createContext(
@@ -58,7 +62,7 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
       config: toToolConfig(DEFAULT_SETTINGS),
       progress: () => {},
       call: async (ref, input) => (call === undefined ? notFound(ref) : call(ref, input)),
-      ...(ask === undefined ? {} : { ask }),
+      ...(elicit === undefined ? {} : { elicit }),
     },
     { name: 'the tool', signal: () => signal, scope: () => scoped, mcp, log: () => {} },
   );

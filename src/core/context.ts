@@ -1,5 +1,6 @@
 // The ToolContext: everything that a function tool can reach, and nothing else.
 
+import type { ElicitAnswer, Elicitation } from './elicit.js';
 import type { OutputStream } from './executor.js';
 import type { ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
@@ -21,9 +22,6 @@ export interface ToolUpstreams {
   >;
   call(server: string, name: string, input: unknown): Promise<ToolResult>;
 }
-
-/** Asks whoever calls; null where that one does not answer. */
-export type Ask = (question: string) => Promise<string | null>;
 
 /** What a tool can say of a call that it makes. */
 export interface NestedOptions {
@@ -54,4 +52,6 @@ export interface ToolContext {
   log(message: string): void;
   /** The answer of whoever calls. Throws `unavailable` where that is nobody who can be asked. */
   ask(question: string): Promise<string | null>;
+  /** The same with a form or a page to visit (MOD-18). What comes back fits the form. */
+  elicit(request: Elicitation): Promise<ElicitAnswer>;
 }

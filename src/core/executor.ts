@@ -1,6 +1,7 @@
 // The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
 
-import type { Ask, NestedOptions, ProgressListener } from './context.js';
+import type { NestedOptions, ProgressListener } from './context.js';
+import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
@@ -31,8 +32,8 @@ export interface RunContext {
   /** The same for a tool that the definition names, not the caller: it may be a hidden one. Ends with the signal. */
   readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
   readonly caller: Caller;
-  /** Asks the caller, where that one can be asked. */
-  readonly ask?: Ask;
+  /** Asks the person behind the call, where there is one who can be asked (MOD-18). */
+  readonly elicit?: Elicit;
   readonly workdir: string;
   readonly config: ToolConfig;
   /** What a function is given of the stores. */

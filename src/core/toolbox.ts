@@ -2,7 +2,8 @@
 
 import type { Approve } from './approval.js';
 import type { Cascade } from './cascade.js';
-import type { Ask, ProgressListener } from './context.js';
+import type { ProgressListener } from './context.js';
+import type { Ask, Elicit, Question } from './elicit.js';
 import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
@@ -61,7 +62,9 @@ export interface CallOptions {
   readonly trace?: TraceParent;
   /** What a door found wrong with the input before it could hand it over: the call fails with it, like any other. */
   readonly fault?: ToolError;
-  /** Answers a question that a tool has; left out where nobody can be asked. */
+  /** Asks the person a question that a tool has; left out where nobody can be asked (MOD-18). */
+  readonly elicit?: Elicit<Question>;
+  /** The same for a person who can only answer with a line of text. */
   readonly ask?: Ask;
   /** Built-in tools that this call may be of beside those that are offered anyway, by name or group. */
   readonly offer?: readonly string[];

@@ -1,6 +1,7 @@
 // The function executor: runs code of this process, with a time limit and a signal it cannot ignore for us.
 
 import type { NestedOptions, ToolContext, ToolUpstreams } from '../core/context.js';
+import { askText, type Elicitation } from '../core/elicit.js';
 import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson, copyJson, isRecord, type Json } from '../core/json.js';
@@ -9,6 +10,7 @@ import { isFailedOutput, type Output, type Part, textPart } from '../core/result
 import { type ScopedStore, scopeStore } from '../core/scoped-store.js';
 import type { ContextStore } from '../core/store.js';
 import { formatDuration } from '../core/text.js';
+import { startTimeLimit, type TimeLimit } from '../core/time-limit.js';
 import type { FunctionAction, Tool } from '../core/tool.js';
 
 export interface FunctionExecutorOptions {
@@ -62,7 +64,7 @@ async function runFunction(
     scoped ??= scopeStore(store ?? context.store);
     return scoped;
   };
-  let timer: NodeJS.Timeout | undefined;
+  let limit: TimeLimit | undefined;
   let onAbort: (() => void) | undefined;
   // The function goes on if it ignores the signal; the call does not wait for it (RUN-6).
   const stopped = new Promise<ToolError>((resolve) => {
@@ -71,7 +73,9 @@ async function runFunction(
       resolve(error);
       controller?.abort(error);
     };
-    timer = setTimeout(() => stop(timeoutError(name, plan.timeoutMs)), context.timeoutMs ?? plan.timeoutMs);
+    limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
+      stop(timeoutError(name, plan.timeoutMs)),
+    );
     onAbort = () =>
       stop(
         new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' }),
@@ -84,11 +88,13 @@ async function runFunction(
     const run: FunctionAction['run'] = action.asksCaller
       ? (input, given) => action.run(input, given, context.caller.kind)
       : action.run;
-    const ended = await Promise.race([invoke(run, plan.input, context, surroundings), stopped]);
+    const { elicit } = context;
+    const call = elicit === undefined ? context : { ...context, elicit: limit!.pausing(elicit) };
+    const ended = await Promise.race([invoke(run, plan.input, call, surroundings), stopped]);
     return isToolError(ended) ? { content: [textPart('')], error: ended } : ended;
   } finally {
     scoped?.end();
-    clearTimeout(timer);
+    limit?.clear();
     if (onAbort) context.signal.removeEventListener('abort', onAbort);
   }
 }
@@ -105,7 +111,7 @@ export interface Surroundings {
 }
 
 /** What of a call a function sees. */
-export type CallPart = Pick<RunContext, 'call' | 'ask' | 'progress' | 'workdir' | 'config'>;
+export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'config'>;
 
 /** Runs a function to its end. Whatever it returns or throws is an Output. */
 export async function invoke(
@@ -132,7 +138,13 @@ export async function invoke(
 
 /** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
 export function createContext(run: CallPart, { name, signal, scope, mcp, log }: Surroundings): ToolContext {
-  const { call, ask, progress, workdir, config } = run;
+  const { call, progress, workdir, config } = run;
+  const elicitFor = (question: string) => {
+    if (run.elicit !== undefined) return run.elicit;
+    throw new ToolError('unavailable', `${name} has a question, and nobody can be asked here: ${question}`, {
+      hint: 'call it from a terminal, or give the answer as a parameter',
+    });
+  };
   return Object.freeze({
     toolbox: Object.freeze({
       call: (ref: string, input: unknown, wishes?: NestedOptions) => call(ref, input, wishes),
@@ -154,16 +166,8 @@ export function createContext(run: CallPart, { name, signal, scope, mcp, log }: 
         ...(message === undefined ? {} : { message }),
       }),
     log: (message: string) => log(message),
-    ask: async (question: string) => {
-      if (ask !== undefined) return ask(question);
-      throw new ToolError(
-        'unavailable',
-        `${name} has a question, and nobody can be asked here: ${question}`,
-        {
-          hint: 'call it from a terminal, or give the answer as a parameter',
-        },
-      );
-    },
+    ask: async (question: string) => askText(elicitFor(question), question, signal()),
+    elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal()),
   });
 }
 

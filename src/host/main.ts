@@ -1,6 +1,7 @@
 // The tool host: a process of its own that loads modules, runs their tools, and says over descriptor 3 what came of it.
 
 import { Socket } from 'node:net';
+import type { Elicitation } from '../core/elicit.js';
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { type Output, textPart } from '../core/result.js';
 import { scopeStore } from '../core/scoped-store.js';
@@ -170,9 +171,9 @@ function createCall(
     },
     ...(asks
       ? {
-          async ask(text: string) {
-            const given = await question((mine) => ({ type: 'ask', id, question: mine, text }));
-            if ('text' in given) return given.text;
+          async elicit(request: Elicitation) {
+            const given = await question((mine) => ({ type: 'elicit', id, question: mine, request }));
+            if ('elicited' in given) return given.elicited;
             throw toError(given);
           },
         }

@@ -20,7 +20,7 @@ export interface OfferOptions {
   readonly offer?: readonly string[] | undefined;
 }
 
-type Passed = 'signal' | 'timeoutMs' | 'onProgress' | 'trust' | 'approve';
+type Passed = 'signal' | 'timeoutMs' | 'onProgress' | 'trust' | 'approve' | 'elicit' | 'ask';
 
 /** How calls of a model are made. */
 export type ModelCallOptions = { readonly [Key in Passed]?: CallOptions[Key] | undefined } & {

@@ -1,6 +1,7 @@
 // Executes a plan that may run: through its middleware, in its place among the running calls, by its executor.
 
 import type { NestedOptions, ProgressListener } from '../core/context.js';
+import { type Elicit, elicitByText } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
@@ -52,7 +53,7 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
         ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
         // Middleware may keep an output, repeat its run or change it: it gets all of it, and nothing is put away before.
         ...(room === undefined || steps !== undefined ? {} : { spill: toSpill(room) }),
-        ...(options.ask === undefined ? {} : { ask: options.ask }),
+        ...elicitOption(parts, plan.tool, options),
         store: parts.store(caller),
         workdir,
         config: toToolConfig(settings),
@@ -90,6 +91,18 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
   return raw?.streams !== undefined && raw.content === output.content
     ? { ...output, streams: raw.streams }
     : output;
+}
+
+// Most calls ask nothing, so what it takes is loaded by the first question.
+function elicitOption({ debug }: CallParts, { name: tool }: Tool, options: CallOptions): { elicit?: Elicit } {
+  const { ask } = options;
+  const door = options.elicit ?? (ask && elicitByText(ask));
+  if (door === undefined) return {};
+  const elicit: Elicit = async (request, signal) => {
+    const way = await import('./elicit.js');
+    return way.elicit({ tool, door, request, signal, debug });
+  };
+  return { elicit };
 }
 
 /** Throws `cancelled` where nobody waits for the tool any more. */

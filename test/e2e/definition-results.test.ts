@@ -84,6 +84,7 @@ describe('context', () => {
       [
         'ask',
         'config',
+        'elicit',
         'log',
         'mcp',
         'progress',

@@ -101,6 +101,7 @@ export const outer = {
         keys: [
           'ask',
           'config',
+          'elicit',
           'log',
           'mcp',
           'progress',

@@ -67,8 +67,8 @@ export async function runAgentLoop<M extends object = Message>(
     maxTokens,
     request = {},
   } = options;
-  const { strict, offer, signal, timeoutMs, onProgress, trust, approve } = options;
-  const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve };
+  const { strict, offer, signal, timeoutMs, onProgress, trust, approve, elicit, ask } = options;
+  const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve, elicit, ask };
   const driver = createDriver(client, provider, toolbox, { strict, offer });
   const told = [system, await toolbox.instructions({ capabilities: true })].filter(Boolean).join('\n\n');
   const messages: M[] = [...options.messages];

@@ -6,6 +6,7 @@ import { isRecord, type Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
 import { formatDuration } from '../../core/text.js';
+import { startTimeLimit } from '../../core/time-limit.js';
 import type { ModuleFiles } from '../../core/tool.js';
 import { startCompanion } from '../../process/companion.js';
 import type { ModuleExecutorOptions } from './index.js';
@@ -143,10 +144,12 @@ export async function startHost(
         let over = false;
         let alive = false;
         let grace: NodeJS.Timeout | undefined;
+        const asking = new AbortController();
         const answer = (output: Output): void => {
           if (over) return;
           over = true;
-          clearTimeout(timer);
+          limit.clear();
+          asking.abort();
           context.signal.removeEventListener('abort', onAbort);
           resolve(output);
         };
@@ -168,10 +171,10 @@ export async function startHost(
           }, STOP_MS);
         };
         const onAbort = (): void => stop(cancelled(name));
-        const timer = setTimeout(
-          () => stop(tooLate(name, plan.timeoutMs)),
-          context.timeoutMs ?? plan.timeoutMs,
+        const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
+          stop(tooLate(name, plan.timeoutMs)),
         );
+        const elicit = context.elicit && limit.pausing(context.elicit);
         const reply = (question: number, promise: Promise<Answer>): void => {
           promise
             .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
@@ -196,10 +199,10 @@ export async function startHost(
                 message.question,
                 answerStore(context.store, message.method, message.args).then((value) => ({ value })),
               );
-            else if (message.type === 'ask' && context.ask !== undefined)
+            else if (message.type === 'elicit' && elicit !== undefined)
               reply(
                 message.question,
-                context.ask(message.text).then((text) => ({ text })),
+                elicit(message.request, asking.signal).then((elicited) => ({ elicited })),
               );
           },
           lose: (error) => {
@@ -218,7 +221,7 @@ export async function startHost(
           workdir: context.workdir,
           config: context.config,
           stores: context.store !== null,
-          asks: context.ask !== undefined,
+          asks: elicit !== undefined,
           outputBytes: plan.limits.outputBytes,
         });
         if (context.signal.aborted) onAbort();

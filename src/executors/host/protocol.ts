@@ -1,6 +1,7 @@
 // What is said between us and the tool host: one JSON object a line, both ways.
 
 import type { Progress } from '../../core/context.js';
+import type { ElicitAnswer, Elicitation } from '../../core/elicit.js';
 import type { ErrorValue } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { Part, ToolResult } from '../../core/result.js';
@@ -21,17 +22,17 @@ export type Request =
       readonly config: ToolConfig;
       /** Whether there is a store. */
       readonly stores: boolean;
-      /** Whether the caller can be asked. */
+      /** Whether the person can be asked. */
       readonly asks: boolean;
       readonly outputBytes: number;
     }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly question: number; readonly answer: Answer };
 
-/** What a tool's question got: a nested call's result, text of the caller, a value of the store, or why there is none. */
+/** What a tool's question got: a nested call's result, the person's answer, a value of the store, or why there is none. */
 export type Answer =
   | { readonly result: ToolResult }
-  | { readonly text: string | null }
+  | { readonly elicited: ElicitAnswer }
   | { readonly value: Json }
   | { readonly error: ErrorValue };
 
@@ -56,7 +57,12 @@ export type Reply =
       readonly ref: string;
       readonly input: Json;
     }
-  | { readonly type: 'ask'; readonly id: number; readonly question: number; readonly text: string }
+  | {
+      readonly type: 'elicit';
+      readonly id: number;
+      readonly question: number;
+      readonly request: Elicitation;
+    }
   | {
       readonly type: 'store';
       readonly id: number;

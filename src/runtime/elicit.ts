@@ -1,0 +1,101 @@
+// A tool's question on its way to the person: made harmless, bounded in time, and its answer checked (MOD-18).
+
+import type { Elicit, ElicitAnswer, Elicitation, Question } from '../core/elicit.js';
+import { isToolError, ToolError } from '../core/error.js';
+import { isRecord, type Json, toJson } from '../core/json.js';
+import type { Fault } from '../core/schema.js';
+import { quoteOutside } from '../core/text.js';
+import { createJsonSchema } from '../schema/json.js';
+import { toForm, toMessage, toPage } from './form.js';
+
+export interface ElicitOptions {
+  readonly tool: string;
+  /** The call's way to the person. */
+  readonly door: Elicit<Question>;
+  readonly request: Elicitation;
+  readonly signal: AbortSignal;
+  readonly debug: (message: string) => void;
+}
+
+const ANSWER_BOUNDS = { maxDepth: 4, maxBytes: 1024 * 1024 };
+// How long a question stays open, whatever the door.
+const OPEN_MS = 10 * 60_000;
+const CANCEL: ElicitAnswer = { action: 'cancel' };
+
+/** Asks the person. Throws where the question is none, where it cannot be asked, and where the call has ended. */
+export async function elicit({ tool, door, request, signal, debug }: ElicitOptions): Promise<ElicitAnswer> {
+  if (signal.aborted) throw cancelled(tool);
+  const { url, id } = request;
+  const form = url === undefined ? toForm(request.schema, tool) : undefined;
+  const schema = form === undefined ? undefined : createJsonSchema(form, { closed: true });
+  const check = async (content: Json): Promise<readonly Fault[]> => {
+    const checked = await schema?.check(content);
+    return checked === undefined || checked.ok ? [] : checked.faults;
+  };
+  const question: Question = {
+    tool,
+    message: toMessage(request.message),
+    ...(form === undefined ? {} : { schema: form }),
+    ...(url === undefined ? {} : { url: toPage(url, tool) }),
+    ...(id === undefined ? {} : { id: quoteOutside(String(id)) }),
+    check,
+  };
+  const answer = await askWithin(door, question, signal, debug);
+  if (answer.action !== 'accept') return { action: answer.action === 'decline' ? 'decline' : 'cancel' };
+  if (schema === undefined) return { action: 'accept' };
+  const refuse = (why: string): ElicitAnswer => {
+    debug(`the answer to ${tool} is dropped: ${why}`);
+    return CANCEL;
+  };
+  try {
+    const content = toJson(answer.content ?? {}, ANSWER_BOUNDS);
+    const faults = await check(content);
+    if (faults.length > 0 || !isRecord(content)) return refuse(faults.map(describe).join('; '));
+    return { action: 'accept', content };
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
+
+// A door that fails has asked nobody; one that never ends holds nothing up.
+async function askWithin(
+  door: Elicit<Question>,
+  question: Question,
+  signal: AbortSignal,
+  debug: (message: string) => void,
+): Promise<ElicitAnswer> {
+  const { tool } = question;
+  const ending = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = (): void => {};
+  const ended = new Promise<ElicitAnswer>((resolve, reject) => {
+    onAbort = () => reject(cancelled(tool));
+    signal.addEventListener('abort', onAbort, { once: true });
+    timer = setTimeout(() => {
+      debug(`nobody answered ${tool} in time`);
+      resolve(CANCEL);
+    }, OPEN_MS);
+  });
+  try {
+    return await Promise.race([ended, door(question, ending.signal)]);
+  } catch (error) {
+    if (isToolError(error)) throw error;
+    debug(`nobody could be asked by ${tool}: ${String(error)}`);
+    return CANCEL;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    // What is still shown of the question is taken back.
+    ending.abort();
+  }
+}
+
+function describe({ path, expected, got }: Fault): string {
+  return `${path === '' ? 'it' : path} should be ${expected}, got ${got}`;
+}
+
+function cancelled(tool: string): ToolError {
+  return new ToolError('cancelled', `${tool} was cancelled while it asked`, {
+    hint: 'call it again if that was not meant',
+  });
+}

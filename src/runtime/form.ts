@@ -1,0 +1,120 @@
+// The form of a question: from outside text to the few plain fields that every person's client can show.
+
+import { ToolError } from '../core/error.js';
+import { isRecord, type Json, type JsonObject } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
+import { quoteOutside, sanitize } from '../core/text.js';
+
+const MAX_MESSAGE = 4000;
+const MAX_TEXT = 200;
+const MAX_FIELDS = 32;
+const MAX_CHOICES = 256;
+const MAX_URL = 2048;
+const NUMBERS: ReadonlySet<unknown> = new Set(['number', 'integer']);
+const FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time']);
+
+/** The words of a question: nothing in them moves a cursor, and there is an end to them. */
+export function toMessage(text: unknown): string {
+  const message = sanitize(String(text)).trim();
+  return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message;
+}
+
+/** The address of a page that a person may be sent to. */
+export function toPage(text: unknown, tool: string): string {
+  const url =
+    typeof text === 'string' && text.length <= MAX_URL && URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return url.href;
+  throw refused(tool, 'names a page that is no address of the web', 'give it an http or https address');
+}
+
+/** A form with nothing in it but what the protocol knows. Throws where a field is of another kind. */
+export function toForm(schema: unknown, tool: string): JsonSchema {
+  const root = schema === undefined ? { type: 'object', properties: {} } : schema;
+  if (!isRecord(root) || root.type !== 'object' || !isRecord(root.properties))
+    throw refused(tool, 'has a form that is no object of fields');
+  const entries = Object.entries(root.properties);
+  if (entries.length > MAX_FIELDS) throw refused(tool, `has a form with more than ${MAX_FIELDS} fields`);
+  const properties: Record<string, Json> = {};
+  for (const [name, field] of entries) {
+    if (name === '__proto__' || name.length > MAX_TEXT || sanitize(name) !== name)
+      throw refused(tool, `has a field whose name cannot be shown: ${quoteOutside(name)}`);
+    properties[name] = toField(field, name, tool);
+  }
+  const required = Array.isArray(root.required) ? root.required.filter((name) => name in properties) : [];
+  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) };
+}
+
+function toField(field: unknown, name: string, tool: string): JsonObject {
+  const bad = (): ToolError => refused(tool, `has the field "${name}", which is none of a form`);
+  if (!isRecord(field)) throw bad();
+  const { type } = field;
+  const texts = pick(field, ['title', 'description'], (value) =>
+    typeof value === 'string' ? quoteOutside(value, MAX_TEXT) : undefined,
+  );
+  const standard = pick(field, ['default'], asJson);
+  if (type === 'boolean') return { type, ...texts, ...standard };
+  if (NUMBERS.has(type))
+    return { type: type as string, ...texts, ...pick(field, ['minimum', 'maximum'], asNumber), ...standard };
+  if (type === 'string') {
+    const choices = toChoices(field, bad);
+    const bounds = {
+      ...pick(field, ['minLength', 'maxLength'], asNumber),
+      ...pick(field, ['format'], (value) => (FORMATS.has(value) ? (value as string) : undefined)),
+    };
+    return { type, ...texts, ...(choices ?? bounds), ...standard };
+  }
+  const items = type === 'array' && isRecord(field.items) ? toChoices(field.items, bad) : undefined;
+  if (items === undefined) throw bad();
+  const shown = 'enum' in items ? { type: 'string', ...items } : { anyOf: items.oneOf! };
+  return {
+    type: 'array',
+    ...texts,
+    ...pick(field, ['minItems', 'maxItems'], asNumber),
+    items: shown,
+    ...standard,
+  };
+}
+
+// `enum`, with the names of older forms, or choices with a title each; undefined where anything may be written.
+function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonObject | undefined {
+  const titled = field.oneOf ?? field.anyOf;
+  const listed = field.enum ?? titled;
+  if (listed === undefined) return undefined;
+  if (!Array.isArray(listed) || listed.length === 0 || listed.length > MAX_CHOICES) throw bad();
+  const values = listed.map((entry) => (field.enum === undefined && isRecord(entry) ? entry.const : entry));
+  // A choice is sent back as it is, so it must be what is seen.
+  if (!values.every((value) => typeof value === 'string' && sanitize(value) === value)) throw bad();
+  const titles = field.enum === undefined ? listed.map((entry) => entry.title) : field.enumNames;
+  if (!Array.isArray(titles)) return { enum: values };
+  const oneOf = values.map((value, at) => ({
+    const: value,
+    title: typeof titles[at] === 'string' ? quoteOutside(titles[at], MAX_TEXT) : value,
+  }));
+  return { oneOf };
+}
+
+function pick(
+  from: Record<string, unknown>,
+  keys: readonly string[],
+  read: (value: unknown) => Json | undefined,
+): JsonObject {
+  const found = keys.map((key) => [key, read(from[key])] as const);
+  return Object.fromEntries(
+    found.filter((entry): entry is readonly [string, Json] => entry[1] !== undefined),
+  );
+}
+
+function asNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+function asJson(value: unknown): Json | undefined {
+  if (Array.isArray(value)) return value.every((entry) => typeof entry === 'string') ? value : undefined;
+  return ['string', 'number', 'boolean'].includes(typeof value) ? (value as Json) : undefined;
+}
+
+function refused(tool: string, problem: string, hint?: string): ToolError {
+  return new ToolError('invalid_definition', `the question of ${tool} ${problem}`, {
+    hint: hint ?? 'a form is an object of fields for text, numbers, booleans or choices of text',
+  });
+}
