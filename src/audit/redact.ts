@@ -1,15 +1,13 @@
 // Takes secrets out of what is recorded: values that are known, and whatever stands under a name that tells of one.
 
 import { escapePointer, type Json } from '../core/json.js';
+import { isTelling } from '../core/telling.js';
 import { quoteOutside } from '../core/text.js';
 
 const REDACTED = '[redacted]';
 // Shorter ones stand in ordinary text too often to tell anything apart.
 const SHORTEST = 4;
 
-const TELLING =
-  /passw(?:or)?d|passphrase|secret|token|credential|authorization|cookie|bearer|(?:api|access|private|signing|encryption|ssh)key/;
-const TELLING_WORDS = new Set(['auth', 'jwt', 'key', 'otp', 'pass', 'pin', 'pwd']);
 // `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …` in the midst of text. It begins with the telling word and
 // repeats nothing without a bound, since the text can be long and hostile.
 const IN_TEXT =
@@ -17,15 +15,6 @@ const IN_TEXT =
 // How many values of one call are looked for, and how long one can be to be found where a text is cut.
 const MOST = 200;
 const LONGEST = 4096;
-
-/** Whether a key's name says that its value is a secret: `apiKey`, `db_password`, `Authorization`. */
-function isTelling(name: string): boolean {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/);
-  return TELLING.test(words.join('')) || words.some((word) => TELLING_WORDS.has(word));
-}
 
 /** The values under telling names, so that they are found again where a tool repeats them. */
 export function findTellingValues(value: Json | undefined): string[] {

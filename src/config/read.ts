@@ -6,6 +6,7 @@ import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
+import { lineOf, parseToml } from '../descriptor/toml.js';
 import { readTextFile } from '../files/read.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 import { readRules } from './rules.js';
@@ -47,22 +48,9 @@ export function readConfigText(file: string): string | undefined | Error {
 
 export function readConfigFile(file: string, layer: Layer, text: string | undefined | Error): ConfigFile {
   if (text === undefined) return { values: [], problems: [] };
-  let document: unknown;
-  try {
-    if (typeof text !== 'string') throw text;
-    document = parseToml(text);
-  } catch (error) {
-    const { line } = error as { line?: number };
-    const where = line === undefined ? file : `${file}:${line}`;
-    const what = quoteOutside(
-      (error as Error).message.split('\n')[0]!.replace(/^Invalid TOML document: /, ''),
-    );
-    return {
-      values: [],
-      problems: [problem(file, `cannot be used: ${what}`, `mend ${where}`)],
-      fault: `${where}: ${what}`,
-    };
-  }
+  if (typeof text !== 'string') return unusable(file, quoteOutside(text.message.split('\n')[0]!), file);
+  const parsed = parseToml(text);
+  if ('message' in parsed) return unusable(file, parsed.message, `${file}:${parsed.line}`);
   const values: ConfigValue[] = [];
   const problems: Problem[] = [];
   let fault: string | undefined;
@@ -70,9 +58,9 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
     problems.push(problem(file, reason.replace(`${file}:`, 'line '), `mend ${file}:${line}`));
     fault ??= reason;
   };
-  for (const { path, value } of leaves(document)) {
+  for (const { path, value } of leaves(parsed.document)) {
     const name = keyName(path);
-    const line = lineOf(text, path);
+    const line = lineOf(text, path, 1);
     const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
     if (key === undefined) {
       const close = nearest(name, Object.keys(KEYS));
@@ -136,6 +124,14 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
   return { values, problems, ...(fault === undefined ? {} : { fault }) };
 }
 
+function unusable(file: string, what: string, where: string): ConfigFile {
+  return {
+    values: [],
+    problems: [problem(file, `cannot be used: ${what}`, `mend ${where}`)],
+    fault: `${where}: ${what}`,
+  };
+}
+
 function isDeny({ selector }: Rule): boolean {
   return selector.policy === 'deny';
 }
@@ -153,48 +149,6 @@ function notOwn(file: string, line: number, path: readonly string[], dir: string
   );
 }
 
-// Most workspaces have no configuration, and then no parser is loaded.
-function parseToml(text: string): unknown {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const toml = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml');
-  return toml.parse(text);
-}
-
 function problem(path: string, message: string, hint: string): Problem {
   return { severity: 'error', path, message, hint };
-}
-
-// The parser keeps no positions; the last step of a path is looked for below the table it stands in.
-function lineOf(text: string, path: readonly string[]): number {
-  const lines = text.split('\n');
-  const tables = new Map<string, number>();
-  let table: string[] = [];
-  let best = 1;
-  for (let index = 0; index < lines.length; index++) {
-    const line = lines[index]!.trim();
-    const header = /^\[{1,2}([^\]]+)\]{1,2}/.exec(line);
-    if (header) {
-      table = splitKey(header[1]!);
-      // Tables of an array are counted from 1.
-      if (line.startsWith('[[')) {
-        const name = table.join('.');
-        tables.set(name, (tables.get(name) ?? 0) + 1);
-        table = [...table, String(tables.get(name))];
-      }
-    }
-    const key =
-      /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
-    const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;
-    if (here === undefined || here.length > path.length || here.some((step, at) => step !== path[at]))
-      continue;
-    best = index + 1;
-    if (here.length === path.length) return best;
-  }
-  return best;
-}
-
-function splitKey(text: string): string[] {
-  return (text.match(/"[^"]*"|'[^']*'|[A-Za-z0-9_-]+/g) ?? []).map((step) =>
-    step.replace(/^["']|["']$/g, ''),
-  );
 }

@@ -19,8 +19,11 @@ export function parseToml(
   }
 }
 
-/** The line that a key stands on, or the nearest that leads to it: the parser keeps no positions. */
-export function lineOf(text: string, path: TomlPath): number {
+/**
+ * The line that a key stands on, or the nearest that leads to it: the parser keeps no positions. The tables of an
+ * array are counted from `first`.
+ */
+export function lineOf(text: string, path: TomlPath, first = 0): number {
   const lines = text.split('\n');
   const seen = new Map<string, number>();
   let table: (string | number)[] = [];
@@ -33,7 +36,7 @@ export function lineOf(text: string, path: TomlPath): number {
       table = keys;
       if (header[1] === '[[') {
         const name = keys.join('.');
-        const at = seen.get(name) ?? 0;
+        const at = seen.get(name) ?? first;
         seen.set(name, at + 1);
         table = [...keys, at];
       }
@@ -41,7 +44,11 @@ export function lineOf(text: string, path: TomlPath): number {
     const key =
       /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
     const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;
-    if (here === undefined || here.length > path.length || here.some((step, at) => step !== path[at]))
+    if (
+      here === undefined ||
+      here.length > path.length ||
+      here.some((step, at) => String(step) !== String(path[at]))
+    )
       continue;
     best = index + 1;
     if (here.length === path.length) return best;
