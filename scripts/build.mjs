@@ -34,7 +34,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
+        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
         minShareCount: 2,
         priority: 3,
       },
