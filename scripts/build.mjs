@@ -34,7 +34,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|cli\/installing\.ts|descriptor\/source-)/,
+        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
         minShareCount: 2,
         priority: 3,
       },
@@ -42,7 +42,7 @@ await bundle.write({
       // What only the verbs of installing share is no part of any other start.
       {
         name: 'installing',
-        test: /src\/(?:install\/|cli\/installing\.ts|descriptor\/source-)/,
+        test: /src\/(?:install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
         priority: 1,
       },
     ],

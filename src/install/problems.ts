@@ -2,10 +2,10 @@
 
 import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/tool.js';
+import { isLocked } from '../files/lock.js';
 import { isInterrupted } from './commit.js';
 import { pathsOf } from './context.js';
 import { loadInventory } from './items.js';
-import { isLocked } from './lock.js';
 import { lookingContext } from './search.js';
 import { type ItemState, readStatus } from './status.js';
 

@@ -6,13 +6,13 @@ import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import { findNamespaceFault } from '../descriptor/item-name.js';
 import type { Pin, SourceManifest } from '../descriptor/source-manifest.js';
+import { withLock } from '../files/lock.js';
 import { readTextFile } from '../files/read.js';
 import { recover } from './commit.js';
 import { type InstallContext, type Paths, pathsOf } from './context.js';
 import { clonePaths, exportTree, fetchCommit, showUrl } from './git.js';
 import { consentTo, type Hook, runHook, toHook } from './hooks.js';
 import { removeEmpty } from './links.js';
-import { withLock } from './lock.js';
 import { loadManifest, type Scan, scanSource } from './scan.js';
 import { cloneDirectory, type Location, parseLocation, treeOf, uniqueId } from './source.js';
 import { loadSources, type SourceRecord, saveSources } from './state.js';
@@ -38,7 +38,7 @@ const MAX_NESTING = 8;
 /** Does work on the state with nobody else at it, after what a killed process left is finished or undone. */
 export function working<T>(context: InstallContext, work: (paths: Paths) => Promise<T>): Promise<T> {
   const paths = pathsOf(context.wieldHome);
-  return withLock(paths.lock, context, async () => {
+  return withLock(paths.lock, { ...context, doing: 'installing' }, async () => {
     const outcome = recover(paths);
     if (outcome !== 'nothing')
       context.report({

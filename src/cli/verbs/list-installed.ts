@@ -1,9 +1,9 @@
 // `wield list --installed` and `--available`: what came from sources and how it stands, and what more they offer.
 
+import { isLocked } from '../../files/lock.js';
 import { isInterrupted } from '../../install/commit.js';
 import { pathsOf } from '../../install/context.js';
 import { listOffers, loadInventory } from '../../install/items.js';
-import { isLocked } from '../../install/lock.js';
 import { lookingContext } from '../../install/search.js';
 import { working } from '../../install/sources.js';
 import { readStatus } from '../../install/status.js';

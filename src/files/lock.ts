@@ -3,12 +3,21 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { loadCrypto } from '../files/crypto.js';
-import type { InstallContext } from './context.js';
+import type { World } from '../core/world.js';
+import { loadCrypto } from './crypto.js';
 
 const WAIT_MS = 120_000;
 const POLL_MS = 20;
 const NAME = /^(try|held)-(\d+)-(\d+)-[0-9a-f]+$/;
+
+export interface LockContext {
+  readonly world: Pick<World, 'monotonic'>;
+  readonly signal: AbortSignal;
+  /** What whoever holds it does, for those who waited in vain: `installing`. */
+  readonly doing: string;
+  /** Told once, where the wait is long. */
+  report?(step: { readonly kind: 'note'; readonly text: string }): void;
+}
 
 /**
  * Runs work while no other process does. A file names a process by its id and start time, so one of a process that
@@ -16,7 +25,7 @@ const NAME = /^(try|held)-(\d+)-(\d+)-[0-9a-f]+$/;
  */
 export async function withLock<T>(
   directory: string,
-  context: Pick<InstallContext, 'world' | 'signal' | 'report'>,
+  context: LockContext,
   work: () => Promise<T>,
 ): Promise<T> {
   const mine = await acquire(directory, context);
@@ -37,10 +46,7 @@ export function isLocked(directory: string): boolean {
   return contenders(directory).some(({ held }) => held);
 }
 
-async function acquire(
-  directory: string,
-  { world, signal, report }: Pick<InstallContext, 'world' | 'signal' | 'report'>,
-): Promise<string> {
+async function acquire(directory: string, { world, signal, doing, report }: LockContext): Promise<string> {
   const own = `${process.pid}-${startTime(process.pid) ?? 0}-${loadCrypto().randomBytes(6).toString('hex')}`;
   const began = world.monotonic();
   let told = false;
@@ -54,13 +60,13 @@ async function acquire(
     if (signal.aborted)
       throw new ToolError('cancelled', 'stopped while waiting', { hint: 'run the command again' });
     if (world.monotonic() - began > WAIT_MS) {
-      throw new ToolError('busy', `another wield is installing (process ${other?.pid ?? 'unknown'})`, {
+      throw new ToolError('busy', `another wield is ${doing} (process ${other?.pid ?? 'unknown'})`, {
         hint: 'wait for it to end, and run the command again',
       });
     }
     if (!told && other !== undefined && world.monotonic() - began > 500) {
       told = true;
-      report({ kind: 'note', text: `waiting for another wield (process ${other.pid})` });
+      report?.({ kind: 'note', text: `waiting for another wield (process ${other.pid})` });
     }
     await pause(POLL_MS + Math.random() * POLL_MS);
   }

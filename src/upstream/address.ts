@@ -1,0 +1,161 @@
+// How near an address is: public, private, loopback, or one that no upstream server may have (A54). Pure.
+
+/** What may be reached from here; each one further in includes those before it. */
+export type Reach = 'public' | 'private' | 'loopback';
+
+export type AddressClass = Reach | 'forbidden';
+
+export interface Judgement {
+  readonly class: AddressClass;
+  /** In words: `a link-local address`. */
+  readonly what: string;
+}
+
+type Range = readonly [network: string, bits: number, judgement: Judgement];
+
+const forbidden = (what: string): Judgement => ({ class: 'forbidden', what });
+const METADATA = forbidden('a metadata address of a cloud');
+const PRIVATE: Judgement = { class: 'private', what: 'a private address' };
+const LOOPBACK: Judgement = { class: 'loopback', what: 'a loopback address' };
+const PUBLIC: Judgement = { class: 'public', what: 'a public address' };
+
+// The first that fits counts.
+const RANGES_4: readonly Range[] = [
+  ['169.254.169.254', 32, METADATA],
+  ['100.100.100.200', 32, METADATA],
+  ['168.63.129.16', 32, METADATA],
+  ['192.0.0.192', 32, METADATA],
+  ['169.254.0.0', 16, forbidden('a link-local address')],
+  ['0.0.0.0', 8, forbidden('an unspecified address')],
+  ['224.0.0.0', 4, forbidden('a multicast address')],
+  ['255.255.255.255', 32, forbidden('the broadcast address')],
+  ['240.0.0.0', 4, forbidden('a reserved address')],
+  ['127.0.0.0', 8, LOOPBACK],
+  ['10.0.0.0', 8, PRIVATE],
+  ['172.16.0.0', 12, PRIVATE],
+  ['192.168.0.0', 16, PRIVATE],
+  ['100.64.0.0', 10, PRIVATE],
+  ['192.0.0.0', 24, PRIVATE],
+  ['198.18.0.0', 15, PRIVATE],
+];
+const RANGES_6: readonly Range[] = [
+  ['fd00:ec2::254', 128, METADATA],
+  ['fd20:ce::254', 128, METADATA],
+  ['::', 128, forbidden('an unspecified address')],
+  ['::1', 128, LOOPBACK],
+  ['fe80::', 10, forbidden('a link-local address')],
+  ['ff00::', 8, forbidden('a multicast address')],
+  ['fc00::', 7, PRIVATE],
+  ['fec0::', 10, PRIVATE],
+];
+// Where an address of version 6 stands for one of version 4: mapped, translated, compatible, NAT64 and 6to4.
+const EMBEDDED: readonly (readonly [network: string, bits: number, at: number])[] = [
+  ['::ffff:0:0', 96, 12],
+  ['::ffff:0:0:0', 96, 12],
+  ['64:ff9b::', 96, 12],
+  ['64:ff9b:1::', 48, 12],
+  ['::', 96, 12],
+  ['2002::', 16, 2],
+];
+const TEREDO: readonly [network: string, bits: number] = ['2001::', 32];
+
+const METADATA_NAMES = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+  'instance-data.ec2.internal',
+]);
+// Names that no public registry gives away.
+const PRIVATE_NAME = /^[^.]+$|\.(?:local|internal|lan|home|corp|intranet|private|home\.arpa)$/;
+
+/** How near an address is; one that cannot be read is forbidden. */
+export function judgeAddress(address: string): Judgement {
+  const bytes = parseAddress(address);
+  if (bytes === undefined) return forbidden('no address');
+  const found = find(bytes.length === 4 ? RANGES_4 : RANGES_6, bytes);
+  if (found !== undefined) return found;
+  if (bytes.length === 4) return PUBLIC;
+  for (const [network, bits, at] of EMBEDDED) {
+    if (isWithin(bytes, network, bits)) return judgeEmbedded(bytes.slice(at, at + 4));
+  }
+  // Teredo carries the client's address inverted.
+  if (isWithin(bytes, ...TEREDO)) return judgeEmbedded(bytes.slice(12).map((byte) => byte ^ 0xff));
+  return PUBLIC;
+}
+
+/** How near a host of a URL says that it is: by its address, or by its name. */
+export function judgeHost(hostname: string): Judgement {
+  const host = bareHost(hostname);
+  if (parseAddress(host) !== undefined) return judgeAddress(host);
+  if (METADATA_NAMES.has(host)) return METADATA;
+  if (host === 'localhost' || host.endsWith('.localhost')) return LOOPBACK;
+  return PRIVATE_NAME.test(host) ? PRIVATE : PUBLIC;
+}
+
+/** A host of a URL as it is looked up: no brackets, no final dots, in lower case. */
+export function bareHost(hostname: string): string {
+  return hostname
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.+$/, '')
+    .toLowerCase();
+}
+
+const DEPTH: Readonly<Record<Reach, number>> = { public: 0, private: 1, loopback: 2 };
+
+/** Whether an address of that class is within reach. */
+export function isWithinReach(found: AddressClass, reach: Reach): boolean {
+  return found !== 'forbidden' && DEPTH[found] <= DEPTH[reach];
+}
+
+function judgeEmbedded(bytes: readonly number[]): Judgement {
+  return find(RANGES_4, bytes) ?? PUBLIC;
+}
+
+function find(ranges: readonly Range[], bytes: readonly number[]): Judgement | undefined {
+  return ranges.find(([network, bits]) => isWithin(bytes, network, bits))?.[2];
+}
+
+function isWithin(bytes: readonly number[], network: string, bits: number): boolean {
+  const base = parseAddress(network)!;
+  return base.every((byte, at) => {
+    const mask = (0xff00 >> Math.min(8, Math.max(0, bits - at * 8))) & 0xff;
+    return (bytes[at]! & mask) === (byte & mask);
+  });
+}
+
+/** The bytes of an address in its usual spelling, 4 or 16 of them; undefined for anything else. */
+function parseAddress(text: string): readonly number[] | undefined {
+  if (!text.includes(':')) return parse4(text);
+  // The zone of a link-local address says only by which way it is reached.
+  const [head = '', tail, ...more] = text.replace(/%.*$/, '').split('::');
+  if (more.length > 0) return undefined;
+  const front = parseGroups(head);
+  const back = parseGroups(tail ?? '');
+  if (front === undefined || back === undefined) return undefined;
+  const missing = 16 - front.length - back.length;
+  if (tail === undefined ? missing !== 0 : missing < 2) return undefined;
+  return [...front, ...Array<number>(missing).fill(0), ...back];
+}
+
+function parseGroups(text: string): number[] | undefined {
+  if (text === '') return [];
+  const groups = text.split(':');
+  const bytes: number[] = [];
+  for (const [at, group] of groups.entries()) {
+    const dotted = at === groups.length - 1 && group.includes('.') ? parse4(group) : undefined;
+    if (dotted !== undefined) bytes.push(...dotted);
+    else if (/^[0-9a-f]{1,4}$/i.test(group)) {
+      const value = Number.parseInt(group, 16);
+      bytes.push(value >> 8, value & 0xff);
+    } else return undefined;
+  }
+  return bytes;
+}
+
+function parse4(text: string): number[] | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256))
+    return undefined;
+  return parts.map(Number);
+}
