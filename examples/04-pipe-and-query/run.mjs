@@ -36,7 +36,6 @@ console.log(
 // How many a day? The answer costs the size of the answer.
 const days = await call('context_query', {
   path: 'mail/inbox.json',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: JSONata groups with these very characters
   expression: '${ $substring(ts,0,10): $count($) }',
 });
 assert.deepEqual(days.structured, {

@@ -5,9 +5,10 @@ import { formatCaller } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import { canonicalJson, type Json } from '../core/json.js';
+import { redactKnown } from '../core/redact.js';
 import type { Part, ToolResult } from '../core/result.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
-import { cutText, findTellingValues, redactJson, redactKnown, redactText } from './redact.js';
+import { cutText, findTellingValues, redactJson, redactText } from './redact.js';
 
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
 export interface AuditRecord {

@@ -1,12 +1,8 @@
 // Takes secrets out of what is recorded: values that are known, and whatever stands under a name that tells of one.
 
-import { escapePointer, type Json } from '../core/json.js';
+import type { Json } from '../core/json.js';
+import { REDACTED, redactKnown, SHORTEST_SECRET } from '../core/redact.js';
 import { isTelling } from '../core/telling.js';
-import { quoteOutside } from '../core/text.js';
-
-const REDACTED = '[redacted]';
-// Shorter ones stand in ordinary text too often to tell anything apart.
-const SHORTEST = 4;
 
 // `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …` in the midst of text. It begins with the telling word and
 // repeats nothing without a bound, since the text can be long and hostile.
@@ -25,7 +21,7 @@ export function findTellingValues(value: Json | undefined): string[] {
       for (const [key, child] of Object.entries(node)) collect(child, telling || isTelling(key));
     } else if (telling && node !== null && typeof node !== 'boolean') {
       const text = String(node);
-      if (text.length >= SHORTEST) found.push(text);
+      if (text.length >= SHORTEST_SECRET) found.push(text);
     }
   };
   if (value !== undefined) collect(value, false);
@@ -43,23 +39,6 @@ export function redactText(text: string, secrets: readonly string[], limit: numb
 /** A text of at most `limit` characters. */
 export function cutText(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
-}
-
-/** Text without the given secrets, in the forms that they take in messages, JSON and addresses. */
-export function redactKnown(text: string, secrets: readonly string[]): string {
-  if (secrets.length === 0) return text;
-  // The longest first: one may be the beginning of another.
-  return [...new Set(secrets.flatMap(formsOf))]
-    .sort((a, b) => b.length - a.length)
-    .reduce((rest, form) => rest.replaceAll(form, REDACTED), text);
-}
-
-function formsOf(secret: string): string[] {
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  const forms = [secret, inJson, escapePointer(secret), quoteOutside(secret, secret.length)];
-  return [...forms, encodeURIComponent(Buffer.from(secret).toString('utf8'))].filter(
-    (form) => form.length >= SHORTEST,
-  );
 }
 
 /** A copy without the given secrets and without values under telling names; texts are cut at `limit`. */

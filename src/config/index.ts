@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
-import { statIdentity } from '../files/read.js';
+import { readTextOrFault, statIdentity } from '../files/read.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
-import { type ConfigValue, type Layer, readConfigFile, readConfigText } from './read.js';
+import { type ConfigValue, type Layer, readConfigFile } from './read.js';
 
 export type { ConfigValue, Layer } from './read.js';
 
@@ -41,7 +41,7 @@ export interface ConfigurationOptions {
   readonly now: () => number;
 }
 
-type Text = ReturnType<typeof readConfigText>;
+type Text = ReturnType<typeof readTextOrFault>;
 
 // Two changes within a tick of the file system's clock look alike, so a young file is read again; the coarsest
 // clock in use counts 2 s.
@@ -80,7 +80,7 @@ export function createConfiguration({
       return known.configuration;
     }
     const settled = states.every(isSettled);
-    const texts = files.map(readConfigText);
+    const texts = files.map((file) => readTextOrFault(file));
     if (known !== undefined && files.every((file, at) => isSame(known!, at, file, texts[at]))) {
       known = { ...known, states, settled };
       return known.configuration;

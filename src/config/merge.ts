@@ -127,6 +127,8 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     },
     paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
+    servers: DEFAULT_SETTINGS.servers,
+    disabledServers: DEFAULT_SETTINGS.disabledServers,
     ...toModel(get('model.provider'), get('model.name'), get('model.url'), get('model.key')),
   };
 }

@@ -1,13 +1,11 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
-import { lstatSync } from 'node:fs';
 import { isAbsolute, normalize } from 'node:path';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import { lineOf, parseToml } from '../descriptor/toml.js';
-import { readTextFile } from '../files/read.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 import { readRules } from './rules.js';
 
@@ -31,19 +29,6 @@ export interface ConfigFile {
   readonly problems: readonly Problem[];
   /** Set where the file cannot be used at all; then everything is denied (POL-9). */
   readonly fault?: string;
-}
-
-/** The text of a file, undefined where there is none, or what keeps it from being read. */
-export function readConfigText(file: string): string | undefined | Error {
-  try {
-    const text = readTextFile(file);
-    // A link that leads nowhere stands for rules that were meant to be there (POL-9).
-    if (text === undefined && lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-      return new Error('a link that leads nowhere');
-    return text;
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 export function readConfigFile(file: string, layer: Layer, text: string | undefined | Error): ConfigFile {

@@ -2,6 +2,7 @@
 
 import type { MiddlewareSettings } from './middleware.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
+import type { ServerEntry } from './upstream.js';
 
 export interface Settings {
   /** Whether input is repaired (RUN-4). */
@@ -61,6 +62,10 @@ export interface Settings {
   readonly paths: readonly PathEntry[];
   /** What runs are wrapped in, the first outermost (RUN-9). */
   readonly middleware: readonly MiddlewareSettings[];
+  /** Upstream servers of the configuration, each name once (UPS-1). */
+  readonly servers: readonly ServerEntry[];
+  /** Names of servers that are not used, whichever file names them. */
+  readonly disabledServers: readonly string[];
   /** The model that wield itself may ask; absent: none (SDK-7). */
   readonly model?: ModelSettings;
 }
@@ -102,6 +107,8 @@ export const DEFAULT_SETTINGS: Settings = {
   homes: [],
   paths: DEFAULT_PATHS,
   middleware: [],
+  servers: [],
+  disabledServers: [],
 };
 
 /** What a tool may know of the settings: bounds that it can keep to, and nothing that is a secret. */

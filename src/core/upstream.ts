@@ -18,6 +18,8 @@ interface ServerBase {
   readonly timeoutMs?: number;
   /** How long it may take until it answers at all. */
   readonly startTimeoutMs?: number;
+  /** Named and not used; it still holds its name against the files that come after. */
+  readonly disabled?: true;
 }
 
 /** Where a server is configured. */

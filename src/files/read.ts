@@ -1,6 +1,15 @@
 // Reading files that someone else may have made: opened first, checked on the descriptor, read bounded.
 
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import type { FileIdentity } from '../core/tool.js';
 
 export interface FileReading {
@@ -93,6 +102,19 @@ export function readTextFile(path: string, limit = 4 * 1024 * 1024): string | un
   }
   if (!reading.complete) throw new Error(`larger than ${limit} bytes`);
   return reading.bytes.toString('utf8');
+}
+
+/** The text of a file, undefined where there is none, or what keeps it from being read. */
+export function readTextOrFault(file: string, limit?: number): string | undefined | Error {
+  try {
+    const text = readTextFile(file, limit);
+    // A link that leads nowhere stands for something that was meant to be there (POL-9).
+    if (text === undefined && lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+      return new Error('a link that leads nowhere');
+    return text;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 // Until the buffer is full or the file ends; a file that gave its whole size is not asked once more.

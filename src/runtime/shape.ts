@@ -2,6 +2,7 @@
 
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { describeOutputFaults } from '../core/faults.js';
+import { redactKnown, redactValue } from '../core/redact.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -59,16 +60,12 @@ function toMeta(context: ShapeContext, meta: Output['meta'] = {}): ResultMeta {
 }
 
 function toErrorValue(error: ToolError, secrets: readonly string[]): ErrorValue {
-  const clean = (text: string): string => redact(sanitize(text), secrets);
+  const clean = (text: string): string => redactKnown(sanitize(text), secrets);
   const { code, message, hint, data } = error;
   return {
     code,
     message: clean(message),
     ...(hint === undefined ? {} : { hint: clean(hint) }),
-    ...(data === undefined ? {} : { data }),
+    ...(data === undefined ? {} : { data: redactValue(data, secrets) }),
   };
-}
-
-function redact(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 }

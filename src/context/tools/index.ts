@@ -167,7 +167,6 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     description: [
       'Reduce a JSON document with a JSONata expression, without reading it. $ is the root:',
       'filter $[amount > 100], pluck $.{ "id": id, "subject": subject }, dedup $distinct(email),',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: JSONata groups with these very characters
       'sort and slice $^(>created)[[0..9]], sum $sum(amount), count by day ${ $substring(ts,0,10): $count($) }.',
       'The expression "?" gives the syntax.',
     ].join(' '),

@@ -1,0 +1,110 @@
+// Takes known secrets out of text, JSON and outputs; the one place that knows the forms they take.
+
+import { ToolError } from './error.js';
+import { escapePointer, type Json } from './json.js';
+import type { Output, Part } from './result.js';
+import { quoteOutside, sanitize } from './text.js';
+
+/** What stands in the place of a secret. */
+export const REDACTED = '[redacted]';
+/** Shorter ones stand in ordinary text too often to tell anything apart. */
+export const SHORTEST_SECRET = 4;
+
+// The secrets of a call are asked about many times, and stay one array.
+const known = new WeakMap<readonly string[], readonly string[]>();
+
+/** Text without the given secrets, in the forms that they take in messages, JSON and addresses. */
+export function redactKnown(text: string, secrets: readonly string[]): string {
+  if (secrets.length === 0 || text.length < SHORTEST_SECRET) return text;
+  const found: [number, number][] = [];
+  for (const form of formsOf(secrets)) {
+    for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + form.length))
+      found.push([at, at + form.length]);
+  }
+  return found.length === 0 ? text : cutOut(text, found);
+}
+
+// One secret may overlap another; nothing of either stays.
+function cutOut(text: string, found: [number, number][]): string {
+  found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  let rest = '';
+  let end = 0;
+  for (const [from, to] of found) {
+    if (from >= end) rest += `${text.slice(end, from)}${REDACTED}`;
+    end = Math.max(end, to);
+  }
+  return rest + text.slice(end);
+}
+
+function formsOf(secrets: readonly string[]): readonly string[] {
+  let forms = known.get(secrets);
+  if (forms === undefined) {
+    forms = [...new Set(secrets.flatMap(toForms))].filter((form) => form.length >= SHORTEST_SECRET);
+    known.set(secrets, forms);
+  }
+  return forms;
+}
+
+function toForms(secret: string): string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  // Half of a pair of surrogates has no place in an address.
+  const inAddress = encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'));
+  const inMessage = [sanitize(secret), quoteOutside(secret, secret.length)];
+  return [secret, inJson, escapePointer(secret), ...inMessage, inAddress];
+}
+
+/** The same for every text, key and number of a value; the value itself where none of them has one. */
+export function redactValue<T>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0) return value;
+  return walk(value, secrets, () => false) as T;
+}
+
+/** An output without the given secrets; bytes of images, sounds and blobs stay as they are. */
+export function redactOutput(output: Output, secrets: readonly string[]): Output {
+  if (secrets.length === 0) return output;
+  const content = walk(output.content, secrets, isBytes) as readonly Part[];
+  const structured = redactValue(output.structured, secrets);
+  const error = output.error === undefined ? undefined : redactError(output.error, secrets);
+  if (content === output.content && structured === output.structured && error === output.error) return output;
+  return {
+    ...output,
+    content,
+    ...(structured === undefined ? {} : { structured }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** An error without the given secrets; what caused it is left out with them. */
+export function redactError(error: ToolError, secrets: readonly string[]): ToolError {
+  const message = redactKnown(error.message, secrets);
+  const hint = error.hint === undefined ? undefined : redactKnown(error.hint, secrets);
+  const data = redactValue(error.data, secrets);
+  if (message === error.message && hint === error.hint && data === error.data) return error;
+  return new ToolError(error.code, message, { hint, data });
+}
+
+const isBytes = (key: string, value: unknown): boolean =>
+  (key === 'data' || key === 'blob') && typeof value === 'string';
+
+function walk(
+  value: unknown,
+  secrets: readonly string[],
+  skips: (key: string, value: unknown) => boolean,
+): unknown {
+  if (typeof value === 'string') return redactKnown(value, secrets);
+  // A number can be a secret as well as text can.
+  if (typeof value === 'number') return secrets.includes(String(value)) ? REDACTED : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const copy = value.map((child: unknown) => walk(child, secrets, skips));
+    return copy.some((child, at) => child !== value[at]) ? copy : value;
+  }
+  let changed = false;
+  const entries = Object.entries(value as Record<string, Json>).map(([key, child]): [string, unknown] => {
+    const name = redactKnown(key, secrets);
+    const rest = skips(key, child) ? child : walk(child, secrets, skips);
+    changed ||= name !== key || rest !== child;
+    return [name, rest];
+  });
+  return changed ? Object.fromEntries(entries) : value;
+}

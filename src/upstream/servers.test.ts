@@ -1,0 +1,150 @@
+// The list of servers: which file wins, what cannot be read, and that a change is seen.
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { DEFAULT_SETTINGS, type Settings } from '../core/settings.js';
+import type { ServerEntry } from '../core/upstream.js';
+import type { World } from '../core/world.js';
+import { createServerList } from './servers.js';
+
+const mcp = (...names: string[]): string =>
+  JSON.stringify({ mcpServers: Object.fromEntries(names.map((name) => [name, { command: name }])) });
+
+function createPlaces(settings: Partial<Settings> = {}) {
+  const root = mkdtempSync(join(tmpdir(), 'wield-servers-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const home = join(root, 'home');
+  const work = join(root, 'work');
+  for (const directory of [home, work]) mkdirSync(join(directory, '.agents'), { recursive: true });
+  let now = Date.now();
+  const world: World = {
+    env: {},
+    home,
+    platform: 'linux',
+    now: () => now,
+    monotonic: () => now,
+    debug: () => {},
+    debugging: false,
+  };
+  let workdir = work;
+  const held: Settings = { ...DEFAULT_SETTINGS, ...settings };
+  const list = createServerList({ workdir: () => workdir, settings: () => held, world });
+  return {
+    list,
+    own: join(home, '.agents/mcp.json'),
+    shared: join(work, '.mcp.json'),
+    local: join(work, '.agents/mcp.json'),
+    later: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    moveHome: () => {
+      workdir = home;
+    },
+    names: () => list.read().servers.map(({ name, owner }) => `${owner} ${name}`),
+  };
+}
+
+const configured = (name: string, owner: ServerEntry['owner']): ServerEntry => ({
+  kind: 'stdio',
+  name,
+  owner,
+  place: { file: `/${owner}/config.toml`, pointer: null, line: 3 },
+  command: 'x',
+  args: [],
+  env: {},
+});
+
+describe('servers', () => {
+  test('UPS-1: files are joined by precedence, and of two of a name the first stands', () => {
+    const places = createPlaces({
+      servers: [configured('a', 'user'), configured('p', 'workspace'), configured('d', 'workspace')],
+    });
+    writeFileSync(places.own, mcp('b', 'a'));
+    writeFileSync(places.shared, mcp('c', 'b'));
+    writeFileSync(places.local, mcp('d', 'c'));
+    expect(places.names()).toEqual(['user a', 'user b', 'workspace c', 'workspace d', 'workspace p']);
+    expect(places.list.read().problems.map(({ path, message }) => [path, message])).toEqual([
+      [places.own, expect.stringContaining('/user/config.toml:3')],
+      [places.shared, expect.stringContaining(places.own)],
+      [places.local, expect.stringContaining(places.shared)],
+      [
+        '/workspace/config.toml',
+        expect.stringMatching(/^line 3: server "d" is not used: .*\.agents\/mcp\.json/),
+      ],
+    ]);
+    expect(places.list.read().problems.every(({ severity }) => severity === 'warning')).toBe(true);
+  });
+
+  test('one that is switched off holds its name, by its entry or by the configuration', () => {
+    const places = createPlaces({ disabledServers: ['b'] });
+    writeFileSync(places.own, '{"mcpServers":{"a":{"command":"x","disabled":true}}}');
+    writeFileSync(places.shared, mcp('a', 'b', 'c'));
+    expect(places.names()).toEqual(['workspace c']);
+    expect(places.list.read().disabled.map(({ name, owner }) => `${owner} ${name}`)).toEqual([
+      'user a',
+      'workspace b',
+    ]);
+  });
+
+  test('at home everything is the person\u2019s own, and no file is read twice', () => {
+    const places = createPlaces();
+    writeFileSync(places.own, mcp('a'));
+    places.moveHome();
+    expect(places.names()).toEqual(['user a']);
+    expect(places.list.read().problems).toEqual([]);
+    expect(places.list.files()).toHaveLength(2);
+  });
+
+  test('nothing changed is the same object; a change, young or old, is seen', () => {
+    const places = createPlaces();
+    expect(places.names()).toEqual([]);
+    writeFileSync(places.shared, mcp('a'));
+    expect(places.names()).toEqual(['workspace a']);
+    writeFileSync(places.shared, mcp('b'));
+    expect(places.names()).toEqual(['workspace b']);
+    places.later(60_000);
+    const before = places.list.read();
+    expect(places.list.read()).toBe(before);
+    writeFileSync(places.shared, mcp('b', 'c'));
+    expect(places.names()).toEqual(['workspace b', 'workspace c']);
+    rmSync(places.shared);
+    expect(places.names()).toEqual([]);
+  });
+
+  test('UPS-1: a file that cannot be read is a problem and costs no other', () => {
+    const faults: [string, (file: string) => void, RegExp][] = [
+      ['too large', (file) => writeFileSync(file, ' '.repeat(1024 * 1024 + 1)), /larger than 1 MiB/],
+      ['a link to nothing', (file) => symlinkSync('nowhere', file), /leads nowhere/],
+      ['a pipe', (file) => execFileSync('mkfifo', [file]), /not a regular file/],
+      ['a directory', (file) => mkdirSync(file), /not a regular file/],
+      ['no JSON', (file) => writeFileSync(file, '{'), /not valid JSON/],
+    ];
+    if (process.getuid?.() !== 0) {
+      faults.push([
+        'not ours to read',
+        (file) => {
+          writeFileSync(file, mcp('z'));
+          chmodSync(file, 0o000);
+        },
+        /denied/,
+      ]);
+    }
+    for (const [, make, message] of faults) {
+      const places = createPlaces();
+      writeFileSync(places.own, mcp('a'));
+      expect(places.names()).toEqual(['user a']);
+      make(places.shared);
+      expect(places.names()).toEqual(['user a']);
+      expect(places.list.read().problems).toEqual([
+        expect.objectContaining({
+          severity: 'error',
+          path: places.shared,
+          message: expect.stringMatching(message),
+        }),
+      ]);
+    }
+  });
+});

@@ -1,0 +1,156 @@
+// Which upstream servers there are: those of the configuration and of four files, each name once, read anew when one changes.
+
+import { join } from 'node:path';
+import type { Settings } from '../core/settings.js';
+import { formatBytes, quoteOutside } from '../core/text.js';
+import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
+import type { ServerEntry } from '../core/upstream.js';
+import type { World } from '../core/world.js';
+import { readServers, type ServersReading } from '../descriptor/mcp-servers.js';
+import { readTextOrFault, statIdentity } from '../files/read.js';
+
+export interface ServerListOptions {
+  readonly workdir: () => string;
+  readonly settings: () => Settings;
+  readonly world: World;
+}
+
+export interface Servers {
+  /** Those that are used, highest place first. Whether one of a workspace may start is for the trust to say. */
+  readonly servers: readonly ServerEntry[];
+  /** Those that are named and switched off. */
+  readonly disabled: readonly ServerEntry[];
+  readonly problems: readonly Problem[];
+}
+
+export interface ServerList {
+  /** As it is now; the same object while nothing has changed. */
+  read(): Servers;
+  /** The files that are looked at. */
+  files(): readonly string[];
+}
+
+interface SourceFile {
+  readonly file: string;
+  readonly owner: ServerEntry['owner'];
+}
+
+interface KnownFile {
+  readonly state: FileIdentity | undefined;
+  readonly text: string | undefined | Error;
+  readonly reading: ServersReading;
+}
+
+const MAX_FILE = 1024 * 1024;
+// Two changes within a tick of the file system's clock look alike, so a young file is read again.
+const SETTLE_MS = 2000;
+const NOTHING: ServersReading = { entries: [], problems: [] };
+
+export function createServerList({ workdir, settings, world }: ServerListOptions): ServerList {
+  const files = new Map<string, KnownFile>();
+  let last: { readonly from: readonly unknown[]; readonly joined: Servers } | undefined;
+
+  const readFile = ({ file, owner }: SourceFile): ServersReading => {
+    const key = `${owner} ${file}`;
+    const known = files.get(key);
+    const state = statIdentity(file);
+    const isSettled = state !== undefined && world.now() - state.changedMs > SETTLE_MS;
+    // A link that leads nowhere looks like nothing until it is looked at.
+    if (known !== undefined && isSettled && sameIdentity(known.state, state)) return known.reading;
+    const text = readTextOrFault(file, MAX_FILE);
+    const reading =
+      known !== undefined && isSameText(known.text, text) ? known.reading : readText(text, { file, owner });
+    files.set(key, { state, text, reading });
+    return reading;
+  };
+
+  return {
+    files: () => sourcesOf(workdir(), world.home).map(({ file }) => file),
+    read() {
+      const { servers, disabledServers } = settings();
+      const readings = sourcesOf(workdir(), world.home).map(readFile);
+      const from = [servers, disabledServers, ...readings];
+      if (
+        last === undefined ||
+        from.length !== last.from.length ||
+        from.some((one, at) => one !== last!.from[at])
+      )
+        last = { from, joined: joinServers(servers, disabledServers, readings) };
+      return last.joined;
+    },
+  };
+}
+
+// What is the person's own comes first: no checkout puts itself in its place.
+function sourcesOf(workdir: string, home: string | undefined): SourceFile[] {
+  const own = home === undefined ? undefined : join(home, '.agents', 'mcp.json');
+  const owner: ServerEntry['owner'] = workdir === home ? 'user' : 'workspace';
+  const local = join(workdir, '.agents', 'mcp.json');
+  return [
+    ...(own === undefined ? [] : [{ file: own, owner: 'user' as const }]),
+    { file: join(workdir, '.mcp.json'), owner },
+    ...(local === own ? [] : [{ file: local, owner }]),
+  ];
+}
+
+function readText(text: string | undefined | Error, source: SourceFile): ServersReading {
+  if (text === undefined) return NOTHING;
+  if (typeof text === 'string') return readServers(text, source);
+  const reason = text.message.startsWith('larger than')
+    ? `larger than ${formatBytes(MAX_FILE)}`
+    : text.message;
+  return {
+    entries: [],
+    problems: [
+      {
+        severity: 'error',
+        path: source.file,
+        message: `its servers cannot be read: ${quoteOutside(reason)}`,
+        hint: 'make it a file of JSON that you can read, or remove it',
+      },
+    ],
+  };
+}
+
+function isSameText(before: string | undefined | Error, now: string | undefined | Error): boolean {
+  if (before instanceof Error && now instanceof Error) return before.message === now.message;
+  return before === now;
+}
+
+function joinServers(
+  configured: readonly ServerEntry[],
+  off: readonly string[],
+  readings: readonly ServersReading[],
+): Servers {
+  const byName = new Map<string, ServerEntry>();
+  const problems: Problem[] = [];
+  const all = [
+    ...configured.filter(({ owner }) => owner === 'user'),
+    ...readings.flatMap(({ entries }) => entries),
+    ...configured.filter(({ owner }) => owner === 'workspace'),
+  ];
+  for (const entry of all) {
+    const first = byName.get(entry.name);
+    if (first === undefined) byName.set(entry.name, entry);
+    else problems.push(toShadowed(entry, first));
+  }
+  const isOff = ({ name, disabled }: ServerEntry): boolean => disabled === true || off.includes(name);
+  const servers = [...byName.values()];
+  return {
+    servers: servers.filter((entry) => !isOff(entry)),
+    disabled: servers.filter(isOff),
+    problems: [...readings.flatMap((reading) => reading.problems), ...problems],
+  };
+}
+
+function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEntry): Problem {
+  const line = place.line === null ? '' : `line ${place.line}: `;
+  const where = by.line === null ? by.file : `${by.file}:${by.line}`;
+  return {
+    severity: 'warning',
+    path: place.file,
+    ...(place.pointer === null ? {} : { pointer: place.pointer }),
+    message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} names one so, and comes first`,
+    hint: 'rename or remove one of them',
+  };
+}
