@@ -2,6 +2,7 @@
 
 import { createCapabilitiesTool } from './builtin/capabilities.js';
 import { createDescribeTools } from './builtin/describe-tools.js';
+import { createMcpTools } from './builtin/mcp.js';
 import { createReadResultTool } from './builtin/read-result.js';
 import { createReadSkillTool } from './builtin/skills.js';
 import { createWorkdirTool, type WorkdirToolOptions } from './builtin/workdir.js';
@@ -41,6 +42,10 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     }),
     createReadResultTool(() => settings().results.inline),
     ...createContextTools(queries),
+    ...createMcpTools({
+      list: (kind) => toolbox().list({ caller: { kind, door: 'library' } }),
+      search: (query, limit, kind) => toolbox().search(query, limit, { caller: { kind, door: 'library' } }),
+    }),
     createCapabilitiesTool({
       tools: () => toolbox().list({ caller: { kind: 'model', door: 'library' } }),
       model: () => {

@@ -1,6 +1,6 @@
 // The machine around this process: its environment, home and clocks, and where wield keeps what is its own.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +47,17 @@ export function findWieldHome(world: World): string {
   throw new ToolError('unavailable', 'there is no home directory to keep state in', {
     hint: 'set HOME, or WIELD_HOME to a directory of yours',
   });
+}
+
+/** The version of the package that this is a part of. */
+export function readVersion(): string {
+  for (const place of ['../package.json', '../../package.json']) {
+    const file = fileURLToPath(new URL(place, import.meta.url));
+    if (!existsSync(file)) continue;
+    const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    if (name === 'wield' && typeof version === 'string') return version;
+  }
+  return '0.0.0';
 }
 
 /**

@@ -45,6 +45,7 @@ import { findSecrets } from './secrets.js';
 import { createStores } from './stores.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
+import { createUpstreams, type Upstreams } from './upstreams.js';
 import { findWorkdir } from './workspace.js';
 
 export type { Approval, ApprovalStore } from './policy/approvals.js';
@@ -65,6 +66,8 @@ export interface NodeToolboxOptions {
   readonly trust?: boolean;
   /** Ends running tools also where this process is killed without warning; for servers. */
   readonly guard?: boolean;
+  /** How long a listing waits for servers whose tools are not known yet; a server that serves others waits less. */
+  readonly upstreamPatienceMs?: number;
   /** The environment to read; the process's own by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where debug lines go; nowhere by default. */
@@ -79,6 +82,7 @@ export interface NodeToolbox extends Toolbox {
   readonly trustStore: TrustStore;
   readonly pinStore: PinStore;
   readonly stores: Stores;
+  readonly upstreams: Upstreams;
   readonly world: World;
   /** Whether this process was started by a tool: then it can neither approve nor trust anything (A44). */
   readonly insideCall: boolean;
@@ -93,6 +97,8 @@ export interface NodeToolbox extends Toolbox {
 
 // Raised whenever a line of the index means something else.
 const INDEX_VERSION = '12';
+// As long as a server may take to start, unless its entry says more.
+const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
@@ -168,6 +174,17 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     entry: () => findEntry('host/main.js'),
   });
+  const upstreams = createUpstreams({
+    wieldHome,
+    workdir: firstWorkdir,
+    settings,
+    trusted,
+    pins: pinStore,
+    patienceMs: options.upstreamPatienceMs ?? LISTING_PATIENCE_MS,
+    onChange: () => watching.wake(),
+    ...beforeRun,
+    world,
+  });
   const formats = [
     createToolsJsonFormat(),
     skillFormat,
@@ -197,6 +214,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     toAbsolute: places.toAbsolute,
     ownerOf: places.ownerOf,
     formats,
+    upstream: upstreams.format,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -215,7 +233,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome,
     look: () => {
       const now = settings();
-      return { settings: now.audit, secrets: findSecrets(now, world) };
+      return { settings: now.audit, secrets: [...findSecrets(now, world), ...upstreams.secrets()] };
     },
     workdir: () => workdir,
     pid: process.pid,
@@ -245,6 +263,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
       createTextExecutor({ refer: references.refer }),
       createDelegateExecutor({ digest: digestParts }),
+      upstreams.executor,
     ],
     trusted,
     instructions: offer.instructions,
@@ -269,8 +288,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     middleware: joinMiddleware((options.middleware ?? []).map(toMiddleware)),
     paths: () => places.list().map((place) => place.directory),
     problems: () => [...configuration().problems, ...places.problems()],
-    secrets: () => findSecrets(settings(), world),
+    secrets: () => [...findSecrets(settings(), world), ...upstreams.secrets()],
     recorder,
+    onAccepted: (tool) =>
+      tool.action.kind === 'remote' ? upstreams.approve([tool]) : pinStore.pin([tool], new Date(world.now())),
     tracer: createTracer(world.debug),
     workdir: { get: () => workdir, set: setWorkdir },
     world,
@@ -281,6 +302,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     trustStore,
     pinStore,
     stores,
+    upstreams,
     world,
     insideCall,
     configuration,

@@ -136,7 +136,7 @@ export async function pinTools(
   for (const { kind, effective, bin } of items) {
     if (kind !== 'tool' || bin === null) continue;
     const tool = await toolbox.find(effective).catch(() => undefined);
-    if (tool?.origin.owner === 'package') toolbox.pinStore.pin(tool, new Date(toolbox.world.now()));
+    if (tool?.origin.owner === 'package') toolbox.pinStore.pin([tool], new Date(toolbox.world.now()));
   }
 }
 

@@ -4,7 +4,7 @@ import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
 import type { InlineModule, ModuleFiles, Tool } from './tool.js';
 
-export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan;
+export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan;
 
 interface PlanBase {
   /** Its `origin.digest` names the bytes that were planned; other bytes are not run. */
@@ -81,6 +81,15 @@ export interface DelegatePlan extends PlanBase {
   readonly ref: string;
 }
 
+export interface RemotePlan extends PlanBase {
+  readonly kind: 'remote';
+  readonly server: string;
+  /** What the server calls the tool. */
+  readonly remoteTool: string;
+  /** The command line or the address of the server, with references as they were written. */
+  readonly target: string;
+}
+
 export interface ModulePlan extends PlanBase {
   readonly kind: 'module';
   readonly source: ModuleFiles | InlineModule;
@@ -108,6 +117,9 @@ export function describePlan(plan: Plan): Record<string, Json> {
       tool: plan.tool.name,
       ...(plan.kind === 'text' ? { file: plan.file } : {}),
       ...(plan.kind === 'delegate' ? { ref: plan.ref } : {}),
+      ...(plan.kind === 'remote'
+        ? { server: plan.server, remoteTool: plan.remoteTool, target: plan.target }
+        : {}),
       input: plan.input,
       timeoutMs: plan.timeoutMs,
       ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),

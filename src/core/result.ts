@@ -1,30 +1,42 @@
 // The one shape of success and failure, and the parts of its content.
 
 import type { ErrorValue, ToolError } from './error.js';
-import { isRecord, type Json } from './json.js';
+import { isRecord, type Json, type JsonObject } from './json.js';
 import type { Handle, ResultWriter } from './store.js';
 
+/** What any part can carry besides: for whom it is, and what its author adds. */
+interface PartBase {
+  readonly annotations?: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
 /** A piece of content, as in MCP, so that nothing is lost between doors (TOOL-21). */
-export type Part =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
-  | { readonly type: 'audio'; readonly data: string; readonly mimeType: string }
-  | {
-      readonly type: 'resource_link';
-      readonly uri: string;
-      readonly name: string;
-      readonly description?: string;
-      readonly mimeType?: string;
-    }
-  | {
-      readonly type: 'resource';
-      readonly resource: {
+export type Part = PartBase &
+  (
+    | { readonly type: 'text'; readonly text: string }
+    | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+    | { readonly type: 'audio'; readonly data: string; readonly mimeType: string }
+    | {
+        readonly type: 'resource_link';
         readonly uri: string;
+        readonly name: string;
+        readonly title?: string;
+        readonly description?: string;
         readonly mimeType?: string;
-        readonly text?: string;
-        readonly blob?: string;
-      };
-    };
+        readonly size?: number;
+        readonly icons?: readonly JsonObject[];
+      }
+    | {
+        readonly type: 'resource';
+        readonly resource: {
+          readonly uri: string;
+          readonly mimeType?: string;
+          readonly text?: string;
+          readonly blob?: string;
+          readonly _meta?: JsonObject;
+        };
+      }
+  );
 
 /** A change that was made to the input before it was checked (RUN-4). */
 export interface Repair {
@@ -44,6 +56,8 @@ export interface ResultMeta {
   }[];
   /** How often it ran, where that was more than once (RUN-9). */
   readonly attempts?: number;
+  /** What the tool's server adds to its answer (UPS-2). */
+  readonly remote?: JsonObject;
   /** True where the output is that of an earlier call. */
   readonly cached?: boolean;
   /** Where the whole of a result is that was too large to be shown (CTX-1). */

@@ -17,7 +17,13 @@ export interface Tool {
   readonly traits: Traits;
 }
 
-export type Action = ProcessAction | FunctionAction | ModuleAction | TextAction | DelegateAction;
+export type Action =
+  | ProcessAction
+  | FunctionAction
+  | ModuleAction
+  | TextAction
+  | DelegateAction
+  | RemoteAction;
 
 /** Runs a program of the machine in a process of its own. */
 export type ProcessAction = ScriptAction | CommandAction;
@@ -110,6 +116,22 @@ export interface DelegateAction {
   readonly ownInput: boolean;
 }
 
+/** Asks a server of the protocol to run it. */
+export interface RemoteAction {
+  readonly kind: 'remote';
+  readonly server: string;
+  /** What the server calls it. */
+  readonly tool: string;
+  /** The command line or the address of the server, with references as they were written. */
+  readonly target: string;
+  /** Names the configuration of the server; another one is another server. */
+  readonly configuration: string;
+  /** SHA-256 of the tool as the server described it; another description is another tool. */
+  readonly definition: string;
+  /** What the server says of it, where that has characters that nobody sees. */
+  readonly described?: string;
+}
+
 /** `person`: at a shell, whose call is consent. `model`: chooses names and input, trusted with nothing. */
 export type CallerKind = 'person' | 'model' | 'code';
 
@@ -127,6 +149,8 @@ export interface Origin {
   readonly server: string | null;
   /** Whose files these are. Those of a workspace run for a model only where it is trusted (POL-20). */
   readonly owner: Owner;
+  /** For a tool of a server: who configured it, where that is the workspace (POL-20). */
+  readonly configuredBy?: 'workspace';
   /** Part of wield itself; only such a tool is meant by a selector that begins with `$` (SEL-4). */
   readonly builtin?: true;
 }
@@ -156,6 +180,8 @@ export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | unde
 }
 
 export interface Traits {
+  /** What it is called where people read. */
+  readonly title?: string;
   readonly group?: string;
   /** Normalised (RES-30). */
   readonly tags: readonly string[];
@@ -190,7 +216,7 @@ export const NO_TRAITS: Traits = Object.freeze({
 
 /** Whether a model can call it only where its workspace is trusted: it runs what the workspace brings (POL-20). */
 export function needsTrust({ origin, traits }: Tool): boolean {
-  return origin.owner === 'workspace' && traits.text !== true;
+  return (origin.owner === 'workspace' || origin.configuredBy === 'workspace') && traits.text !== true;
 }
 
 /** A tool that was found and is not offered because of another of the same name (RES-12). */

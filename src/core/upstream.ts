@@ -1,6 +1,7 @@
 // Upstream servers: how one is configured, with references in place of secrets, and what it says of its tools.
 
 import type { Json } from './json.js';
+import type { Problem, Tool } from './tool.js';
 
 /** A server as a file names it. Nothing in it is expanded: `${VAR}` and `file:…` stand as they were written (UPS-5). */
 export type ServerEntry = StdioServer | HttpServer;
@@ -66,4 +67,18 @@ export interface RemoteTool {
   readonly annotations?: Readonly<Record<string, Json>>;
   readonly icons?: Json;
   readonly _meta?: Readonly<Record<string, Json>>;
+}
+
+/** The tools of servers, as the catalog sees them: what is known without starting one. */
+export interface Upstream {
+  list(): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
+  /** The tool of a name; undefined where no server that is known has one. */
+  find(name: string): Tool | undefined;
+  /** The tool of a URI. */
+  at(uri: string): Tool | undefined;
+  /**
+   * Asks the servers that are not known yet for their tools: all, or those that a reference could be about. Undefined
+   * where there is nothing to wait for.
+   */
+  settle(ref?: string): Promise<unknown> | undefined;
 }

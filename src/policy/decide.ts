@@ -4,7 +4,7 @@ import { isRecord } from '../core/json.js';
 import type { CommandPlan, Plan } from '../core/plan.js';
 import type { AllowList, Policy, Rule } from '../core/rule.js';
 import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
-import type { Tool } from '../core/tool.js';
+import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 
 /** What the decision depends on besides the plan and the caller. */
@@ -39,7 +39,7 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   // A person who types the call consents by typing it; code that assembled the toolbox did so too (SCR-20).
   // A text runs nothing: a model may read it, as it may with `read_skill`.
   const runs = tool.action.kind !== 'text';
-  if (caller.kind === 'model' && runs && tool.origin.owner === 'workspace' && !rules.trusted) {
+  if (caller.kind === 'model' && runs && needsTrust(tool) && !rules.trusted) {
     return {
       verdict: 'deny',
       rule: null,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
 import { revealHidden } from '../core/text.js';
 import { type FileIdentity, sameIdentity, type Tool } from '../core/tool.js';
 import { readTextFile, statIdentity } from '../files/read.js';
@@ -15,8 +16,16 @@ export interface PinStore {
    * no pin, because it is the user's own or trusted with its workspace, is always the same.
    */
   check(tool: Tool): 'new' | 'same' | { readonly diff: readonly string[] };
-  /** Remembers a found tool as it is now. */
-  pin(tool: Tool, now: Date): void;
+  /** Remembers found tools as they are now. */
+  pin(tools: readonly Tool[], now: Date): void;
+  /** What was approved of a tool, where something was. */
+  approved(tool: Tool): ApprovedTool | undefined;
+}
+
+export interface ApprovedTool {
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
 }
 
 interface Pin {
@@ -51,18 +60,23 @@ export function createPinStore(wieldHome: string): PinStore {
       const diff = lineDiff(pin.definition, describeTool(tool)).map(revealHidden);
       return { diff: diff.length > 0 ? diff : ['what it runs changed, and nothing of its description'] };
     },
-    pin(tool, now) {
-      const key = keyOf(tool);
-      const { digest } = tool.origin;
-      if (key === undefined || digest === null) return;
-      const pins = new Map(read()).set(key, {
-        key,
-        digest,
-        definition: describeTool(tool),
-        since: now.toISOString(),
-      });
+    pin(tools, now) {
+      const kept = tools.filter((tool) => keyOf(tool) !== undefined);
+      if (kept.length === 0) return;
+      const pins = new Map(read());
+      for (const tool of kept) {
+        const key = keyOf(tool);
+        const { digest } = tool.origin;
+        if (key === undefined || digest === null) continue;
+        pins.set(key, { key, digest, definition: describeTool(tool), since: now.toISOString() });
+      }
       writeFileAtomic(file, `${JSON.stringify({ version: 1, pins: [...pins.values()] }, null, 2)}\n`);
       known = undefined;
+    },
+    approved(tool) {
+      const key = keyOf(tool);
+      const pin = key === undefined ? undefined : read().get(key);
+      return pin === undefined ? undefined : readDefinition(pin.definition);
     },
   };
 }
@@ -85,6 +99,15 @@ function describeTool({ description, input, output, action }: Tool): string {
     null,
     1,
   );
+}
+
+function readDefinition(definition: string): ApprovedTool {
+  const { description, input, output } = JSON.parse(definition) as {
+    readonly description: readonly string[];
+    readonly input: JsonSchema;
+    readonly output?: JsonSchema;
+  };
+  return { description: description.join('\n'), input, ...(output === undefined ? {} : { output }) };
 }
 
 function parsePins(text: string, file: string): Map<string, Pin> {

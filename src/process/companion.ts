@@ -1,32 +1,62 @@
-// A process that stays: started as any other, spoken to over a channel of its own, ended with its group.
+// A process that stays: started as any other, spoken to over pipes, ended with its group.
 
-import type { Duplex } from 'node:stream';
+import type { StdioOptions } from 'node:child_process';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { World } from '../core/world.js';
 import { killMarked, signalGroup } from './group.js';
 import { nextMark, type StartRequest, start } from './spawn.js';
 
 export interface Companion {
   readonly pid: number;
-  /** Descriptor 3 of the process, both ways. */
-  readonly channel: Duplex;
   /** Resolves when the process is gone, with how it went. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   /** Ends it and all that it started, at once. */
   kill(): void;
 }
 
-/**
- * Starts a process that stays. What it prints goes to our standard error, since our standard output is a
- * protocol's. Neither it nor its channel keeps this process alive. Throws `exec_failed`.
- */
-export async function startCompanion(request: StartRequest, world: World): Promise<Companion> {
+/** One that is spoken to over a channel beside its standard streams. */
+export interface ChannelCompanion extends Companion {
+  /** Descriptor 3 of the process, both ways. */
+  readonly channel: Duplex;
+}
+
+/** One that is spoken to over its standard streams. */
+export interface PipedCompanion extends Companion {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+/** Starts a process with a channel. What it prints goes to our standard error, since our standard output is a protocol's. */
+export async function startCompanion(request: StartRequest, world: World): Promise<ChannelCompanion> {
+  const { pipes, ...companion } = await startStaying(request, world, ['ignore', 2, 2, 'pipe']);
+  const channel = pipes[3] as Duplex;
+  void companion.ended.then(() => channel.destroy());
+  return { ...companion, channel };
+}
+
+/** Starts a process whose standard streams are ours. */
+export async function startPiped(request: StartRequest, world: World): Promise<PipedCompanion> {
+  const { pipes, ...companion } = await startStaying(request, world, ['pipe', 'pipe', 'pipe']);
+  const [stdin, stdout, stderr] = pipes as [Writable, Readable, Readable];
+  return { ...companion, stdin, stdout, stderr };
+}
+
+type Pipe = Writable | Readable | null | undefined;
+
+// Neither the process nor its pipes keep this one alive. Throws `exec_failed`.
+async function startStaying(
+  request: StartRequest,
+  world: World,
+  stdio: StdioOptions,
+): Promise<Companion & { readonly pipes: readonly Pipe[] }> {
   const mark = nextMark();
-  const child = await start(request, mark, world, ['ignore', 2, 2, 'pipe']);
+  const child = await start(request, mark, world, stdio);
   const pid = child.pid!;
-  const channel = child.stdio[3] as Duplex;
+  const pipes: readonly Pipe[] = child.stdio;
   world.debug(`started ${request.argv[0]} as companion ${pid} in ${request.cwd}`);
   child.unref();
-  (channel as unknown as { unref?: () => void }).unref?.();
+  for (const pipe of pipes) (pipe as { unref?: () => void } | null)?.unref?.();
   let gone = false;
   const kill = (): void => {
     if (gone) return;
@@ -40,11 +70,10 @@ export async function startCompanion(request: StartRequest, world: World): Promi
       signalGroup(pid, 'SIGKILL');
       gone = true;
       living?.delete(pid);
-      channel.destroy();
       resolve({ code, signal });
     });
   });
-  return { pid, channel, ended, kill };
+  return { pid, pipes, ended, kill };
 }
 
 let living: Set<number> | undefined;

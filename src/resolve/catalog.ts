@@ -7,6 +7,7 @@ import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
 import { compareText } from '../core/text.js';
 import type { Owner, Problem, ShadowedTool, Tool } from '../core/tool.js';
+import type { Upstream } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory, type Directory, type DirectoryListing } from './directory.js';
@@ -35,6 +36,8 @@ export interface CatalogOptions {
   /** Whose files lie in a directory that is none of the places. */
   readonly ownerOf: (directory: string) => Owner;
   readonly formats: readonly Format[];
+  /** The tools of servers; they come before what lies on disk (RES-42). */
+  readonly upstream?: Upstream;
   readonly index: IndexFile;
   readonly world: World;
 }
@@ -50,8 +53,11 @@ export interface Catalog {
   unregister(name: string): boolean;
   /** Forgets everything that was read, or what holds a tool of this name (RES-14). */
   forget(name?: string): void;
-  /** Fetches what a look at the files could not tell; undefined where there is nothing to wait for. */
-  settle(): Promise<unknown> | undefined;
+  /**
+   * Fetches what a look at the files could not tell, all of it or what a reference is about; undefined where there is
+   * nothing to wait for.
+   */
+  settle(ref?: string): Promise<unknown> | undefined;
 }
 
 export interface Listing {
@@ -70,7 +76,7 @@ export interface Listing {
 const MAX_VIEWS = 256;
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { registered, offered, places, formats, index, world } = options;
+  const { registered, offered, places, formats, upstream, index, world } = options;
   const asBuiltin = (tool: Tool): Tool => ({ ...tool, origin: { ...tool.origin, builtin: true } });
   const reserved = options.builtin.map(asBuiltin);
   const yielding = (options.yielding ?? []).map(asBuiltin);
@@ -145,7 +151,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     for (const skill of listings.flatMap((listing) => listing.skills)) {
       if (!skills.has(skill.name)) skills.set(skill.name, skill);
     }
-    // RES-8: programmatic tools first, then disk in path order, each group by name.
+    // RES-8: programmatic tools first, then those of servers, then disk in path order, each group by name.
     for (const tool of [...registered.values()].sort(byName)) add(tool, true);
     const addBuiltin = (tool: Tool): void => {
       if (winners.has(tool.name)) return;
@@ -154,6 +160,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
       add(tool, to === 'all');
     };
     for (const tool of reserved.sort(byName)) addBuiltin(tool);
+    const remote = upstream?.list();
+    for (const tool of remote?.tools ?? []) add(tool, true);
+    problems.push(...(remote?.problems ?? []));
     for (const listing of listings) {
       for (const tool of listing.tools) add(tool, true);
       problems.push(...listing.problems);
@@ -201,6 +210,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     offered,
     places,
     formats,
+    ...(upstream === undefined ? {} : { upstream }),
     toAbsolute: options.toAbsolute,
     ownerOf: options.ownerOf,
     list,
@@ -212,9 +222,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const find: Catalog['find'] = (text, reach = {}) => delegates.complete(seek(text, reach));
 
   const settling = formats.filter((format) => format.settle !== undefined);
-  const settle: Catalog['settle'] = () => {
-    if (settling.length === 0) return undefined;
-    const waits = settling.map((format) => format.settle?.()).filter((wait) => wait !== undefined);
+  const settle: Catalog['settle'] = (ref) => {
+    const waits = [...settling.map((format) => format.settle?.()), upstream?.settle(ref)].filter(
+      (wait) => wait !== undefined,
+    );
     return waits.length === 0 ? undefined : Promise.all(waits);
   };
 

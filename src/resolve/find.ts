@@ -27,7 +27,7 @@ export interface FindOptions {
 export interface FinderOptions
   extends Pick<
     CatalogOptions,
-    'registered' | 'builtin' | 'offered' | 'places' | 'formats' | 'toAbsolute' | 'ownerOf'
+    'registered' | 'builtin' | 'offered' | 'places' | 'formats' | 'upstream' | 'toAbsolute' | 'ownerOf'
   > {
   /** Those of the built-in tools that give way to others. */
   readonly yielding: readonly Tool[];
@@ -59,15 +59,17 @@ interface Found {
 }
 
 export function createFinder(options: FinderOptions): Finder {
-  const { registered, builtin, offered, places, formats, toAbsolute, ownerOf } = options;
+  const { registered, builtin, offered, places, formats, upstream, toAbsolute, ownerOf } = options;
   const { list, inOrder, viewOf, asClaimed, yielding } = options;
 
-  /** RES-3: programmatic, built-in, search path, scripts; the first hit wins. */
+  /** RES-3, RES-42: programmatic, built-in, servers, search path, scripts; the first hit wins. */
   const look = (name: string): Tool | Problem | undefined => {
     const given = registered.get(name);
     if (given) return asClaimed(given);
     const own = builtin.find((tool) => tool.name === name);
     if (own && !yielding.includes(own)) return own;
+    const remote = upstream?.find(name);
+    if (remote !== undefined) return asClaimed(remote);
     let problem: Problem | undefined;
     for (const directory of inOrder()) {
       const found = directory.find(name);
@@ -187,6 +189,8 @@ export function createFinder(options: FinderOptions): Finder {
     const whole = seen.filter(({ tool }) => tool.origin.uri === text);
     const tool = whole.length === 1 ? whole[0]!.tool : pick(text, seen, fragment);
     if (tool !== undefined) return tool;
+    const remote = scheme === 'mcp' ? upstream?.at(text) : undefined;
+    if (remote !== undefined && mayReach(asClaimed(remote), reach)) return asClaimed(remote);
     if (scheme === 'file') return findAt(text, toFilePath(uri), fragment, reach);
     const inside = fragment === undefined ? findInside(uri, reach) : undefined;
     if (inside === undefined) throw nothingAt(text, []);

@@ -9,6 +9,8 @@ import { createIgnore } from './ignore.js';
 
 export interface Watch {
   add(listener: () => void): () => void;
+  /** Wakes the listeners, where something changed that no directory shows. */
+  wake(): void;
   /** Looks at the directories again, after a change of workdir. */
   refresh(): void;
   close(): void;
@@ -65,6 +67,7 @@ export function createWatch(directories: () => readonly string[], world: World):
         refresh();
       };
     },
+    wake,
     refresh,
     close() {
       clearTimeout(timer);

@@ -49,6 +49,8 @@ export interface CallParts extends ConsentParts {
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly recorder: Recorder | undefined;
+  /** Told of a tool that was approved again after it had changed. */
+  readonly onAccepted: ((tool: Tool) => void) | undefined;
   readonly monotonic: () => number;
 }
 
@@ -178,6 +180,8 @@ export async function call(
     if (verdict.verdict === 'ask') {
       const { consent } = await import('./consent.js');
       approval = await consent(parts, { ...prepared, ...nesting, caller, signal, approve: options.approve });
+      // POL-21: who was shown what changed and said yes has approved it as it is now.
+      if (verdict.changes !== undefined) parts.onAccepted?.(plan.tool);
     } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
     assertWanted(plan.tool, signal);
     // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.

@@ -58,6 +58,8 @@ export interface AssembleOptions {
   /** Where approvals are kept; without it consent is given in the call or not at all. */
   readonly approvals?: () => Promise<Approvals>;
   readonly recorder?: Recorder;
+  /** Told of a tool that was approved again after it had changed (POL-21). */
+  readonly onAccepted?: (tool: Tool) => void;
   /** Makes spans of calls, while there is someone to send them to. */
   readonly tracer?: () => Observer | undefined;
   readonly world: World;
@@ -125,16 +127,18 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
 
   // Where a look at the files met some whose tools are not known yet, they are asked for, and it looks again. Nearly
   // always there are none, and then nobody waits.
-  const look = <T>(see: () => T, looks = 1): T | Promise<T> => {
+  const look = <T>(see: () => T, ref?: string, looks = 1): T | Promise<T> => {
+    const again = (): Promise<T> | undefined =>
+      looks < MAX_LOOKS ? catalog.settle(ref)?.then(() => look(see, ref, looks + 1)) : undefined;
+    let seen: T;
     try {
-      const seen = see();
-      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
-      return wait === undefined ? seen : wait.then(() => look(see, looks + 1));
+      seen = see();
     } catch (error) {
-      const wait = looks < MAX_LOOKS ? catalog.settle() : undefined;
-      if (wait === undefined) throw error;
-      return wait.then(() => look(see, looks + 1));
+      const later = again();
+      if (later === undefined) throw error;
+      return later;
     }
+    return again() ?? seen;
   };
 
   // What is on disk is looked at; what code changes is told.
@@ -192,7 +196,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       };
       const model = caller.kind === 'model';
       const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer };
-      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest));
+      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest), ref);
     },
     permissionsOf: cascade.permissionsOf,
     executors,
@@ -228,6 +232,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return observers.size > 0 || tracer?.() !== undefined ? emit : undefined;
     },
     recorder,
+    onAccepted: options.onAccepted,
     monotonic: world.monotonic,
     debug: world.debug,
   };

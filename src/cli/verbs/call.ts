@@ -277,6 +277,12 @@ function planRows(plan: Plan): string[][] {
       return [['would read', plan.file]];
     case 'delegate':
       return [['would call', `${plan.ref}, which is judged again`]];
+    case 'remote':
+      return [
+        ['would call', `${plan.remoteTool} of the server ${plan.server}`],
+        ['at', plan.target],
+        ['input', JSON.stringify(plan.input)],
+      ];
     case 'function':
       return [['would run', `${plan.tool.name}, code of this process`]];
     case 'module':

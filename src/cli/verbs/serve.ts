@@ -41,6 +41,8 @@ export const serve: Verb = {
   async run(call) {
     const toolbox = call.toolbox({
       guard: true,
+      // A client that waits for its first list must not wait for a slow server: what comes later is told as a change.
+      upstreamPatienceMs: 5000,
       trust: call.flags.has('trust'),
       offer: String(call.flags.get('with') ?? '')
         .split(',')

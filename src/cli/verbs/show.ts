@@ -110,6 +110,8 @@ function describeRun(plan: Plan): string {
       return `${plan.ref}, in its place`;
     case 'module':
       return `${plan.export} of ${plan.source.file}, in the tool host`;
+    case 'remote':
+      return `${plan.remoteTool} of the server ${plan.server}: ${plan.target}`;
     case 'function':
       return 'code of this process';
   }

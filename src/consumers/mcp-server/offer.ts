@@ -8,6 +8,7 @@ import { UNTRUSTED } from '../../model/content.js';
 /** A tool as `tools/list` shows it. */
 export interface OfferedTool {
   readonly name: string;
+  readonly title?: string;
   readonly description: string;
   readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown };
   readonly outputSchema?: { readonly [keyword: string]: unknown };
@@ -21,6 +22,8 @@ export interface Offer {
   /** From the protocol's name back to the toolbox's. */
   readonly names: ReadonlyMap<string, string>;
   readonly outputs: ReadonlyMap<string, OfferedTool['outputSchema']>;
+  /** Tools that answer with structured content that their text may not have. */
+  readonly structured: ReadonlySet<string>;
 }
 
 // Rules know no names of clients, so every client is offered the same (POL-8).
@@ -58,14 +61,18 @@ function toOffer(tools: readonly Tool[], trusted: boolean): Offer {
     NAME_LIMIT,
   );
   const offered: OfferedTool[] = [];
+  const structured = new Set<string>();
   for (const tool of tools) {
     const name = encode.get(tool.name);
-    if (name !== undefined) offered.push(toOffered(tool, name, trusted));
+    if (name === undefined) continue;
+    offered.push(toOffered(tool, name, trusted));
+    if (tool.output !== undefined || tool.origin.owner === 'upstream') structured.add(name);
   }
   return {
     tools: offered,
     names: decode,
     outputs: new Map(offered.map((tool) => [tool.name, tool.outputSchema])),
+    structured,
   };
 }
 
@@ -74,6 +81,7 @@ function toOffered(tool: Tool, name: string, trusted: boolean): OfferedTool {
   const annotations = toAnnotations(tool);
   return {
     name,
+    ...(tool.traits.title === undefined ? {} : { title: tool.traits.title }),
     description: untrusted ? UNTRUSTED + tool.description : tool.description,
     inputSchema: { ...withoutDialect(tool.input.json), type: 'object' },
     ...(tool.output === undefined ? {} : { outputSchema: withoutDialect(tool.output.json) }),

@@ -4,8 +4,8 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ToolResult } from '../../core/result.js';
 import { errorText } from '../../model/content.js';
 
-/** The protocol's form of a result; `hasOutputSchema` says whether structured content is asked for. */
-export function toCallToolResult(result: ToolResult, hasOutputSchema: boolean): CallToolResult {
+/** The protocol's form of a result; `sendsStructured` says whether structured content is asked for, or not in the text. */
+export function toCallToolResult(result: ToolResult, sendsStructured: boolean): CallToolResult {
   const content = result.content as CallToolResult['content'];
   if (result.error) {
     // What the tool itself said comes after; a call that never ran said nothing.
@@ -20,7 +20,7 @@ export function toCallToolResult(result: ToolResult, hasOutputSchema: boolean): 
   return {
     content,
     // The text has the same JSON already, so it is sent twice only where the protocol demands it.
-    ...(hasOutputSchema && result.structured !== undefined
+    ...(sendsStructured && result.structured !== undefined
       ? { structuredContent: result.structured as NonNullable<CallToolResult['structuredContent']> }
       : {}),
     ...(Object.keys(notes).length === 0 ? {} : { _meta: notes }),
@@ -29,6 +29,7 @@ export function toCallToolResult(result: ToolResult, hasOutputSchema: boolean): 
 
 function toNotes({ meta }: ToolResult): Record<string, unknown> {
   return {
+    ...meta.remote,
     ...(meta.repaired === undefined ? {} : { 'wield/repaired': meta.repaired }),
     ...(meta.truncated === undefined ? {} : { 'wield/truncated': meta.truncation ?? true }),
   };

@@ -94,7 +94,10 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       });
       const asked = question();
       if (asked !== undefined) return asked;
-      return server.projectCallToolResult(toCallToolResult(result, outputSchema !== undefined), outputSchema);
+      return server.projectCallToolResult(
+        toCallToolResult(result, current.structured.has(params.name)),
+        outputSchema,
+      );
     });
     return server;
   };

@@ -1,0 +1,170 @@
+// The built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec`: servers for agents that ask for them so (UPS-6).
+
+import type { ToolContext } from '../core/context.js';
+import { ToolError } from '../core/error.js';
+import type { Json } from '../core/json.js';
+import { nearest, quoteOutside } from '../core/text.js';
+import type { CallerKind, Tool } from '../core/tool.js';
+import { toTool } from '../formats/module/define.js';
+import { type AskingFunction, toBuiltin } from './builtin.js';
+
+export interface McpToolsOptions {
+  /** The tools that this kind of caller is offered. */
+  readonly list: (caller: CallerKind) => Promise<readonly Tool[]>;
+  /** Those of them that fit some words, best first. */
+  readonly search: (query: string, limit: number, caller: CallerKind) => Promise<readonly Tool[]>;
+}
+
+export const MCP_GROUP = 'mcp';
+
+const LINE = 200;
+// Tools that are no server's are ranked too, and left out.
+const RANKED = 1000;
+const FOUND = 10;
+
+const SERVER = { type: 'string', description: 'Name of the server' } as const;
+const TOOL = { type: 'string', description: 'Name of the tool, as its server calls it' } as const;
+
+/** All four, in order of their names. What they name and call is what the caller may call anyway. */
+export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
+  const remote = async (caller: CallerKind) => (await list(caller)).filter(isRemote);
+  const find = async (server: string, name: string, caller: CallerKind): Promise<Tool> => {
+    const all = await remote(caller);
+    const found = all.find((tool) => tool.origin.server === server && nameOf(tool) === name);
+    if (found !== undefined) return found;
+    throw missing(server, name, all);
+  };
+
+  const exec: AskingFunction<{ server: string; tool: string; args?: Json }> = async (
+    { server, tool, args = {} },
+    context,
+    caller = 'code',
+  ) => {
+    const { name } = await find(server, tool, caller);
+    const { content, structured, error } = await (context as ToolContext).toolbox.call(name, args);
+    if (error !== undefined) {
+      const { code, message, hint, data } = error;
+      throw new ToolError(code, message, { hint, data });
+    }
+    return { content, ...(structured === undefined ? {} : { structured }) };
+  };
+  const info: AskingFunction<{ server: string; tool: string }> = async (
+    { server, tool },
+    _context,
+    caller = 'code',
+  ) => {
+    const { name, description, input, output, traits } = await find(server, tool, caller);
+    const { title, readOnly, destructive, idempotent, openWorld } = traits;
+    return {
+      server,
+      tool,
+      name,
+      ...(title === undefined ? {} : { title }),
+      description,
+      input: input.json,
+      ...(output === undefined ? {} : { output: output.json }),
+      hints: { readOnly, destructive, idempotent, openWorld },
+    };
+  };
+  const listTools: AskingFunction<{ server?: string }> = async ({ server }, _context, caller = 'code') => {
+    const all = await remote(caller);
+    const tools = all.filter(({ origin }) => server === undefined || origin.server === server);
+    if (server !== undefined && tools.length === 0) throw missing(server, undefined, all);
+    return { tools: tools.map(toLine) };
+  };
+  const searchTools: AskingFunction<{ query: string; limit?: number; server?: string }> = async (
+    { query, limit = FOUND, server },
+    _context,
+    caller = 'code',
+  ) => {
+    const ranked = (await search(query, RANKED, caller)).filter(isRemote);
+    const wanted = ranked.filter(({ origin }) => server === undefined || origin.server === server);
+    return { tools: wanted.slice(0, limit).map(toLine) };
+  };
+
+  return [
+    toTool({
+      name: 'mcp_exec',
+      description: 'Call a tool of a connected server; mcp_info says what it takes.',
+      group: MCP_GROUP,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          server: SERVER,
+          tool: TOOL,
+          args: { type: 'object', description: 'The input of the tool', additionalProperties: true },
+        },
+        required: ['server', 'tool'],
+      },
+      execute: exec,
+    }),
+    toTool({
+      name: 'mcp_info',
+      description: 'Describe a tool of a connected server: what it does, what it takes and returns.',
+      group: MCP_GROUP,
+      readOnly: true,
+      inputSchema: {
+        type: 'object',
+        properties: { server: SERVER, tool: TOOL },
+        required: ['server', 'tool'],
+      },
+      execute: info,
+    }),
+    toTool({
+      name: 'mcp_list_tools',
+      description: 'List the tools of the connected servers, a line each.',
+      group: MCP_GROUP,
+      readOnly: true,
+      inputSchema: {
+        type: 'object',
+        properties: { server: { ...SERVER, description: 'Only the tools of this server' } },
+      },
+      execute: listTools,
+    }),
+    toTool({
+      name: 'mcp_search',
+      description: 'Find tools of the connected servers by what they do, best first.',
+      group: MCP_GROUP,
+      readOnly: true,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: 'What the tool should do, in a few words' },
+          limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many at most' },
+          server: { ...SERVER, description: 'Only the tools of this server' },
+        },
+        required: ['query'],
+      },
+      execute: searchTools,
+    }),
+  ].map((tool) => toBuiltin(tool, { asksCaller: true }));
+}
+
+function isRemote({ origin }: Tool): boolean {
+  return origin.owner === 'upstream';
+}
+
+// The server's own name for it stands in its address: `mcp://server/tool`.
+function nameOf({ origin }: Tool): string {
+  return decodeURIComponent(origin.uri!.slice(origin.uri!.lastIndexOf('/') + 1));
+}
+
+function toLine(tool: Tool) {
+  const { name, description, origin } = tool;
+  return { server: origin.server, tool: nameOf(tool), name, description: quoteOutside(description, LINE) };
+}
+
+function missing(server: string, name: string | undefined, all: readonly Tool[]): ToolError {
+  const servers = [...new Set(all.map(({ origin }) => origin.server!))];
+  const known = servers.includes(server);
+  const what =
+    known && name !== undefined
+      ? `the server ${server} has no tool "${quoteOutside(name, 80)}"`
+      : `there is no server "${quoteOutside(server, 80)}"`;
+  const near = known
+    ? nearest(name ?? '', all.filter(({ origin }) => origin.server === server).map(nameOf))
+    : nearest(server, servers);
+  return new ToolError('not_found', what, {
+    hint: near.length > 0 ? `did you mean ${near.join(', ')}?` : 'mcp_list_tools shows what there is',
+  });
+}

@@ -1,0 +1,177 @@
+// The remote executor: asks a server to run its tool, as long as the server still describes it as it was judged.
+
+import { ToolError } from '../core/error.js';
+import type { Executor, RunContext } from '../core/executor.js';
+import { canonicalJson, copyJson } from '../core/json.js';
+import type { RemotePlan } from '../core/plan.js';
+import type { Output } from '../core/result.js';
+import { formatDuration, quoteOutside } from '../core/text.js';
+import { startTimeLimit } from '../core/time-limit.js';
+import type { RemoteAction, Tool } from '../core/tool.js';
+import type { RemoteTool, ServerEntry } from '../core/upstream.js';
+import { digestDefinition } from '../upstream/definition.js';
+import { callLost } from '../upstream/failure.js';
+import { isLostSession, RemoteError } from '../upstream/lane.js';
+import type { Lease, Pool } from '../upstream/pool.js';
+
+export interface RemoteExecutorOptions {
+  /** SHA-256 of parts, from whoever has it. */
+  readonly digest: (parts: readonly string[]) => string;
+  /** The server of a name, with the name of its configuration now. */
+  readonly find: (
+    server: string,
+  ) => { readonly server: ServerEntry; readonly configuration: string } | undefined;
+  readonly pool: Pick<Pool, 'acquire' | 'close'>;
+  /** Takes the secrets that a server was given out of what it says. */
+  readonly redact: (output: Output) => Output;
+}
+
+export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'remote'> {
+  return {
+    kind: 'remote',
+    digest: (tool) => {
+      const { server, tool: name, target, configuration, definition } = actionOf(tool);
+      const { json } = tool.input;
+      return options.digest([
+        server,
+        name,
+        target,
+        configuration,
+        definition,
+        tool.name,
+        canonicalJson(json),
+      ]);
+    },
+    plan: (tool, input, { timeoutMs }): RemotePlan => {
+      const { server, tool: remoteTool, target } = actionOf(tool);
+      return { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target };
+    },
+    async run(plan, context) {
+      if (plan.kind !== 'remote') throw new TypeError(`${plan.tool.name} is no tool of a server`);
+      const server = findServer(plan, options);
+      const output = await bounded(plan, context, (within) => callServer(plan, server, within, options));
+      return options.redact(output);
+    },
+    close: () => options.pool.close(),
+  };
+}
+
+async function callServer(
+  plan: RemotePlan,
+  server: ServerEntry,
+  context: RunContext,
+  { pool }: RemoteExecutorOptions,
+  attempt = 1,
+): Promise<Output> {
+  const lease = await pool.acquire(server, context.signal);
+  let outcome: Parameters<Lease['release']>[0] = 'unknown';
+  try {
+    const remote = findRemote(plan, lease);
+    const output = await lease.connection.call(remote, copyJson(plan.input), {
+      signal: context.signal,
+      ...(context.wantsProgress ? { onProgress: context.progress } : {}),
+      ...(context.elicit === undefined ? {} : { elicit: context.elicit }),
+    });
+    outcome = 'answered';
+    return output;
+  } catch (error) {
+    if (error instanceof RemoteError) {
+      outcome = 'answered';
+      return { content: [], error: refused(plan, error) };
+    }
+    if (error instanceof ToolError || context.signal.aborted) throw error;
+    outcome = 'lost';
+    // A session that the server has forgotten took nothing on: the call was not run.
+    if (!isLostSession(error) || attempt > 1)
+      return { content: [], error: callLost(plan.tool.name, error, describeWire(server, lease)) };
+  } finally {
+    lease.release(outcome);
+  }
+  return callServer(plan, server, context, { pool } as RemoteExecutorOptions, attempt + 1);
+}
+
+function describeWire({ name }: ServerEntry, { wire }: Lease) {
+  return { server: name, ending: wire.ending, lastLines: wire.lastLines };
+}
+
+// RUN-6: the caller is answered when time is up or it goes, whatever the server does then.
+async function bounded(
+  plan: RemotePlan,
+  context: RunContext,
+  run: (context: RunContext) => Promise<Output>,
+): Promise<Output> {
+  const stop = new AbortController();
+  let late = false;
+  const timeoutMs = context.timeoutMs ?? plan.timeoutMs;
+  const limit = startTimeLimit(timeoutMs, () => {
+    late = true;
+    stop.abort();
+  });
+  const abort = (): void => stop.abort();
+  context.signal.addEventListener('abort', abort, { once: true });
+  try {
+    const { elicit } = context;
+    return await run({
+      ...context,
+      signal: stop.signal,
+      ...(elicit === undefined ? {} : { elicit: limit.pausing(elicit) }),
+    });
+  } catch (error) {
+    if (late) return { content: [], error: timeoutError(plan.tool, timeoutMs) };
+    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool) };
+    throw error;
+  } finally {
+    limit.clear();
+    context.signal.removeEventListener('abort', abort);
+  }
+}
+
+function findServer({ tool }: RemotePlan, { find }: RemoteExecutorOptions): ServerEntry {
+  const { server, configuration } = actionOf(tool);
+  const found = find(server);
+  if (found?.configuration === configuration) return found.server;
+  throw changed(tool, `the server ${server} is configured otherwise now`);
+}
+
+// RUN-2: what was judged is what runs; a server can describe its tools otherwise at any time.
+function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
+  const { server, tool: name, definition } = actionOf(tool);
+  const remote = connection.listing().tools.find((one) => one.name === name);
+  if (remote === undefined) throw changed(tool, `the server ${server} does not list it any more`);
+  if (digestDefinition(remote) !== definition)
+    throw changed(tool, `the server ${server} describes it otherwise now`);
+  return remote;
+}
+
+function changed({ name }: Tool, how: string): ToolError {
+  return new ToolError('integrity', `${name} was not run: ${how}`, {
+    hint: 'call it again: what it is now is then judged anew',
+  });
+}
+
+function refused({ tool }: RemotePlan, { message, code }: RemoteError): ToolError {
+  return new ToolError(
+    'tool_failed',
+    `${tool.name} was refused by its server: ${quoteOutside(message, 500)}`,
+    {
+      hint: 'change the input; if it should be right, tell whoever runs the server',
+      data: { code },
+    },
+  );
+}
+
+function timeoutError({ name }: Tool, timeoutMs: number): ToolError {
+  return new ToolError('timeout', `${name} did not answer within ${formatDuration(timeoutMs)}`, {
+    hint: 'give it longer, or let it do less in one call',
+    data: { timeoutMs },
+  });
+}
+
+function cancelled({ name }: Tool): ToolError {
+  return new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' });
+}
+
+function actionOf(tool: Tool): RemoteAction {
+  if (tool.action.kind !== 'remote') throw new TypeError(`${tool.name} is no tool of a server`);
+  return tool.action;
+}

@@ -1,0 +1,41 @@
+// Questions of a server, in our words and back.
+
+import type { Elicit, ElicitAnswer, Elicitation } from '../core/elicit.js';
+import { ToolError } from '../core/error.js';
+import { isRecord, type JsonObject } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
+import { quoteOutside } from '../core/text.js';
+
+/** A question as the protocol puts it. */
+export function toElicitation(params: JsonObject): Elicitation {
+  const { message, requestedSchema, url, elicitationId } = params;
+  return {
+    message: typeof message === 'string' ? message : '',
+    ...(isRecord(requestedSchema) ? { schema: requestedSchema as JsonSchema } : {}),
+    ...(typeof url === 'string' ? { url } : {}),
+    ...(typeof elicitationId === 'string' ? { id: elicitationId } : {}),
+  };
+}
+
+/** The answers to what a call of the newer era waits for. Throws where it waits for something else than a person. */
+export async function answerInputs(
+  requests: unknown,
+  { elicit, signal }: { readonly elicit?: Elicit | undefined; readonly signal: AbortSignal },
+): Promise<Readonly<Record<string, ElicitAnswer>>> {
+  const answers: Record<string, ElicitAnswer> = {};
+  for (const [key, request] of Object.entries(isRecord(requests) ? requests : {})) {
+    const { method, params } = isRecord(request) ? request : {};
+    if (method !== 'elicitation/create' || !isRecord(params)) {
+      throw new ToolError(
+        'unavailable',
+        `its server wants "${quoteOutside(String(method), 60)}", which is not given`,
+        {
+          hint: 'only questions to a person are answered',
+        },
+      );
+    }
+    answers[key] =
+      elicit === undefined ? { action: 'cancel' } : await elicit(toElicitation(params as JsonObject), signal);
+  }
+  return answers;
+}

@@ -1,0 +1,155 @@
+// Upstream servers put together: which there are, what they listed, and how one is started when it is needed.
+
+import { join } from 'node:path';
+import type { Executor } from './core/executor.js';
+import { canonicalJson, type Json } from './core/json.js';
+import { redactOutput } from './core/redact.js';
+import { describeServer } from './core/server-text.js';
+import type { Settings } from './core/settings.js';
+import type { Tool } from './core/tool.js';
+import type { ServerEntry } from './core/upstream.js';
+import type { World } from './core/world.js';
+import { createRemoteExecutor } from './executors/remote.js';
+import { digestParts } from './files/digest.js';
+import { createListingFiles, createUpstreamFormat, type UpstreamFormat } from './formats/upstream/index.js';
+import { readVersion } from './machine.js';
+import type { PinStore } from './policy/pins.js';
+import type { Verdict } from './upstream/connection.js';
+import type { Pool } from './upstream/pool.js';
+import { createKnownSecrets } from './upstream/secrets.js';
+import { createServerList } from './upstream/servers.js';
+
+export interface UpstreamsOptions {
+  readonly wieldHome: string;
+  /** Where servers are started: it stays, also where the workdir moves. */
+  readonly workdir: string;
+  readonly settings: () => Settings;
+  readonly trusted: () => boolean;
+  readonly pins: PinStore;
+  readonly patienceMs: number;
+  readonly onChange: () => void;
+  readonly beforeRun?: () => void;
+  readonly world: World;
+}
+
+export interface Upstreams {
+  readonly format: UpstreamFormat;
+  readonly executor: Executor<'remote'>;
+  /** Which servers there are, those that are switched off apart. */
+  readonly servers: ReturnType<typeof createServerList>;
+  /** Starts a server for its list of tools, whatever happened before. Throws why it cannot be had. */
+  refresh(server: ServerEntry): Promise<void>;
+  /** Tools as they are now are approved. */
+  approve(tools: readonly Tool[]): void;
+  /** What servers were given that must be shown nowhere. */
+  secrets(): readonly string[];
+}
+
+export function createUpstreams(options: UpstreamsOptions): Upstreams {
+  const { wieldHome, workdir, settings, trusted, pins, world } = options;
+  const servers = createServerList({ workdir: () => workdir, settings, world });
+  const secrets = createKnownSecrets();
+  const configurationOf = createConfigurationNames(workdir);
+
+  let opened: Promise<Pool> | undefined;
+  const loadPool = (): Promise<Pool> => {
+    opened ??= openPool();
+    return opened;
+  };
+  // Loaded with the first server that is needed: a listing needs none of it.
+  const openPool = async (): Promise<Pool> => {
+    const [{ createPool }, { openWire }, { expandServer }] = await Promise.all([
+      import('./upstream/pool.js'),
+      import('./upstream/wires.js'),
+      import('./upstream/references.js'),
+    ]);
+    return createPool({
+      world,
+      version: readVersion(),
+      keyOf: configurationOf,
+      open: async (entry) => {
+        // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
+        const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
+        secrets.add(found);
+        return openWire(server, {
+          world,
+          pass: settings().env.pass,
+          logins: join(wieldHome, 'oauth'),
+          ...(options.beforeRun === undefined ? {} : { beforeRun: options.beforeRun }),
+        });
+      },
+      verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
+      onListing: (server, listing, { verdict, instructions }) =>
+        format.keep(server, { ...listing, verdict: verdict as unknown as Json, instructions }),
+      onFailure: format.fail,
+    });
+  };
+  const pool: Pick<Pool, 'acquire' | 'close'> = {
+    acquire: async (server, signal) => (await loadPool()).acquire(server, signal),
+    close: async () => (await opened)?.close(),
+  };
+  const refresh = async (server: ServerEntry): Promise<void> => {
+    await (await loadPool()).refresh(server);
+  };
+
+  const executor = createRemoteExecutor({
+    digest: digestParts,
+    find: (name) => {
+      const server = servers.read().servers.find((one) => one.name === name);
+      return server && { server, configuration: configurationOf(server) };
+    },
+    pool,
+    redact: (output) => redactOutput(output, secrets.all()),
+  });
+  const withDigest = (tool: Tool): Tool => ({
+    ...tool,
+    origin: { ...tool.origin, digest: executor.digest(tool) },
+  });
+
+  const format = createUpstreamFormat({
+    servers: servers.read,
+    configurationOf,
+    describe: describeServer,
+    mayStart: ({ owner }) => owner !== 'workspace' || trusted(),
+    ask: refresh,
+    files: createListingFiles(join(wieldHome, 'cache', 'upstream'), world),
+    review: (tools) => {
+      const found = tools.map(withDigest);
+      const states = found.map(pins.check);
+      const fresh = found.filter((_, at) => states[at] === 'new');
+      if (fresh.length > 0) pins.pin(fresh, new Date(world.now()));
+      return found.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
+    },
+    patienceMs: options.patienceMs,
+    onChange: options.onChange,
+    world,
+  });
+
+  return {
+    format,
+    executor,
+    servers,
+    refresh,
+    approve(tools) {
+      pins.pin(tools, new Date(world.now()));
+      format.accept(new Set(tools.map(({ name }) => name)));
+    },
+    secrets: secrets.all,
+  };
+}
+
+// Everything that decides what is started or asked, with references as written: no secret goes into a name of a file.
+function createConfigurationNames(workdir: string): (server: ServerEntry) => string {
+  const names = new WeakMap<ServerEntry, string>();
+  return (server) => {
+    let name = names.get(server);
+    if (name === undefined) {
+      const { place, owner, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...how } = server;
+      // What a checkout says of its own directory means another one elsewhere.
+      const where = owner === 'workspace' ? workdir : '';
+      name = digestParts([owner, where, canonicalJson(how as unknown as Json)]).slice(0, 32);
+      names.set(server, name);
+    }
+    return name;
+  };
+}
