@@ -1,11 +1,15 @@
 // Logins of upstream servers: by a person once, renewed without one, kept private, and never shown.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished } from 'vitest';
+import type { Terminal } from '../../src/cli/terminal.js';
+import type { VerbCall } from '../../src/cli/verb.js';
+import { loginTo } from '../../src/cli/verbs/mcp/login.js';
+import { logoutOf } from '../../src/cli/verbs/mcp/logout.js';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import type { HttpServer } from '../../src/core/upstream.js';
 import type { World } from '../../src/core/world.js';
@@ -16,6 +20,7 @@ import { createOAuthProvider } from '../../src/upstream/oauth.js';
 import { listen, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
 import { sleep } from '../support/processes.js';
+import { until } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -453,4 +458,110 @@ describe('stored logins', () => {
       }
     },
   );
+});
+
+describe('the command', () => {
+  /** A call of the verb, with what it prints. */
+  function createCall(
+    { workspace }: Setting,
+    args: Record<string, string | true> = {},
+    env: Record<string, string> = {},
+  ) {
+    const printed = { out: '', err: '' };
+    const terminal: Terminal = {
+      out: (text) => {
+        printed.out += text;
+      },
+      err: (text) => {
+        printed.err += text;
+      },
+      paint: (_colour, text) => text,
+      outIsTerminal: false,
+      errIsTerminal: false,
+      inIsTerminal: false,
+      canAsk: false,
+      columns: 100,
+    };
+    const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
+    const call: VerbCall = {
+      terminal,
+      flags: new Map(Object.entries(args)),
+      repeated: () => [],
+      positionals: [],
+      rest: [],
+      json: args.json === true,
+      cwd: workspace.dir,
+      env: workspace.env,
+      reserved: new Set(),
+      signal: new AbortController().signal,
+      toolbox: () => toolbox,
+    };
+    return { call, printed };
+  }
+  const addressIn = (text: string): string | undefined => /^ {2}(http\S+)$/m.exec(text)?.[1];
+
+  spec('UPS-21', 'prints the address, waits, and says that it is done, without a token', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    for (const json of [false, true]) {
+      const { call, printed } = createCall(setting, { 'no-browser': true, ...(json ? { json } : {}) });
+      const done = loginTo(call, server);
+      await until(() => addressIn(printed.err) !== undefined, 'an address is printed');
+      expect(printed.out).toBe('');
+      await browse(new URL(addressIn(printed.err)!));
+      expect(await done).toBe(0);
+      if (json) {
+        expect(JSON.parse(printed.out)).toMatchObject({
+          ok: true,
+          login: {
+            server: 'notes',
+            url: upstream.url,
+            issuer: upstream.issuer,
+            scope: 'tools',
+            renewable: true,
+          },
+        });
+      } else expect(printed.out).toBe(`Logged in to notes (${upstream.url}), renewed by itself.\n`);
+      for (const secret of upstream.secrets) expect(printed.out + printed.err).not.toContain(secret);
+    }
+    const { call, printed } = createCall(setting);
+    expect(await logoutOf(call, server)).toBe(0);
+    expect(await logoutOf(call, server)).toBe(0);
+    expect(printed.out).toBe('Logged out of notes.\nThere is no login to notes.\n');
+  });
+
+  spec(
+    'UPS-21',
+    'opens the browser by the opener of the platform, which outlives it and is no tool',
+    async () => {
+      const upstream = await startLoginServer();
+      const setting = createSetting();
+      const { workspace } = setting;
+      const seen = join(workspace.dir, 'seen');
+      const opener = `#!/bin/sh\nprintf '%s\\n' "$#" "$1" "\${WIELD_CALL-none}" "\${SECRET-none}" >"${seen}.part"\nmv "${seen}.part" "${seen}"\n`;
+      workspace.write('bin/xdg-open', opener, 0o755);
+      const env = { PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0', SECRET: 'x' };
+      const { call, printed } = createCall(setting, {}, env);
+      const done = loginTo(call, toServer(upstream.url));
+      await until(() => existsSync(seen), 'the opener has run');
+      const [count, address, mark, secret] = readFileSync(seen, 'utf8').trim().split('\n');
+      expect([count, mark, secret]).toEqual(['1', 'none', 'none']);
+      await browse(new URL(address!));
+      expect(await done).toBe(0);
+      expect(addressIn(printed.err)).toBe(address);
+    },
+  );
+
+  spec('UPS-21', 'is no use to a tool, and checks its flags', async () => {
+    const setting = createSetting();
+    const server = toServer('http://127.0.0.1:1/mcp');
+    const inside = createCall(setting, {}, { WIELD_CALL: '1-2-3' });
+    expect((await failure(() => loginTo(inside.call, server), server)).code).toBe('denied');
+    expect((await failure(() => logoutOf(inside.call, server), server)).code).toBe('denied');
+    for (const flags of [{ timeout: 'long' }, { port: '0' }, { port: 'x' }] as Record<string, string>[]) {
+      const { call } = createCall(setting, flags);
+      expect((await failure(() => loginTo(call, server), server)).code).toBe('usage');
+    }
+  });
 });
