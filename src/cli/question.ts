@@ -42,7 +42,7 @@ function widthOf({ columns }: Terminal): number {
 }
 
 // One line of standard input, in the terminal's own line mode; its end is an empty answer.
-export function readLine(signal: AbortSignal): Promise<string> {
+export function readLine(signal: AbortSignal, limit = 1000): Promise<string> {
   const { stdin } = process;
   if (stdin.readableEnded) return Promise.resolve('');
   return new Promise((resolve) => {
@@ -54,7 +54,7 @@ export function readLine(signal: AbortSignal): Promise<string> {
     };
     const onData = (chunk: Buffer): void => {
       text += chunk.toString('utf8');
-      if (text.includes('\n') || text.length > 1000) end();
+      if (text.includes('\n') || text.length > limit) end();
     };
     stdin.on('data', onData).once('end', end).once('error', end);
     signal.addEventListener('abort', end, { once: true });

@@ -32,16 +32,19 @@ export async function runProcess(request: ProcessRequest, world: World): Promise
 /** What a process needs to be started. */
 export type StartRequest = Pick<ProcessRequest, 'argv' | 'cwd' | 'environment'>;
 
-/** Starts a process in a group of its own. Throws `exec_failed`. */
+/**
+ * Starts a process in a group of its own. Without a mark it is no tool's but the person's own, such as their browser,
+ * and is left alone when we end. Throws `exec_failed`.
+ */
 export async function start(
   request: StartRequest,
-  mark: string,
+  mark: string | null,
   world: World,
   stdio: StdioOptions,
 ): Promise<ChildProcess> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await startOnce(request, markValue(mark, world), stdio);
+      return await startOnce(request, mark === null ? {} : { [MARK]: markValue(mark, world) }, stdio);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // A file that another process has open for writing cannot be run for a moment; so it is with a full table.
@@ -53,12 +56,16 @@ export async function start(
   }
 }
 
-function startOnce(request: StartRequest, markOfCall: string, stdio: StdioOptions): Promise<ChildProcess> {
+function startOnce(
+  request: StartRequest,
+  mark: Readonly<Record<string, string>>,
+  stdio: StdioOptions,
+): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
     const child = spawn(binary!, args, {
       cwd: request.cwd,
-      env: { ...request.environment, [MARK]: markOfCall },
+      env: { ...request.environment, ...mark },
       stdio,
       detached: true,
       windowsHide: true,

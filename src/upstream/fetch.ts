@@ -7,6 +7,7 @@ import { judgeHost, type Reach } from './address.js';
 import { toBody } from './body.js';
 import { exchange, type Lookup } from './exchange.js';
 import { showUrl, unreachable } from './fault.js';
+import { assertFollowable, findTarget, otherOrigin } from './redirect.js';
 
 /** What the protocol's client takes as its fetch. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -28,7 +29,6 @@ export interface GuardedFetchOptions {
   readonly lookup?: Lookup;
 }
 
-const MAX_REDIRECTS = 3;
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -89,7 +89,13 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
         if (target === undefined || (options.anyOrigin && init.redirect === 'manual'))
           return toResponse(message, { url, request, maxBytes: options.maxBytes ?? MAX_BYTES });
         message.destroy();
-        assertFollowable({ from: url, to: target, status: message.statusCode!, request, followed });
+        assertFollowable({
+          from: url,
+          to: target,
+          status: message.statusCode!,
+          method: request.method,
+          followed,
+        });
         url = target;
       }
     } catch (thrown) {
@@ -206,59 +212,6 @@ function assertConfidential(
     `the header ${secret} would go to ${showUrl(url)} in the clear, so it was not sent`,
     'use an https:// address; http:// with headers or a login is for this machine only',
     { url: showUrl(url) },
-  );
-}
-
-function findTarget({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
-  if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) return undefined;
-  try {
-    const target = new URL(headers.location, from);
-    target.hash = '';
-    return target;
-  } catch {
-    return undefined;
-  }
-}
-
-function assertFollowable(redirect: {
-  readonly from: URL;
-  readonly to: URL;
-  readonly status: number;
-  readonly request: Request;
-  readonly followed: number;
-}): void {
-  const { from, to, status, request, followed } = redirect;
-  if (to.origin !== from.origin) throw otherOrigin(from, to);
-  const facts = { from: showUrl(from), to: showUrl(to), status };
-  if (to.username !== '' || to.password !== '') {
-    throw unreachable(
-      `${facts.from} leads to ${facts.to} with credentials of its own choice; it was not followed`,
-      'look at the configuration of the server',
-      facts,
-    );
-  }
-  if (status < 307 && request.method !== 'GET') {
-    throw unreachable(
-      `${facts.from} answers a ${request.method} with ${status} to ${facts.to}, which would lose the message; it was not followed`,
-      'if that address is right, configure it as the url of the server',
-      facts,
-    );
-  }
-  if (followed >= MAX_REDIRECTS) {
-    throw unreachable(
-      `${facts.from} redirects again and again, at last to ${facts.to}`,
-      'configure the address at the end of the redirects as the url of the server',
-      facts,
-    );
-  }
-}
-
-function otherOrigin(from: URL, to: URL): ToolError {
-  const facts = { from: showUrl(from), to: showUrl(to) };
-  return unreachable(
-    `${facts.from} leads to ${facts.to}, which is another origin; it was not followed`,
-    'if that address is right, configure it as the url of the server',
-    facts,
   );
 }
 

@@ -1,0 +1,22 @@
+// `wield mcp logout`: forgets the login to an upstream server, and has it revoked.
+
+import { join } from 'node:path';
+import { spellOut } from '../../../core/text.js';
+import type { HttpServer } from '../../../core/upstream.js';
+import { logout } from '../../../upstream/login.js';
+import { assertPerson } from '../../approve.js';
+import { printJson } from '../../print.js';
+import type { VerbCall } from '../../verb.js';
+
+/** Logs out of a server whose references are replaced. */
+export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
+  const { wieldHome, world, insideCall } = call.toolbox();
+  assertPerson(insideCall, 'logging out');
+  const existed = await logout(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });
+  if (call.json) printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
+  else {
+    const name = spellOut(server.name);
+    call.terminal.out(existed ? `Logged out of ${name}.\n` : `There is no login to ${name}.\n`);
+  }
+  return 0;
+}

@@ -1,0 +1,111 @@
+// Waits on the loopback interface for the one answer that a browser brings back from a login.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ToolError } from '../core/error.js';
+import { loadCrypto } from '../files/crypto.js';
+
+export interface Callback {
+  readonly redirectUrl: string;
+  /** The answer, once: whatever comes later is turned away. */
+  readonly answered: Promise<URLSearchParams>;
+  /** Takes an address that a person brought by hand; false where it is not the answer. */
+  accept(address: string): boolean;
+  close(): void;
+}
+
+const PATH = '/callback';
+
+/** Listens on 127.0.0.1, on a free port unless one is named. */
+export async function listenForAnswer(state: string, port = 0): Promise<Callback> {
+  const { createServer } = process.getBuiltinModule('node:http');
+  let resolveAnswer: (parameters: URLSearchParams) => void = () => {};
+  const answered = new Promise<URLSearchParams>((resolve) => {
+    resolveAnswer = resolve;
+  });
+  let open = true;
+  const take = (parameters: URLSearchParams): boolean => {
+    if (!open || !isSame(parameters.get('state') ?? '', state)) return false;
+    open = false;
+    resolveAnswer(parameters);
+    return true;
+  };
+  const server = createServer((request, response) => {
+    const { host } = new URL(redirectUrl);
+    const url = parse(request, host);
+    // Another name means another site's page: it must not find out that somebody logs in.
+    if (url === undefined || request.headers.host !== host)
+      return answerWith(response, 404, 'There is nothing here.');
+    if (take(url.searchParams))
+      return answerWith(
+        response,
+        200,
+        'wield has the answer. You can close this window and go back to the terminal.',
+      );
+    answerWith(response, 400, 'This is not the answer that wield waits for. Start the login again.');
+  });
+  server.maxConnections = 20;
+  server.headersTimeout = 10_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new ToolError('unavailable', `cannot listen on 127.0.0.1:${port}: ${error.code ?? error.message}`, {
+          hint: 'name another port with --port, or none',
+          cause: error,
+        }),
+      ),
+    );
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const redirectUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  return {
+    redirectUrl,
+    answered,
+    accept: (address) => {
+      try {
+        return take(new URL(address.trim()).searchParams);
+      } catch {
+        return false;
+      }
+    },
+    close: () => {
+      open = false;
+      server.close();
+      // What is being answered may still be read; nothing new is.
+      server.closeIdleConnections();
+    },
+  };
+}
+
+function parse(request: IncomingMessage, host: string): URL | undefined {
+  if (request.method !== 'GET') return undefined;
+  try {
+    const url = new URL(request.url ?? '', `http://${host}`);
+    return url.pathname === PATH ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// Digests of one length: how long it takes tells nothing of the state.
+function isSame(given: string, wanted: string): boolean {
+  const { createHash, timingSafeEqual } = loadCrypto();
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+function answerWith(response: ServerResponse, status: number, text: string): void {
+  response
+    .writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      connection: 'close',
+    })
+    .end(
+      `<!doctype html><meta charset="utf-8"><title>wield</title>` +
+        `<body style="font: 1.1em system-ui; max-width: 32em; margin: 20vh auto; text-align: center"><p>${text}</p>`,
+    );
+}

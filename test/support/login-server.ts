@@ -1,0 +1,210 @@
+// An authorization server and, behind it, a real MCP server: metadata, registration, PKCE, codes, rotating refresh tokens.
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { type LocalServer, listen, readBody, sendJson } from './http.js';
+
+export interface LoginServerOptions {
+  /** Seconds that an access token lives. */
+  readonly expiresIn?: number;
+  /** Clients that were registered by hand; without registration there are only these. */
+  readonly clients?: Readonly<Record<string, { readonly secret?: string }>>;
+  readonly registration?: boolean;
+  /** How long a renewal takes. */
+  readonly renewalMs?: number;
+  /** What the page for the login is, in place of the true one. */
+  readonly authorizationEndpoint?: string;
+  /** An issuer in the answer that is not the server's. */
+  readonly wrongIssuer?: string;
+}
+
+export interface LoginServer {
+  readonly url: string;
+  readonly issuer: string;
+  /** Every token and secret that was ever given. */
+  readonly secrets: string[];
+  readonly registrations: Record<string, unknown>[];
+  readonly refreshes: { readonly token: string; readonly ok: boolean }[];
+  readonly revoked: string[];
+  /** Requests to the MCP server, with the status that they got. */
+  readonly calls: { readonly authorization: string | undefined; readonly status: number }[];
+  /** Whatever else arrived at the authorization server. */
+  readonly seen: IncomingMessage[];
+  /** Refuses every refresh token that was given so far. */
+  revokeAll(): void;
+  /** Ends every access token that was given so far. */
+  expireAll(): void;
+}
+
+interface Grant {
+  readonly client: string;
+  readonly scope: string;
+  readonly resource: string;
+}
+
+const random = (kind: string): string => `${kind}-${randomBytes(18).toString('base64url')}`;
+
+export async function startLoginServer(options: LoginServerOptions = {}): Promise<LoginServer> {
+  const { expiresIn = 3600, renewalMs = 0, registration = true } = options;
+  const clients = new Map<string, { redirects: string[] | null; secret?: string }>(
+    Object.entries(options.clients ?? {}).map(([id, client]) => [id, { redirects: null, ...client }]),
+  );
+  const codes = new Map<string, Grant & { challenge: string; redirect: string }>();
+  const access = new Map<string, Grant & { until: number }>();
+  const refresh = new Map<string, Grant>();
+  const secrets: string[] = [];
+  const registrations: Record<string, unknown>[] = [];
+  const refreshes: { token: string; ok: boolean }[] = [];
+  const revoked: string[] = [];
+  const calls: { authorization: string | undefined; status: number }[] = [];
+
+  const give = (response: ServerResponse, grant: Grant): void => {
+    const [token, renewal] = [random('access'), random('refresh')];
+    secrets.push(token, renewal);
+    access.set(token, { ...grant, until: performance.now() + expiresIn * 1000 });
+    refresh.set(renewal, grant);
+    const { scope } = grant;
+    sendJson(response, {
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: expiresIn,
+      refresh_token: renewal,
+      scope,
+    });
+  };
+  const refuse = (response: ServerResponse, error: string): void =>
+    sendJson(response, { error, error_description: '\u001b[31mtext of the server' }, 400);
+
+  const onToken = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const form = new URLSearchParams(await readBody(request));
+    const basic = /^Basic (.*)$/.exec(request.headers.authorization ?? '')?.[1];
+    const [id = '', secret] =
+      basic === undefined
+        ? [form.get('client_id') ?? '', form.get('client_secret') ?? undefined]
+        : Buffer.from(basic, 'base64').toString().split(':');
+    const client = clients.get(id);
+    if (client === undefined || client.secret !== secret) return refuse(response, 'invalid_client');
+    if (form.get('grant_type') === 'refresh_token') {
+      const token = form.get('refresh_token') ?? '';
+      const grant = refresh.get(token);
+      refreshes.push({ token, ok: grant?.client === id });
+      if (grant?.client !== id) return refuse(response, 'invalid_grant');
+      refresh.delete(token);
+      setTimeout(() => give(response, grant), renewalMs);
+      return;
+    }
+    const code = codes.get(form.get('code') ?? '');
+    codes.delete(form.get('code') ?? '');
+    const challenge = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url');
+    const fits =
+      code?.client === id &&
+      code.challenge === challenge &&
+      code.redirect === form.get('redirect_uri') &&
+      code.resource === form.get('resource');
+    if (fits) give(response, code);
+    else refuse(response, 'invalid_grant');
+  };
+
+  const onAuthorize = (url: URL, response: ServerResponse): void => {
+    const get = (name: string): string => url.searchParams.get(name) ?? '';
+    const client = clients.get(get('client_id'));
+    const known = client?.redirects === null || client?.redirects.includes(get('redirect_uri'));
+    if (!known || get('code_challenge_method') !== 'S256' || get('response_type') !== 'code') {
+      sendJson(response, 'no', 400);
+      return;
+    }
+    const back = new URL(get('redirect_uri'));
+    back.searchParams.set('state', get('state'));
+    back.searchParams.set('iss', options.wrongIssuer ?? issuer.origin);
+    if (url.searchParams.has('deny')) back.searchParams.set('error', 'access_denied');
+    else {
+      const code = random('code');
+      secrets.push(code);
+      codes.set(code, {
+        client: get('client_id'),
+        challenge: get('code_challenge'),
+        redirect: get('redirect_uri'),
+        scope: get('scope'),
+        resource: get('resource'),
+      });
+      back.searchParams.set('code', code);
+    }
+    response.writeHead(302, { location: back.href }).end();
+  };
+
+  const onRegister = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const asked = JSON.parse(await readBody(request)) as { redirect_uris: string[] };
+    registrations.push(asked);
+    const id = random('client');
+    clients.set(id, { redirects: asked.redirect_uris });
+    sendJson(response, { ...asked, client_id: id }, 201);
+  };
+
+  const issuer: LocalServer = await listen((request, response) => {
+    const url = new URL(request.url!, issuer.origin);
+    if (url.pathname === '/authorize') return onAuthorize(url, response);
+    if (url.pathname === '/token') return void onToken(request, response);
+    if (url.pathname === '/register') return void onRegister(request, response);
+    if (url.pathname === '/revoke') {
+      return void readBody(request).then((body) => {
+        revoked.push(new URLSearchParams(body).get('token') ?? '');
+        response.end();
+      });
+    }
+    if (url.pathname !== '/.well-known/oauth-authorization-server') return sendJson(response, 'no', 404);
+    sendJson(response, {
+      issuer: issuer.origin,
+      authorization_endpoint: options.authorizationEndpoint ?? `${issuer.origin}/authorize`,
+      token_endpoint: `${issuer.origin}/token`,
+      revocation_endpoint: `${issuer.origin}/revoke`,
+      ...(registration ? { registration_endpoint: `${issuer.origin}/register` } : {}),
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
+      authorization_response_iss_parameter_supported: true,
+    });
+  });
+
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: 'behind', version: '1' });
+    server.registerTool('whoami', { description: 'Says hello' }, () => ({
+      content: [{ type: 'text', text: 'hello' }],
+    }));
+    return server;
+  });
+  const serve = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false });
+  const resource: LocalServer = await listen((request, response) => {
+    if (request.url === '/.well-known/oauth-protected-resource/mcp') {
+      return sendJson(response, {
+        resource: `${resource.origin}/mcp`,
+        authorization_servers: [issuer.origin],
+        scopes_supported: ['tools'],
+      });
+    }
+    const { authorization } = request.headers;
+    const grant = access.get(authorization?.replace(/^Bearer /, '') ?? '');
+    const allowed = grant !== undefined && grant.until > performance.now();
+    response.once('finish', () => calls.push({ authorization, status: response.statusCode }));
+    if (allowed) return void serve(request, response);
+    const metadata = `${resource.origin}/.well-known/oauth-protected-resource/mcp`;
+    response
+      .writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}", scope="tools"` })
+      .end();
+  });
+  return {
+    url: `${resource.origin}/mcp`,
+    issuer: issuer.origin,
+    secrets,
+    registrations,
+    refreshes,
+    revoked,
+    calls,
+    seen: issuer.requests,
+    revokeAll: () => refresh.clear(),
+    expireAll: () => access.clear(),
+  };
+}
