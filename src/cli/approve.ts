@@ -1,6 +1,7 @@
-// Asks the person at the terminal for consent; `--yes` is theirs beforehand.
+// Asks the person at the terminal for consent, which `--yes` is beforehand, and what tools want to know.
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.js';
+import type { Elicit, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import type { Terminal } from './terminal.js';
 
@@ -18,14 +19,23 @@ export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Ap
   if (insideCall) return yes ? Object.assign(refuseYes, { by: 'yes' as const }) : undefined;
   if (yes) return Object.assign(async () => 'once' as const, { by: 'yes' as const });
   if (!terminal.canAsk) return undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  const ask = (request: ApprovalRequest): Promise<ApprovalAnswer> => {
-    // Tools may call several others at once; a person answers one question at a time.
-    const answer = last.then(async () => (await import('./question.js')).question(terminal, request));
-    last = answer.catch(() => {});
-    return answer;
+  const ask = async (request: ApprovalRequest): Promise<ApprovalAnswer> => {
+    const { question } = await import('./question.js');
+    return question(terminal, request);
   };
   return Object.assign(ask, { by: 'terminal' as const });
+}
+
+/** How a call from the command line asks what its tool wants to know; undefined where nobody is there (MOD-18). */
+export function createElicit({
+  terminal,
+  insideCall,
+}: Omit<ApproveOptions, 'yes'>): Elicit<Question> | undefined {
+  if (insideCall || !terminal.canAsk) return undefined;
+  return async (question, signal) => {
+    const { fillIn } = await import('./fill-in.js');
+    return fillIn(terminal, question, signal);
+  };
 }
 
 /** Throws where this process was started by a tool: consent is a person's. */

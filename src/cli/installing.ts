@@ -10,6 +10,7 @@ import type { InstallPlan, Inventory } from '../install/items.js';
 import type { Offer, PlannedItem } from '../install/plan.js';
 import type { NodeToolbox } from '../node.js';
 import { assertPerson } from './approve.js';
+import { readLine } from './line.js';
 import type { Terminal } from './terminal.js';
 import type { FlagHelp, VerbCall } from './verb.js';
 
@@ -63,7 +64,6 @@ function createReporter(terminal: Terminal): InstallContext['report'] {
 
 /** A question with two answers; anything but yes is no. */
 export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
-  const { readLine } = await import('./question.js');
   terminal.err(`  ${question} [y/N] `);
   return ['y', 'yes'].includes((await readLine(signal)).trim().toLowerCase());
 }

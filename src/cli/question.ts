@@ -3,11 +3,17 @@
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines, wrap } from '../core/approval-text.js';
 import { spellOut } from '../core/text.js';
+import { inTurn, readLine, widthOf } from './line.js';
 import type { Terminal } from './terminal.js';
 
 const INDENT = 12;
 
-export async function question(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
+/** What the person answers, when all questions before are answered. */
+export function question(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
+  return inTurn(() => ask(terminal, request));
+}
+
+async function ask(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
   if (request.signal.aborted) return 'deny';
   terminal.err(formatQuestion(terminal, request));
   const answer = (await readLine(request.signal)).trim().toLowerCase();
@@ -34,30 +40,4 @@ function formatQuestion(terminal: Terminal, { record, changes }: ApprovalRequest
     'always: this tool as it is now, with any input, for your own calls in this directory',
   ];
   return `${lines.join('\n')}\nRun it? [y]es, [N]o, [a]lways: `;
-}
-
-// The narrowest that is known: a line that the terminal itself wraps could be made to look like one of ours (A41).
-function widthOf({ columns }: Terminal): number {
-  return Math.max(40, Math.min(columns, process.stderr.columns || columns));
-}
-
-// One line of standard input, in the terminal's own line mode; its end is an empty answer.
-export function readLine(signal: AbortSignal, limit = 1000): Promise<string> {
-  const { stdin } = process;
-  if (stdin.readableEnded) return Promise.resolve('');
-  return new Promise((resolve) => {
-    let text = '';
-    const end = (): void => {
-      stdin.off('data', onData).off('end', end).off('error', end).pause();
-      signal.removeEventListener('abort', end);
-      resolve(text);
-    };
-    const onData = (chunk: Buffer): void => {
-      text += chunk.toString('utf8');
-      if (text.includes('\n') || text.length > limit) end();
-    };
-    stdin.on('data', onData).once('end', end).once('error', end);
-    signal.addEventListener('abort', end, { once: true });
-    stdin.resume();
-  });
 }

@@ -19,7 +19,7 @@ import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
-import { assertPerson, createApprove } from '../approve.js';
+import { assertPerson, createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
@@ -120,6 +120,7 @@ function toCallOptions(
   const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
   const approve = createApprove({ terminal, yes: flags.has('yes'), insideCall });
+  const elicit = createElicit({ terminal, insideCall });
   return {
     // Consent that a person gave to their own calls is not that of a tool which starts wield.
     caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
@@ -127,9 +128,7 @@ function toCallOptions(
     ...(approve === undefined ? {} : { approve }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(flags.has('trust') ? { trust: true } : {}),
-    ...(terminal.inIsTerminal && terminal.errIsTerminal
-      ? { ask: (question) => ask(terminal, question, signal) }
-      : {}),
+    ...(elicit === undefined ? {} : { elicit }),
     ...(flags.has('full') ? { full: true } : {}),
   };
 }
@@ -150,23 +149,6 @@ async function readInputs(
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
     throw error;
-  }
-}
-
-// Null where the person ends the input instead of answering.
-async function ask(terminal: Terminal, question: string, signal: AbortSignal): Promise<string | null> {
-  const { createInterface } = await import('node:readline');
-  terminal.err(`${sanitize(question)} `);
-  const lines = createInterface({ input: process.stdin });
-  try {
-    return await new Promise((resolve) => {
-      lines.once('line', resolve);
-      lines.once('close', () => resolve(null));
-      signal.addEventListener('abort', () => resolve(null), { once: true });
-    });
-  } finally {
-    lines.close();
-    process.stdin.pause();
   }
 }
 

@@ -1,7 +1,9 @@
 // The protocol server of one connection or request: two methods over a toolbox, for both eras.
 
+import { createHash } from 'node:crypto';
 import {
   CLIENT_INFO_META_KEY,
+  isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -9,11 +11,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
 import type { Progress } from '../../core/context.js';
-import { isRecord } from '../../core/json.js';
+import { canonicalJson, isRecord, type Json } from '../../core/json.js';
 import { decodeName } from '../../core/name.js';
 import type { Toolbox, TraceParent } from '../../core/toolbox.js';
-import { createMcpApprovals } from './approval.js';
 import { createOffer, MODEL, type Offer } from './offer.js';
+import { createMcpPerson } from './person.js';
 import { toCallToolResult } from './result.js';
 
 export interface McpServerOptions {
@@ -40,7 +42,7 @@ const LIST_TTL_MS = 5000;
 
 export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): McpServers {
   const readOffer = createOffer(toolbox);
-  const approvals = createMcpApprovals();
+  const person = createMcpPerson();
   const listeners = new Set<() => void>();
   // What clients know at the least. One that lists first does not keep the others from being told.
   let told: Offer | undefined;
@@ -63,7 +65,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
         capabilities: { tools: { listChanged: true } },
         ...(instructions === '' ? {} : { instructions }),
         cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' } },
-        requestState: { verify: approvals.verify },
+        requestState: { verify: person.verify },
         // Without this the constructor builds a validator that costs 60 ms.
         jsonSchemaValidator: new CfWorkerJsonSchemaValidator(),
       },
@@ -83,21 +85,23 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       current ??= await readOffer();
       const outputSchema = current.outputs.get(params.name);
       const name = current.names.get(params.name) ?? decodeName(params.name);
-      const { approve, question } = approvals.ask(server, context);
-      const result = await toolbox.call(name, params.arguments ?? {}, {
-        caller: { ...MODEL, session, ...clientName(server, context) },
-        signal: context.mcpReq.signal,
-        ...(approve === undefined ? {} : { approve }),
-        ...(options.ready ? { ready: options.ready } : {}),
+      const input = params.arguments ?? {};
+      const caller = { ...MODEL, session, ...clientName(server, context) };
+      const turn = await person.serve({
+        server,
+        context,
         ...progressOption(context),
-        ...traceOption(context),
+        binding: () => hash([session, caller.name ?? '', name, input as Json]),
+        run: (asking) =>
+          toolbox.call(name, input, {
+            caller,
+            ...asking,
+            ...(options.ready ? { ready: options.ready } : {}),
+            ...traceOption(context),
+          }),
       });
-      const asked = question();
-      if (asked !== undefined) return asked;
-      return server.projectCallToolResult(
-        toCallToolResult(result, current.structured.has(params.name)),
-        outputSchema,
-      );
+      if (isInputRequiredResult(turn)) return turn;
+      return server.projectCallToolResult(toCallToolResult(turn, current.structured.has(params.name)), outputSchema);
     });
     return server;
   };
@@ -108,8 +112,15 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    close: unwatch,
+    close() {
+      unwatch();
+      person.close();
+    },
   };
+}
+
+function hash(parts: readonly Json[]): string {
+  return createHash('sha256').update(canonicalJson(parts)).digest('hex');
 }
 
 function pageOf(cursor: string | undefined, length: number): { from: number; to: number } {

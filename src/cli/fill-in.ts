@@ -1,0 +1,157 @@
+// A tool's question at a terminal: its words, then field by field, each asked for again until it fits.
+
+import { wrap } from '../core/approval-text.js';
+import type { ElicitAnswer, Question } from '../core/elicit.js';
+import { escapePointer, isRecord, type Json } from '../core/json.js';
+import { count, quoteOutside, spellOut } from '../core/text.js';
+import { inTurn, readLine, widthOf } from './line.js';
+import type { Terminal } from './terminal.js';
+
+interface Field {
+  readonly name: string;
+  readonly type: string;
+  readonly title: string;
+  readonly description: string;
+  /** What may be chosen, with the words for it; empty where anything may be written. */
+  readonly choices: readonly { readonly value: string; readonly title: string }[];
+  readonly standard: Json | undefined;
+  readonly required: boolean;
+}
+
+const MAX_LINE = 64 * 1024;
+const SHOWN_CHOICES = 40;
+const CANCEL: ElicitAnswer = { action: 'cancel' };
+
+/** What the person answers, when all questions before are answered. */
+export function fillIn(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
+  return inTurn(() => fillInNow(terminal, question, signal));
+}
+
+async function fillInNow(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
+  const { tool, message, url } = question;
+  if (signal.aborted) return CANCEL;
+  terminal.err(`${terminal.paint('bold', spellOut(tool), 'err')} has a question\n`);
+  tell(terminal, message);
+  if (url !== undefined) return sendTo(terminal, url, signal);
+  const content: Record<string, Json> = {};
+  for (const field of fieldsOf(question)) {
+    const value = await askField(terminal, field, question, signal);
+    if (value === null) return CANCEL;
+    if (value !== undefined) content[field.name] = value;
+  }
+  return { action: 'accept', content };
+}
+
+async function sendTo(terminal: Terminal, url: string, signal: AbortSignal): Promise<ElicitAnswer> {
+  tell(terminal, url);
+  terminal.err('Visit the page, then press Enter; n declines: ');
+  const answer = await answerLine(signal);
+  if (answer === null) return CANCEL;
+  return { action: ['', 'y', 'yes'].includes(answer.trim().toLowerCase()) ? 'accept' : 'decline' };
+}
+
+// Null where the person ends the input instead of answering; undefined where the field stays empty.
+async function askField(
+  terminal: Terminal,
+  field: Field,
+  { check }: Question,
+  signal: AbortSignal,
+): Promise<Json | undefined | null> {
+  tellField(terminal, field);
+  for (;;) {
+    terminal.err(`${field.title}${suffixOf(field)}: `);
+    const line = await answerLine(signal);
+    if (line === null) return null;
+    if (line === '' && field.standard !== undefined) return field.standard;
+    if (line === '' && !field.required) return undefined;
+    const value = toValue(line, field);
+    const pointer = `/${escapePointer(field.name)}`;
+    const faults = (await check({ [field.name]: value })).filter(
+      ({ path }) => path === pointer || path.startsWith(`${pointer}/`),
+    );
+    if (faults.length === 0) return value;
+    for (const { expected, got } of faults)
+      terminal.err(
+        `  ${terminal.paint('yellow', 'no:', 'err')} it should be ${quoteOutside(expected, 400)}, got ${quoteOutside(got)}\n`,
+      );
+  }
+}
+
+function tellField(terminal: Terminal, { description, choices, type }: Field): void {
+  if (description !== '') tell(terminal, description);
+  if (choices.length === 0) return;
+  for (const [at, { value, title }] of choices.slice(0, SHOWN_CHOICES).entries())
+    tell(terminal, `${at + 1}  ${title}${title === value ? '' : ` (${value})`}`);
+  const hidden = choices.length - SHOWN_CHOICES;
+  if (hidden > 0) tell(terminal, `… and ${count(hidden, 'more choice')}`);
+  if (type === 'array') tell(terminal, 'several are divided by commas');
+}
+
+// What tells the person what fits, behind the field's own words.
+function suffixOf({ type, choices, standard, required }: Field): string {
+  const kind = choices.length > 0 || type === 'string' ? '' : type === 'boolean' ? 'yes or no' : `${type}`;
+  const notes = [kind, required || standard !== undefined ? '' : 'optional'].filter(Boolean);
+  const shown = standard === undefined ? '' : ` [${spellOut(toText(standard))}]`;
+  return `${notes.length === 0 ? '' : ` (${notes.join(', ')})`}${shown}`;
+}
+
+function toText(value: Json): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}
+
+// What is no value of the field stays text, and the check says what is wrong with it.
+function toValue(line: string, { type, choices }: Field): Json {
+  const text = line.trim();
+  const choose = (word: string): string =>
+    (
+      choices.find(({ value }) => value === word) ??
+      choices.find(({ title }) => title.toLowerCase() === word.toLowerCase()) ??
+      (/^\d{1,4}$/.test(word) ? choices[Number(word) - 1] : undefined)
+    )?.value ?? word;
+  if (type === 'array') return text.split(',').map((word) => choose(word.trim()));
+  if (choices.length > 0) return choose(text);
+  if (type === 'boolean') {
+    if (/^(?:y|yes|true)$/i.test(text)) return true;
+    return /^(?:n|no|false)$/i.test(text) ? false : text;
+  }
+  if (type === 'string') return line;
+  return text === '' || Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+function fieldsOf({ schema }: Question): Field[] {
+  const { properties, required } = schema ?? {};
+  const needed: readonly Json[] = Array.isArray(required) ? required : [];
+  return Object.entries(isRecord(properties) ? properties : {}).map(([name, field]) => {
+    const { type, title, description, items, default: standard } = field as Readonly<Record<string, Json>>;
+    return {
+      name,
+      type: String(type),
+      title: spellOut(String(title ?? name)),
+      description: String(description ?? ''),
+      choices: choicesOf(isRecord(items) ? items : (field as Record<string, unknown>)),
+      standard,
+      required: needed.includes(name),
+    };
+  });
+}
+
+function choicesOf(field: Record<string, unknown>): Field['choices'] {
+  if (Array.isArray(field.enum)) return field.enum.map((value) => ({ value, title: value }));
+  const titled = field.oneOf ?? field.anyOf;
+  return Array.isArray(titled) ? titled.map((choice) => ({ value: choice.const, title: choice.title })) : [];
+}
+
+// Indented and wrapped, so that no line of it can be taken for one of ours (A41).
+function tell(terminal: Terminal, text: string): void {
+  const width = widthOf(terminal) - 3;
+  const lines = text.split('\n').flatMap((line) => wrap(spellOut(line), width));
+  terminal.err(lines.map((line) => `  ${line}\n`).join(''));
+}
+
+async function answerLine(signal: AbortSignal): Promise<string | null> {
+  const text = await readLine(signal, MAX_LINE);
+  const end = text.indexOf('\n');
+  if (end === -1) return signal.aborted || text === '' ? null : text;
+  return text.slice(0, end).replace(/\r$/, '');
+}
