@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BINARY } from './cli.js';
+import { THOROUGH } from './effort.js';
 
 const STRACE = '/usr/bin/strace';
 
@@ -61,11 +62,11 @@ function parseTrace(text: string): Step[] {
 }
 
 /**
- * The steps that a test dies at: all of them in `npm run crashes`, else the first and the last of each name and a few
+ * The steps that a test dies at: all of them in `npm run thorough`, else the first and the last of each name and a few
  * between, the same in every run.
  */
 export function chooseSteps(steps: readonly Step[], count: number): readonly Step[] {
-  if (process.env.WIELD_CRASHES === 'all') return steps;
+  if (THOROUGH) return steps;
   const names = steps.map(({ call }) => call);
   const chosen = new Set(names.flatMap((name) => [names.indexOf(name), names.lastIndexOf(name)]));
   for (let seed = 20; chosen.size < Math.min(count, steps.length); seed = (seed * 48271) % 2147483647)
