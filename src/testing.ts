@@ -90,11 +90,9 @@ export function createFakeClock(start = 0): Clock & { advance(milliseconds: numb
   };
 }
 
-/** A store in memory, with these documents by path. */
+/** A store in memory, with these documents by path. Throws where a path is none, or two are the same. */
 export function createMemoryStore(initial: Readonly<Record<string, string>> = {}): ContextStore {
-  const documents = createDocumentMemory(() => Date.now());
-  for (const [path, text] of Object.entries(initial)) void documents.write(path, Buffer.from(text));
-  return { documents, openResult: () => undefined };
+  return { documents: createDocumentMemory(() => Date.now(), initial), openResult: () => undefined };
 }
 
 /** Tools of other servers: by server and name, a function that answers. Whatever it throws is a failed result. */

@@ -92,6 +92,10 @@ export async function commit(options: CommitOptions): Promise<void> {
     await beforeRecord();
     saveInstalled(paths, { ...next(journal.made), transaction: transaction.id });
   } catch (error) {
+    // The record decides: where it is the new one already, only the sync of its directory failed. The journal stays,
+    // and the next command looks again (INS-31).
+    if (isRecorded(journal, paths))
+      throw toIoError(error, paths, 'the change is made, but the disk did not confirm it');
     rollBack(journal, paths);
     throw toIoError(error, paths);
   }
@@ -144,7 +148,7 @@ export function recover(paths: Paths): 'nothing' | 'finished' | 'undone' {
   let outcome: 'nothing' | 'finished' | 'undone' = 'nothing';
   const journal = readJournal(paths);
   if (journal !== undefined) {
-    const finished = loadInstalled(paths).transaction === journal.id;
+    const finished = isRecorded(journal, paths);
     if (finished) rmSync(paths.journal, { force: true });
     else rollBack(journal, paths);
     outcome = finished ? 'finished' : 'undone';
@@ -156,6 +160,10 @@ export function recover(paths: Paths): 'nothing' | 'finished' | 'undone' {
       if (name.startsWith(TEMPORARY)) rmSync(join(paths.store, kind, name), { force: true });
   collectGarbage(paths);
   return outcome;
+}
+
+function isRecorded({ id }: Journal, paths: Paths): boolean {
+  return loadInstalled(paths).transaction === id;
 }
 
 /** Whether a process was killed in the midst of a change. */
@@ -230,11 +238,12 @@ function namesIn(directory: string): string[] {
   }
 }
 
-function toIoError(error: unknown, paths: Paths): unknown {
+/** What the system refused, as an error that says what to look at; anything else as it is. */
+export function toIoError(error: unknown, paths: Paths, state = 'nothing was changed'): unknown {
   if (isToolError(error)) return error;
   const { message, code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
-  return new ToolError('io', `nothing was changed: ${message}`, {
+  return new ToolError('io', `${state}: ${message}`, {
     hint: `check the room and the permissions of ${dirname(paths.store)} and of the agent homes`,
     cause: error,
   });

@@ -8,7 +8,7 @@ import { findNamespaceFault } from '../descriptor/item-name.js';
 import type { Pin, SourceManifest } from '../descriptor/source-manifest.js';
 import { withLock } from '../files/lock.js';
 import { readTextFile } from '../files/read.js';
-import { recover } from './commit.js';
+import { recover, toIoError } from './commit.js';
 import { type InstallContext, type Paths, pathsOf } from './context.js';
 import { clonePaths, exportTree, fetchCommit, showUrl } from './git.js';
 import { consentTo, type Hook, runHook, toHook } from './hooks.js';
@@ -36,18 +36,22 @@ export interface AddedSource {
 const MAX_NESTING = 8;
 
 /** Does work on the state with nobody else at it, after what a killed process left is finished or undone. */
-export function working<T>(context: InstallContext, work: (paths: Paths) => Promise<T>): Promise<T> {
+export async function working<T>(context: InstallContext, work: (paths: Paths) => Promise<T>): Promise<T> {
   const paths = pathsOf(context.wieldHome);
-  return withLock(paths.lock, { ...context, doing: 'installing' }, async () => {
-    const outcome = recover(paths);
-    if (outcome !== 'nothing')
-      context.report({
-        kind: 'note',
-        text: `an interrupted change was ${outcome === 'undone' ? 'undone' : 'finished'}`,
-      });
-    removeStrays(paths, loadSources(paths));
-    return work(paths);
-  });
+  try {
+    return await withLock(paths.lock, { ...context, doing: 'installing' }, async () => {
+      const outcome = recover(paths);
+      if (outcome !== 'nothing')
+        context.report({
+          kind: 'note',
+          text: `an interrupted change was ${outcome === 'undone' ? 'undone' : 'finished'}`,
+        });
+      removeStrays(paths, loadSources(paths));
+      return work(paths);
+    });
+  } catch (error) {
+    throw toIoError(error, paths, 'it could not be done');
+  }
 }
 
 /** Registers a source and those that it names in turn; the first is the one that was asked for (INS-1). */

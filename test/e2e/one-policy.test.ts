@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { createSkillWorkspace, declare, type SkillWorkspace, writeSkill } from '../support/commands.js';
 import { DOORS, DOORS_BETWEEN, type Door, MODEL, type OpenDoor, writeBetween } from '../support/doors.js';
+import { rounds } from '../support/effort.js';
 import {
   BETWEEN,
   isHidden,
@@ -21,7 +22,7 @@ import {
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 
-const SETS = 200;
+const SETS = rounds(60, 200);
 const SEED = 20_261_115;
 // Near to a name each, and none of them the beginning of another's.
 const MISSING = ['file-rea', 'file-writ', 'deplo', 'looku', 'read_skil'];
@@ -71,7 +72,7 @@ spec(
   () => {
     const workspace = createRuledWorkspace();
     writeBetween(workspace);
-    return holdAlike(workspace, DOORS_BETWEEN, SETS / 4);
+    return holdAlike(workspace, DOORS_BETWEEN, rounds(20, 50));
   },
   300_000,
 );

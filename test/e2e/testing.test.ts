@@ -38,6 +38,25 @@ const ask = defineTool({
   },
 });
 
+describe('createMemoryStore', () => {
+  spec('MOD-11', 'says at once which path is none, and which stands twice', async () => {
+    for (const [path, code] of [
+      ['../secret', 'path_escape'],
+      ['', 'invalid_input'],
+    ] as const) {
+      const make = () => createMemoryStore({ fine: 'one', [path]: 'two' });
+      expect(make).toThrow(
+        expect.objectContaining({ code, hint: expect.stringContaining('notes/today.md') }),
+      );
+    }
+    expect(() => createMemoryStore({ 'a/b': 'one', 'a//b': 'two' })).toThrow(
+      expect.objectContaining({ code: 'path_conflict' }),
+    );
+    const { documents } = createMemoryStore({ './a//b': 'Grüße' });
+    expect(new TextDecoder().decode((await documents.read('a/b')).content)).toBe('Grüße');
+  });
+});
+
 describe('createTestToolbox', () => {
   spec('MOD-11', 'is made at once, holds exactly the given tools, and checks what they get', async () => {
     const store = createMemoryStore({ old: 'one' });

@@ -1,44 +1,18 @@
 // An upgrade killed, or out of room, at each system call that changes something: the old state or the new one.
 
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { BINARY } from '../support/cli.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
 import { specIf } from '../support/spec.js';
+import { chooseSteps, hasStrace, traceSteps, underStrace } from '../support/strace.js';
 
-const hasStrace = existsSync('/usr/bin/strace');
 const skill = (text: string): string => `---\nname: scan\ndescription: S.\n---\n{{tools:detect}} ${text}\n`;
 const VERSION = (text: string) => ({
   ...WORKED,
   'skills/scan/SKILL.md': skill(text),
   'tools/detect/lib.sh': `detect() { echo ${text}; }\n`,
 });
-
-function underStrace(
-  workspace: InstallWorkspace,
-  injection: string,
-  args: readonly string[],
-): Promise<number | null> {
-  const trace = [
-    '-f',
-    '-o',
-    '/dev/null',
-    '-e',
-    `trace=${injection.split(':')[0]}`,
-    '-e',
-    `inject=${injection}`,
-  ];
-  const child = spawn('/usr/bin/strace', [...trace, process.execPath, BINARY, ...args], {
-    cwd: workspace.dir,
-    env: workspace.env,
-    stdio: 'ignore',
-  });
-  return new Promise((resolve) => child.once('close', (status) => resolve(status)));
-}
-
-const isEnded = (status: number | null): boolean => status === 0;
 
 /** Which version is there: all of it is of one, whatever it is looked at through. */
 async function look(workspace: InstallWorkspace): Promise<string> {
@@ -52,7 +26,7 @@ async function look(workspace: InstallWorkspace): Promise<string> {
 }
 
 describe('each step of an upgrade', () => {
-  for (const [how, injection, steps] of [
+  for (const [how, injection, calls] of [
     ['killed', 'signal=KILL', 'rename,symlink,unlink,rmdir'],
     ['out of room', 'error=ENOSPC', 'rename,symlink,mkdir,fsync'],
   ] as const) {
@@ -64,24 +38,26 @@ describe('each step of an upgrade', () => {
       async () => {
         const workspace = createInstallWorkspace();
         await workspace.json('add', workspace.source('tooling', VERSION('v0')), '--yes');
+        const upgrade = ['upgrade', '--yes'];
+        workspace.source('tooling', VERSION('v1'));
+        const { steps } = await traceSteps(workspace, calls, upgrade);
+        let version = await look(workspace);
+        expect(version).toBe('v1');
         const outcomes = new Set<string>();
-        let version = 'v0';
-        let step = 1;
-        for (; step < 60; step++) {
-          const next = `v${step}`;
+        const failedAt = new Set<string>();
+        for (const [at, { call, when }] of chooseSteps(steps, 10).entries()) {
+          const next = `v${at + 2}`;
           workspace.source('tooling', VERSION(next));
-          const status = await underStrace(workspace, `${steps}:${injection}:when=${step}`, [
-            'upgrade',
-            '--yes',
-          ]);
+          const status = await underStrace(workspace, `${call}:${injection}:when=${when}`, upgrade);
+          // Never a bug of ours, and never a state between.
+          expect([call, when, status]).not.toEqual([call, when, 70]);
           const now = await look(workspace);
           expect([version, next]).toContain(now);
           outcomes.add(now === next ? 'new' : 'old');
           version = now;
-          if (isEnded(status)) break;
+          if (status !== 0) failedAt.add(call);
         }
-        expect(step).toBeGreaterThan(5);
-        expect(step).toBeLessThan(60);
+        expect(failedAt.size).toBeGreaterThan(2);
         expect(outcomes).toContain('old');
         expect(outcomes).toContain('new');
       },

@@ -1,21 +1,22 @@
-// Ten thousand calls in one process leave it where it was: descriptors, children, memory, temporary files.
+// Thousands of calls in one process leave it where it was: descriptors, children, memory, temporary files.
 
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { rounds } from '../support/effort.js';
 import { openDescriptors, processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-const CALLS = 10_000;
+const CALLS = rounds(2000, 10_000);
 const WARM_UP = 500;
 const AT_ONCE = 8;
 const MIB = 1024 * 1024;
 
 spec(
   'EXE-6 RUN-1',
-  'ten thousand calls leave nothing behind',
+  `${CALLS} calls leave nothing behind`,
   async () => {
     const workspace = createWorkspace();
     const temporary = join(workspace.dir, 'tmp');

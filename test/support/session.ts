@@ -21,10 +21,13 @@ export interface Stage {
   readonly env: Record<string, string>;
 }
 
-/** An empty project in an empty home, where `wield` is the built binary and the package can be imported. */
-export function createStage(): Stage {
+/**
+ * An empty project in an empty home, where `wield` is the built binary and the package can be imported; removed when
+ * the test ends, or when something else does.
+ */
+export function createStage(atEnd: (remove: () => void) => void = onTestFinished): Stage {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-doc-')));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  atEnd(() => rmSync(root, { recursive: true, force: true }));
   const home = join(root, 'home');
   const project = join(home, 'site');
   const shims = join(root, 'bin');

@@ -23,7 +23,11 @@ interface Version {
   readonly created: number;
 }
 
-export function createDocumentMemory(now: () => number): DocumentStore {
+/** Documents in memory, with these by path to begin with. */
+export function createDocumentMemory(
+  now: () => number,
+  initial: Readonly<Record<string, string>> = {},
+): DocumentStore {
   const documents = new Map<string, Version[]>();
 
   const toVersion = (path: string, version: number, one: Version): DocumentVersion => ({
@@ -76,6 +80,8 @@ export function createDocumentMemory(now: () => number): DocumentStore {
       found === undefined ? undefined : at - 1,
     );
   };
+
+  for (const [path, text] of Object.entries(initial)) put(parseLogicalPath(path), toBytes(text), {});
 
   return {
     async write(text, content, options = {}) {
