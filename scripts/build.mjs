@@ -21,6 +21,8 @@ const bundle = await rolldown({
   input: `${root}src/cli/main.ts`,
   platform: 'node',
   transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
+  // Else the bundler's own helpers are merged into the largest chunk that uses one, and every call loads the server.
+  experimental: { chunkOptimization: { mergeCommonChunks: false } },
 });
 await bundle.write({
   dir: `${root}dist/cli`,
