@@ -2,12 +2,19 @@
 // tool host as one of ES modules, the program of a query as one file.
 
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { synchronousJsonata } from './jsonata.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+// Names of functions and classes stay, since a stack trace is for reading.
+const READABLE = {
+  compress: true,
+  mangle: { keepNames: { function: true, class: true } },
+  codegen: { removeWhitespace: true },
+};
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 rmSync(`${root}dist`, { recursive: true, force: true });
@@ -18,16 +25,24 @@ execFileSync(
 );
 
 const bundle = await rolldown({
-  input: `${root}src/cli/main.ts`,
+  input: {
+    run: `${root}src/cli/run.ts`,
+    help: `${root}src/cli/help.ts`,
+    complete: `${root}src/cli/complete.ts`,
+    'keep-code': `${root}src/cli/keep-code.ts`,
+  },
   platform: 'node',
   transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
+  // Else the bundler's own helpers are merged into the largest chunk that uses one, and every call loads the server.
+  experimental: { chunkOptimization: { mergeCommonChunks: false } },
 });
 await bundle.write({
   dir: `${root}dist/cli`,
   format: 'cjs',
-  banner: (chunk) => (chunk.isEntry ? '#!/usr/bin/env node' : ''),
-  entryFileNames: 'wield.cjs',
+  entryFileNames: '[name].cjs',
   chunkFileNames: '[name]-[hash].cjs',
+  // Code that was kept cannot import, on Node 20.
+  dynamicImportInCjs: false,
   // A file costs 0.4 ms to load, whatever is in it: what several verbs share is one chunk, but for what calls and spawns.
   codeSplitting: {
     groups: [
@@ -47,14 +62,40 @@ await bundle.write({
       },
     ],
   },
-  // Names of functions and classes stay, since a stack trace is for reading.
-  minify: {
-    compress: true,
-    mangle: { keepNames: { function: true, class: true } },
-    codegen: { removeWhitespace: true },
-  },
+  minify: READABLE,
 });
 await bundle.close();
+
+// A source with one character past Latin-1 is kept and scanned at two bytes a character.
+const build = createHash('sha256');
+for (const name of readdirSync(`${root}dist/cli`)) {
+  const file = `${root}dist/cli/${name}`;
+  const text = readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escapeCharacter);
+  if (/\bimport\(/.test(text)) throw new Error(`${name} imports, which code that was kept cannot`);
+  writeFileSync(file, text);
+  build.update(`${name} ${text}`);
+}
+
+// What starts first knows the build of the chunks that it loads, since code that was compiled of them is kept by it.
+const entry = await rolldown({
+  input: `${root}src/cli/main.ts`,
+  platform: 'node',
+  transform: {
+    define: {
+      WIELD_VERSION: JSON.stringify(version),
+      WIELD_BUILD: JSON.stringify(build.digest('hex').slice(0, 16)),
+    },
+  },
+});
+await entry.write({
+  dir: `${root}dist/cli`,
+  format: 'cjs',
+  banner: '#!/usr/bin/env node',
+  entryFileNames: 'wield.cjs',
+  minify: READABLE,
+});
+await entry.close();
+chmodSync(`${root}dist/cli/wield.cjs`, 0o755);
 
 // The tool host, and the two packages that a lone module may import: loaded as a few files instead of a hundred, they
 // take a third of the time.
@@ -84,13 +125,6 @@ await query.write({
   minify: { compress: true, mangle: true, codegen: { removeWhitespace: true } },
 });
 await query.close();
-
-// A source with one character past Latin-1 is kept and scanned at two bytes a character.
-for (const name of readdirSync(`${root}dist/cli`)) {
-  const file = `${root}dist/cli/${name}`;
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escapeCharacter));
-}
-chmodSync(`${root}dist/cli/wield.cjs`, 0o755);
 
 function escapeCharacter(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

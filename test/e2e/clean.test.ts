@@ -22,11 +22,14 @@ spec('CLI-15', 'clean removes caches and nothing else, and says what it would', 
   expect(planned).toMatchObject({
     ok: true,
     dryRun: true,
-    removed: [{ path: expect.stringContaining(cache) }],
+    removed: [
+      { path: expect.stringContaining(cache) },
+      { path: expect.stringContaining(join('cache', 'code')) },
+    ],
   });
   expect(readdirSync(cache)).toHaveLength(1);
 
-  expect((await wield(workspace, ['clean'])).stdout).toMatch(/removed {2}1 file, /);
+  expect((await wield(workspace, ['clean'])).stdout).toMatch(/removed {2}2 files, /);
   expect(readdirSync(cache)).toEqual([]);
   expect((await wield(workspace, ['clean'])).stdout).toContain('nothing to remove');
   for (const kept of ['trust.json', 'config.toml']) {

@@ -1,0 +1,13 @@
+// Loaded into the binary by `--require`: says at its end which of its own files it read, in the file that is named.
+
+const fs = require('node:fs');
+const { basename, dirname } = require('node:path');
+
+const own = dirname(process.argv[1]);
+const read = fs.readFileSync;
+const names = new Set();
+fs.readFileSync = (path, ...rest) => {
+  if (typeof path === 'string' && dirname(path) === own) names.add(basename(path));
+  return read(path, ...rest);
+};
+process.once('exit', () => fs.writeFileSync(process.env.LOADED_CHUNKS, [...names].join('\n')));
