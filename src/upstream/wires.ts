@@ -5,6 +5,7 @@ import type { World } from '../core/world.js';
 import { baseEnvironment } from '../process/environment.js';
 import type { Wire } from './connection.js';
 import { createGuardedFetch } from './fetch.js';
+import { createOAuthProvider } from './oauth.js';
 import { ProcessTransport } from './process-transport.js';
 
 export interface WireOptions {
@@ -27,5 +28,6 @@ export async function openWire(server: ResolvedServer, options: WireOptions): Pr
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   return new StreamableHTTPClientTransport(new URL(server.url), {
     fetch: createGuardedFetch({ url: server.url, headers: server.headers }),
+    authProvider: createOAuthProvider({ server, directory: options.logins, world }),
   });
 }

@@ -101,7 +101,10 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
           }),
       });
       if (isInputRequiredResult(turn)) return turn;
-      return server.projectCallToolResult(toCallToolResult(turn, current.structured.has(params.name)), outputSchema);
+      return server.projectCallToolResult(
+        toCallToolResult(turn, current.structured.has(params.name)),
+        outputSchema,
+      );
     });
     return server;
   };

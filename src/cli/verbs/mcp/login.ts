@@ -7,8 +7,8 @@ import type { HttpServer } from '../../../core/upstream.js';
 import { login } from '../../../upstream/login.js';
 import { openBrowser } from '../../../upstream/open-browser.js';
 import { assertPerson } from '../../approve.js';
-import { printJson } from '../../print.js';
 import { readLine } from '../../line.js';
+import { printJson } from '../../print.js';
 import type { FlagHelp, VerbCall } from '../../verb.js';
 
 export const LOGIN_FLAGS: Readonly<Record<string, FlagHelp>> = {
