@@ -18,6 +18,7 @@ import { CONTEXT_GROUP, CONTEXT_QUERY, createContextTools } from './context/tool
 import { ToolError } from './core/error.js';
 import type { Place } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
+import { redactKnown } from './core/redact.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from './core/search-path.js';
 import type { Settings } from './core/settings.js';
 import type { Skill } from './core/skill.js';
@@ -58,6 +59,8 @@ import { toMiddleware } from './runtime/steps.js';
 import { createJsonSchema } from './schema/json.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
+import { createKnownSecrets } from './upstream/secrets.js';
+import { createServerList } from './upstream/servers.js';
 import { findWorkdir } from './workspace.js';
 
 export type { Approval, ApprovalStore } from './policy/approvals.js';
@@ -110,7 +113,8 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
-  const world = createWorld(options);
+  const serverSecrets = createKnownSecrets();
+  const world = createWorld(options, serverSecrets.all);
   const wieldHome = findWieldHome(world);
   const uid = process.getuid?.();
   let workdir =
@@ -152,6 +156,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     now: world.now,
   });
   const settings = () => configuration().settings;
+  const servers = createServerList({ workdir: () => workdir, settings, world });
   const trustStore = createTrustStore(wieldHome);
   const pinStore = createPinStore(wieldHome);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
@@ -265,7 +270,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome,
     look: () => {
       const now = configuration();
-      return { settings: now.settings.audit, secrets: findSecrets(now, world) };
+      return { settings: now.settings.audit, secrets: findSecrets(now, world, serverSecrets.all()) };
     },
     workdir: () => workdir,
     pid: process.pid,
@@ -329,8 +334,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     middleware: joinMiddleware(options.middleware ?? []),
     paths: () => places().map((place) => place.directory),
-    problems: () => [...configuration().problems, ...findMissing(searchPath())],
-    secrets: () => findSecrets(configuration(), world),
+    problems: () => [...configuration().problems, ...servers.read().problems, ...findMissing(searchPath())],
+    secrets: () => findSecrets(configuration(), world, serverSecrets.all()),
     recorder,
     tracer: createTracer(world.debug),
     workdir: { get: () => workdir, set: setWorkdir },
@@ -455,18 +460,26 @@ function findRoots(workdir: string, home: string | undefined): { directory: stri
 
 // The values of variables that the configuration passes on may be credentials, as the server's token is one: none
 // stands in a message or a record.
-function findSecrets(configuration: Configuration, world: World): string[] {
+function findSecrets(
+  configuration: Configuration,
+  world: World,
+  ofServers: readonly string[],
+): readonly string[] {
   const { env, tools, model } = configuration.settings;
   const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
   const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
   if (world.env.WIELD_TOKEN) pass.push('WIELD_TOKEN');
-  if (pass.length === 0) return [];
-  return Object.entries(world.env).flatMap(([name, value]) =>
+  if (pass.length === 0) return ofServers;
+  const values = Object.entries(world.env).flatMap(([name, value]) =>
     value !== undefined && value.length >= 4 && isGranted(name, pass) ? [value] : [],
   );
+  return [...values, ...ofServers];
 }
 
-function createWorld({ env = process.env, debug }: NodeToolboxOptions): World {
+function createWorld(
+  { env = process.env, debug }: NodeToolboxOptions,
+  secrets: () => readonly string[],
+): World {
   return {
     env,
     home: findHome(env),
@@ -477,7 +490,7 @@ function createWorld({ env = process.env, debug }: NodeToolboxOptions): World {
       const [seconds, nanoseconds] = process.hrtime();
       return seconds * 1e3 + nanoseconds / 1e6;
     },
-    debug: debug ?? (() => {}),
+    debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets())),
     debugging: debug !== undefined,
   };
 }
