@@ -161,7 +161,7 @@ url = "https://x.example/v1?key=${SECRET}"
       JSON.stringify({
         mcpServers: {
           broken: { command: 'x', env: { TOKEN: [SECRET] }, headers: { A: SECRET } },
-          literal: { url: 'https://y.example', headers: { 'X-Api-Key': SECRET }, [`note`]: SECRET },
+          literal: { url: 'https://y.example', headers: { 'X-Api-Key': SECRET }, note: SECRET },
         },
       }),
     );
