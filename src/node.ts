@@ -45,6 +45,7 @@ import { findSecrets } from './secrets.js';
 import { createStores } from './stores.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
+import { createKnownSecrets } from './upstream/secrets.js';
 import { createUpstreams, type Upstreams } from './upstreams.js';
 import { findWorkdir } from './workspace.js';
 
@@ -103,7 +104,8 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
-  const world = createWorld(options);
+  const serverSecrets = createKnownSecrets();
+  const world = createWorld(options, serverSecrets.all);
   const wieldHome = findWieldHome(world);
   const uid = process.getuid?.();
   let workdir =
@@ -180,6 +182,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     trusted,
     pins: pinStore,
+    secrets: serverSecrets,
     patienceMs: options.upstreamPatienceMs ?? LISTING_PATIENCE_MS,
     onChange: () => watching.wake(),
     ...beforeRun,
@@ -233,7 +236,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome,
     look: () => {
       const now = settings();
-      return { settings: now.audit, secrets: [...findSecrets(now, world), ...upstreams.secrets()] };
+      return { settings: now.audit, secrets: findSecrets(now, world, serverSecrets.all()) };
     },
     workdir: () => workdir,
     pid: process.pid,
@@ -288,7 +291,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     middleware: joinMiddleware((options.middleware ?? []).map(toMiddleware)),
     paths: () => places.list().map((place) => place.directory),
     problems: () => [...configuration().problems, ...places.problems()],
-    secrets: () => [...findSecrets(settings(), world), ...upstreams.secrets()],
+    secrets: () => findSecrets(settings(), world, serverSecrets.all()),
     recorder,
     onAccepted: (tool) =>
       tool.action.kind === 'remote' ? upstreams.approve([tool]) : pinStore.pin([tool], new Date(world.now())),

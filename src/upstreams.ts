@@ -16,7 +16,7 @@ import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
 import type { Pool } from './upstream/pool.js';
-import { createKnownSecrets } from './upstream/secrets.js';
+import type { KnownSecrets } from './upstream/secrets.js';
 import { createServerList } from './upstream/servers.js';
 
 export interface UpstreamsOptions {
@@ -26,6 +26,8 @@ export interface UpstreamsOptions {
   readonly settings: () => Settings;
   readonly trusted: () => boolean;
   readonly pins: PinStore;
+  /** What servers were given that must be shown nowhere. */
+  readonly secrets: KnownSecrets;
   readonly patienceMs: number;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
@@ -41,14 +43,11 @@ export interface Upstreams {
   refresh(server: ServerEntry): Promise<void>;
   /** Tools as they are now are approved. */
   approve(tools: readonly Tool[]): void;
-  /** What servers were given that must be shown nowhere. */
-  secrets(): readonly string[];
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { wieldHome, workdir, settings, trusted, pins, world } = options;
+  const { wieldHome, workdir, settings, trusted, pins, secrets, world } = options;
   const servers = createServerList({ workdir: () => workdir, settings, world });
-  const secrets = createKnownSecrets();
   const configurationOf = createConfigurationNames(workdir);
 
   let opened: Promise<Pool> | undefined;
@@ -134,7 +133,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       pins.pin(tools, new Date(world.now()));
       format.accept(new Set(tools.map(({ name }) => name)));
     },
-    secrets: secrets.all,
   };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
+import { toShadowed } from '../descriptor/mcp-servers.js';
 import { readTextOrFault, statIdentity } from '../files/read.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
@@ -90,13 +91,13 @@ export function createConfiguration({
     const values = effectiveValues(all, DEFAULT_VALUES);
     const fault = read.find((one) => one.fault !== undefined)?.fault;
     const configuration: Configuration = {
-      settings: toSettings(values),
+      settings: toSettings(values, all),
       values,
       // Only a person who looks at the configuration needs them.
       get entries() {
         return toEntries(values, all);
       },
-      problems: read.flatMap((one) => one.problems),
+      problems: [...read.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
       policy: toPolicy(all, fault),
       fault,
     };
@@ -115,6 +116,17 @@ function isSame(
   const same =
     before instanceof Error && text instanceof Error ? before.message === text.message : before === text;
   return same && known.files[at] === file;
+}
+
+// UPS-1: a project can neither change nor remove a server of the person's.
+function findShadowedServers(
+  values: ReadonlyMap<string, ConfigValue>,
+  all: readonly ConfigValue[],
+): Problem[] {
+  return all.flatMap(({ path, server }) => {
+    const first = values.get(path.join('.'))?.server;
+    return server === undefined || first === undefined || first === server ? [] : [toShadowed(server, first)];
+  });
 }
 
 // Files come highest first, and so do their rules.
@@ -146,9 +158,10 @@ function toEntries(values: ReadonlyMap<string, ConfigValue>, all: readonly Confi
 
 function toEntry(key: string, set: ConfigValue | undefined): ConfigEntry {
   const value = set === undefined ? DEFAULT_VALUES.get(key) : set.value;
+  const mask = set === undefined ? undefined : KEYS[keyName(set.path)]!.mask;
   return {
     key,
-    value,
+    value: mask === undefined ? value : mask(value),
     shown: set?.written ?? formatValue(key, value),
     layer: set?.layer ?? 'default',
     file: set?.file ?? null,

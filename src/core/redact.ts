@@ -74,8 +74,8 @@ export function redactOutput(output: Output, secrets: readonly string[]): Output
   };
 }
 
-/** An error without the given secrets; what caused it is left out with them. */
-export function redactError(error: ToolError, secrets: readonly string[]): ToolError {
+// What caused it is left out with them.
+function redactError(error: ToolError, secrets: readonly string[]): ToolError {
   const message = redactKnown(error.message, secrets);
   const hint = error.hint === undefined ? undefined : redactKnown(error.hint, secrets);
   const data = redactValue(error.data, secrets);

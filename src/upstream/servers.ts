@@ -6,7 +6,7 @@ import { formatBytes, quoteOutside } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
-import { readServers, type ServersReading } from '../descriptor/mcp-servers.js';
+import { readServers, type ServersReading, toShadowed } from '../descriptor/mcp-servers.js';
 import { readTextOrFault, statIdentity } from '../files/read.js';
 
 export interface ServerListOptions {
@@ -140,17 +140,5 @@ function joinServers(
     servers: servers.filter((entry) => !isOff(entry)),
     disabled: servers.filter(isOff),
     problems: [...readings.flatMap((reading) => reading.problems), ...problems],
-  };
-}
-
-function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEntry): Problem {
-  const line = place.line === null ? '' : `line ${place.line}: `;
-  const where = by.line === null ? by.file : `${by.file}:${by.line}`;
-  return {
-    severity: 'warning',
-    path: place.file,
-    ...(place.pointer === null ? {} : { pointer: place.pointer }),
-    message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} names one so, and comes first`,
-    hint: 'rename or remove one of them',
   };
 }
