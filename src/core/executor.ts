@@ -34,6 +34,8 @@ export interface RunContext {
   readonly caller: Caller;
   /** Asks the person behind the call, where there is one who can be asked (MOD-18). */
   readonly elicit?: Elicit;
+  /** Takes what stops the clock of this run while a person is asked, by the tool or by one that it calls. */
+  readonly whileAsked?: (pause: () => () => void) => void;
   readonly workdir: string;
   readonly config: ToolConfig;
   /** What a function is given of the stores. */

@@ -88,9 +88,8 @@ async function runFunction(
     const run: FunctionAction['run'] = action.asksCaller
       ? (input, given) => action.run(input, given, context.caller.kind)
       : action.run;
-    const { elicit } = context;
-    const call = elicit === undefined ? context : { ...context, elicit: limit!.pausing(elicit) };
-    const ended = await Promise.race([invoke(run, plan.input, call, surroundings), stopped]);
+    context.whileAsked?.(limit!.pause);
+    const ended = await Promise.race([invoke(run, plan.input, context, surroundings), stopped]);
     return isToolError(ended) ? { content: [textPart('')], error: ended } : ended;
   } finally {
     scoped?.end();

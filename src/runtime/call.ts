@@ -231,15 +231,13 @@ export async function call(
 
 // A nested call carries the caller, a signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
 // Consent is not inherited: what must be asked for is asked for again, through the same door.
-function nestedOptions(options: CallOptions, { signal, onOutput }: Wishes) {
-  const { caller = CODE, trust, approve, elicit, ask } = options;
+function nestedOptions({ caller = CODE, trust, approve }: CallOptions, { signal, onOutput, elicit }: Wishes) {
   return {
     caller,
     signal,
     ...(trust === undefined ? {} : { trust }),
     ...(approve === undefined ? {} : { approve }),
     ...(elicit === undefined ? {} : { elicit }),
-    ...(ask === undefined ? {} : { ask }),
     ...(onOutput === undefined ? {} : { onOutput }),
   };
 }

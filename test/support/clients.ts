@@ -1,6 +1,12 @@
 // Real clients of the protocol, each connected to a `wield serve` of its own.
 
-import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ClientCapabilities,
+  type ElicitRequest,
+  type ElicitResult,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -15,7 +21,11 @@ export type Era = 'older' | 'newer';
 const INFO = { name: 'test', version: '1' };
 
 /** What a person behind a client answers to a form. */
-export type Answer = (message: string) => ElicitResult | Promise<ElicitResult>;
+export type Answer = (
+  message: string,
+  params: ElicitRequest['params'],
+  signal: AbortSignal,
+) => ElicitResult | Promise<ElicitResult>;
 
 export const ACCEPT: ElicitResult = { action: 'accept', content: { decision: 'run it once' } };
 
@@ -32,12 +42,15 @@ export async function connectAsking(
   era: Era,
   transport: 'stdio' | 'http',
   answer: Answer,
+  elicitation: ClientCapabilities['elicitation'] = { form: {} },
 ): Promise<Client> {
   const client = new Client(INFO, {
     ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
-    capabilities: { elicitation: { form: {} } },
+    capabilities: { elicitation },
   });
-  client.setRequestHandler('elicitation/create', async ({ params }) => answer(params.message));
+  client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) =>
+    answer(params.message, params, mcpReq.signal),
+  );
   await client.connect(
     transport === 'stdio'
       ? new StdioClientTransport(stdioParameters(workspace, ['--trust']))
@@ -101,7 +114,9 @@ export async function connectOlderSdk(
 ): Promise<OlderClient> {
   const client = new OlderClient(INFO, answer === undefined ? {} : { capabilities: { elicitation: {} } });
   if (answer !== undefined)
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params.message));
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) =>
+      answer(params.message, params, signal),
+    );
   await client.connect(new OlderStdioTransport(stdioParameters(workspace, args)));
   onTestFinished(() => client.close());
   return client;

@@ -174,7 +174,7 @@ export async function startHost(
         const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
           stop(tooLate(name, plan.timeoutMs)),
         );
-        const elicit = context.elicit && limit.pausing(context.elicit);
+        context.whileAsked?.(limit.pause);
         const reply = (question: number, promise: Promise<Answer>): void => {
           promise
             .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
@@ -199,10 +199,10 @@ export async function startHost(
                 message.question,
                 answerStore(context.store, message.method, message.args).then((value) => ({ value })),
               );
-            else if (message.type === 'elicit' && elicit !== undefined)
+            else if (message.type === 'elicit' && context.elicit !== undefined)
               reply(
                 message.question,
-                elicit(message.request, asking.signal).then((elicited) => ({ elicited })),
+                context.elicit(message.request, asking.signal).then((elicited) => ({ elicited })),
               );
           },
           lose: (error) => {
@@ -221,7 +221,7 @@ export async function startHost(
           workdir: context.workdir,
           config: context.config,
           stores: context.store !== null,
-          asks: elicit !== undefined,
+          asks: context.elicit !== undefined,
           outputBytes: plan.limits.outputBytes,
         });
         if (context.signal.aborted) onAbort();
