@@ -135,7 +135,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     expected: DEFAULT_PATHS,
     workdir,
     home: world.home,
-    workspaces: [workdir, firstWorkdir, ...roots()],
+    workspaces: [...new Set([workdir, firstWorkdir, ...roots()])],
   });
   // INS-22: what is installed comes last; where nothing is, nothing is looked for.
   const places = () => [
@@ -329,6 +329,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     middleware: joinMiddleware(options.middleware ?? []),
     paths: () => places().map((place) => place.directory),
+    steadily: configuration.during,
     problems: () => [...configuration().problems, ...findMissing(searchPath())],
     secrets: () => findSecrets(configuration(), world),
     recorder,
