@@ -290,6 +290,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     middleware: joinMiddleware((options.middleware ?? []).map(toMiddleware)),
     paths: () => places.list().map((place) => place.directory),
+    steadily: configuration.during,
     problems: () => [...configuration().problems, ...places.problems()],
     secrets: () => findSecrets(settings(), world, serverSecrets.all()),
     recorder,

@@ -51,7 +51,7 @@ export function createPlaces(options: CreatePlacesOptions): Places {
     expected: DEFAULT_PATHS,
     workdir: workdir(),
     home,
-    workspaces: [workdir(), firstWorkdir, ...roots()],
+    workspaces: [...new Set([workdir(), firstWorkdir, ...roots()])],
   });
   // RES-6, SCR-17, INS-22: the search path first, then the workdir's scripts, then the person's own; what is installed
   // comes last, and where nothing is, nothing is looked for.

@@ -48,13 +48,19 @@ type Text = ReturnType<typeof readTextOrFault>;
 // clock in use counts 2 s.
 const SETTLE_MS = 2000;
 
-/** The configuration as it is now, at each call. */
+export interface CurrentConfiguration {
+  /** As it is now, at each call. */
+  (): Configuration;
+  /** Runs a look that waits for nothing, during which the files are looked at once. */
+  during<T>(look: () => T): T;
+}
+
 export function createConfiguration({
   managed,
   wieldHome,
   workdir,
   now,
-}: ConfigurationOptions): () => Configuration {
+}: ConfigurationOptions): CurrentConfiguration {
   let known:
     | {
         readonly files: readonly string[];
@@ -66,7 +72,7 @@ export function createConfiguration({
     | undefined;
   const isSettled = (state: FileIdentity | undefined): boolean =>
     state === undefined || now() - state.changedMs > SETTLE_MS;
-  return () => {
+  const read = (): Configuration => {
     const layers: [Layer, string][] = [
       ['managed', managed],
       ['user', join(wieldHome, 'config.toml')],
@@ -86,10 +92,10 @@ export function createConfiguration({
       known = { ...known, states, settled };
       return known.configuration;
     }
-    const read = layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]));
-    const all = read.flatMap((one) => one.values);
+    const parts = layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]));
+    const all = parts.flatMap((one) => one.values);
     const values = effectiveValues(all, DEFAULT_VALUES);
-    const fault = read.find((one) => one.fault !== undefined)?.fault;
+    const fault = parts.find((one) => one.fault !== undefined)?.fault;
     const configuration: Configuration = {
       settings: toSettings(values, all),
       values,
@@ -97,13 +103,31 @@ export function createConfiguration({
       get entries() {
         return toEntries(values, all);
       },
-      problems: [...read.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
+      problems: [...parts.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
       policy: toPolicy(all, fault),
       fault,
     };
     known = { files, states, settled, texts, configuration };
     return configuration;
   };
+  let looking = false;
+  let held: Configuration | undefined;
+  const current = (): Configuration => {
+    if (!looking) return read();
+    held ??= read();
+    return held;
+  };
+  const during = <T>(look: () => T): T => {
+    if (looking) return look();
+    looking = true;
+    try {
+      return look();
+    } finally {
+      looking = false;
+      held = undefined;
+    }
+  };
+  return Object.assign(current, { during });
 }
 
 function isSame(

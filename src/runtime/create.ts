@@ -38,6 +38,8 @@ export interface AssembleOptions {
   /** What the configuration says about calls, to this caller; nothing where it is left out. */
   readonly policy?: (caller: Caller) => Policy;
   readonly settings: () => Settings;
+  /** Runs a look that waits for nothing, during which the surroundings are asked about once and stay as they are. */
+  readonly steadily?: <T>(see: () => T) => T;
   /** What runs are wrapped in, the first outermost; the same array while nothing changed. */
   readonly middleware?: (settings: Settings) => readonly Middleware[];
   /** The directories that tools are looked for in. */
@@ -77,15 +79,25 @@ const MAX_LOOKS = 3;
 
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { catalog, rules, settings, secrets, stores, workdir, world, policy = () => NO_POLICY } = options;
+  const { steadily = (see) => see() } = options;
   // Callers that say nothing of a session share this one, for as long as the toolbox lives.
   const ownSession = `toolbox ${world.now()} ${Math.random()}`;
   const executors = new Map<Action['kind'], Executor>(
     options.executors.map((executor) => [executor.kind, executor]),
   );
   const observers = new Set<Observer>();
-  const closing = new AbortController();
-  // Every running call listens; the limiter bounds how many there are.
-  setMaxListeners(0, closing.signal);
+  // Made by the first call: Node loads what it needs for one then.
+  let closing: AbortController | undefined;
+  let closed = false;
+  const closingSignal = (): AbortSignal => {
+    if (closing === undefined) {
+      closing = new AbortController();
+      // Every running call listens; the limiter bounds how many there are.
+      setMaxListeners(0, closing.signal);
+      if (closed) closing.abort();
+    }
+    return closing.signal;
+  };
   let running = 0;
   const listeners = new Set<() => void>();
   let digested = new WeakMap<Tool, Tool>();
@@ -132,7 +144,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       looks < MAX_LOOKS ? catalog.settle(ref)?.then(() => look(see, ref, looks + 1)) : undefined;
     let seen: T;
     try {
-      seen = see();
+      seen = steadily(see);
     } catch (error) {
       const later = again();
       if (later === undefined) throw error;
@@ -254,7 +266,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return findForCode(ref);
     },
     async call(ref, input, callOptions = {}) {
-      const { signal, release } = joinSignals(closing.signal, callOptions.signal);
+      const { signal, release } = joinSignals(closingSignal(), callOptions.signal);
       running++;
       try {
         const { onProgress, onOutput } = callOptions;
@@ -338,7 +350,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     setWorkdir: workdir.set,
     async close() {
-      closing.abort();
+      closed = true;
+      closing?.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
       await Promise.all(options.executors.map((executor) => executor.close?.()));
       recorder?.close();
