@@ -43,7 +43,6 @@ export const claudeDesktop = definePlain({
 export const cursor = definePlain({
   id: 'cursor',
   name: 'Cursor',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in
   projectDirectory: '${workspaceFolder}',
   references: dollarEnv,
   project: (workdir) => join(workdir, '.cursor', 'mcp.json'),

@@ -13,7 +13,6 @@ export const vscode: Client = {
   id: 'vscode',
   name: 'VS Code',
   form: jsonForm,
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in
   projectDirectory: '${workspaceFolder}',
   references: dollarEnv,
   files: (surroundings) => [

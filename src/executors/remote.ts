@@ -110,12 +110,8 @@ async function bounded(
   const abort = (): void => stop.abort();
   context.signal.addEventListener('abort', abort, { once: true });
   try {
-    const { elicit } = context;
-    return await run({
-      ...context,
-      signal: stop.signal,
-      ...(elicit === undefined ? {} : { elicit: limit.pausing(elicit) }),
-    });
+    context.whileAsked?.(limit.pause);
+    return await run({ ...context, signal: stop.signal });
   } catch (error) {
     if (late) return { content: [], error: timeoutError(plan.tool, timeoutMs) };
     if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool) };
