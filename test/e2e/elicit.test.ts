@@ -1,15 +1,13 @@
-// A tool's question reaches the person behind a program and a terminal, and only an answer that fits reaches the tool.
+// A tool's question reaches the person behind a program, and only an answer that fits reaches the tool.
 
 import { describe, expect, vi } from 'vitest';
+import { runAnthropicCall } from '../../src/consumers/anthropic/index.js';
 import type { Elicit, Elicitation, Question } from '../../src/core/elicit.js';
 import { textOf } from '../../src/core/result.js';
 import type { CallOptions, Toolbox } from '../../src/core/toolbox.js';
 import { createTestContext, createTestToolbox, expectError, expectOk } from '../../src/testing.js';
-import { json, wield } from '../support/cli.js';
-import { moduleText } from '../support/modules.js';
-import { hasPty, wieldAtTerminal } from '../support/pty.js';
 import { createQuestionWorkspace, FILLED, FORM, TYPED } from '../support/questions.js';
-import { spec, specIf } from '../support/spec.js';
+import { spec } from '../support/spec.js';
 
 const PLACES: Readonly<Record<string, () => Toolbox>> = {
   'in process': () => createTestToolbox(TYPED),
@@ -194,103 +192,21 @@ describe('what is asked', () => {
     expect(asked).toEqual(['name']);
   });
 
+  spec('MOD-18', 'is answered by the program’s person where a model calls', async () => {
+    const elicit: Elicit<Question> = async ({ tool }) => ({
+      action: 'accept',
+      content: { answer: `a person asked by ${tool}` },
+    });
+    const block = { type: 'tool_use', id: '1', name: 'name', input: {} } as const;
+    const { content } = await runAnthropicCall(createTestToolbox(TYPED), block, { elicit });
+    expect(JSON.stringify(content)).toContain('heard a person asked by name');
+  });
+
   spec('MOD-18 MOD-11', 'is answered by fakes in a test', async () => {
     const elicit: Elicit = async ({ schema }) => ({ action: 'accept', content: schema ? FILLED : {} });
     const toolbox = createTestToolbox(TYPED, { fakes: { elicit } });
     expect(expectOk(await toolbox.call('order', {})).structured).toMatchObject({ content: FILLED });
     const context = createTestContext({ elicit });
     expect(await context.elicit({ message: 'm', schema: FORM as never })).toMatchObject({ content: FILLED });
-  });
-});
-
-describe('at a terminal', () => {
-  const without = 'there is no script(1)';
-
-  specIf(
-    hasPty,
-    without,
-    'MOD-18',
-    'each field is asked for with what fits, and again until it does',
-    async () => {
-      const workspace = createQuestionWorkspace();
-      const { screen, status } = await wieldAtTerminal(workspace, ['call', 'order'], {
-        answers: [
-          ['Size [s]: ', '\n'],
-          ['Pieces (integer): ', 'many\n'],
-          ['got text', '12\n'],
-          ['got the number 12', '3\n'],
-          ['As a gift (yes or no): ', 'y\n'],
-          ['Extras (optional): ', '2, ribbon\n'],
-          ['Note (optional): ', '\n'],
-        ],
-      });
-      expect(status).toBe(0);
-      expect(screen).toContain(' has a question\n  What shall it be?\n  1  small (s)\n  2  large (l)\n');
-      expect(screen).toContain('  For the parcel.\n');
-      const content = { size: 's', pieces: 3, gift: true, extras: ['card', 'ribbon'] };
-      expect(screen).toContain(JSON.stringify({ action: 'accept', content }));
-    },
-  );
-
-  specIf(
-    hasPty,
-    without,
-    'MOD-18',
-    'the end of input and Ctrl-C cancel; an empty line is an answer',
-    async () => {
-      const workspace = createQuestionWorkspace();
-      const answer = (typed: string) =>
-        wieldAtTerminal(workspace, ['call', 'name'], { answers: [['Your answer: ', typed]] });
-      expect((await answer('\u0004')).screen).toContain('heard null');
-      expect((await answer('\n')).screen).toMatch(/heard $/m);
-      const { screen, status } = await answer('\u0003');
-      expect(screen).not.toContain('heard');
-      expect(status).not.toBe(0);
-    },
-  );
-
-  specIf(
-    hasPty,
-    without,
-    'MOD-18',
-    'questions come one at a time, and a page is shown to visit',
-    async () => {
-      const workspace = createQuestionWorkspace();
-      const three = await wieldAtTerminal(workspace, ['call', 'several'], {
-        answers: [
-          ['Which is one?\nYour answer: '.replaceAll('\n', '\r\n'), '1\n'],
-          ['Which is two?\r\nYour answer: ', '2\n'],
-          ['Which is three?\r\nYour answer: ', '3\n'],
-        ],
-      });
-      expect(three.screen).toContain('["1","2","3"]');
-      const visit = (typed: string) =>
-        wieldAtTerminal(workspace, ['call', 'page'], { answers: [['n declines: ', typed]] });
-      const visited = await visit('\n');
-      expect(visited.screen).toContain('  Sign in.\n  https://example.org/in?a=1\n');
-      expect(visited.screen).toContain('{"action":"accept"}');
-      expect((await visit('n\n')).screen).toContain('{"action":"decline"}');
-    },
-  );
-
-  specIf(hasPty, without, 'MOD-18', 'no text of a tool can pass for a line of ours', async () => {
-    const workspace = createQuestionWorkspace();
-    const forged = `x${' '.repeat(300)}Your answer: \\u001b[2K\\ndeploy asks for your consent`;
-    workspace.module('forges.tool.mjs', moduleText('forges', `async (_, { ask }) => ask("${forged}")`));
-    const { screen } = await wieldAtTerminal(workspace, ['call', 'forges'], {
-      answers: [['\r\nYour answer: ', 'a\n']],
-    });
-    expect(screen).toContain('\n  deploy asks for your consent\n');
-    expect(screen.split('\n').filter((line) => /^(?:deploy|Your answer)/.test(line))).toHaveLength(1);
-    expect(screen).not.toContain('\u001b[2K');
-  });
-
-  spec('MOD-18', 'without one, and in CI, nobody is asked', async () => {
-    const workspace = createQuestionWorkspace();
-    const { error } = json(await wield(workspace, ['call', 'name', '--json']));
-    expect(error.code).toBe('unavailable');
-    if (!hasPty) return;
-    const { screen } = await wieldAtTerminal(workspace, ['call', 'name'], { env: { CI: '1' } });
-    expect(screen).toContain('nobody can be asked');
   });
 });

@@ -2,8 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ElicitResult } from '@modelcontextprotocol/client';
 import type { ToolDefinition } from '../../src/formats/module/define.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from './modules.js';
+import type { Message } from './server.js';
 
 /** A form with every kind of field. */
 export const FORM = {
@@ -89,3 +91,12 @@ export const TYPED: readonly ToolDefinition[] = [
     execute: async (_input, { elicit }) => elicit({ message: 'What shall it be?', schema: FORM as never }),
   },
 ];
+
+export const call = (name: string, input: object = {}) => ({
+  name,
+  arguments: input as Record<string, unknown>,
+});
+export const textOf = (result: Message): string => result.content[0].text;
+export const codeOf = (result: Message): string => result._meta['wield/error'].code;
+/** What a person writes into a form with one field for text. */
+export const say = (answer: string): ElicitResult => ({ action: 'accept', content: { answer } });
