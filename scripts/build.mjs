@@ -34,7 +34,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
+        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|clients\/|cli\/(?:installing|clients|consent)\.ts|descriptor\/(?:source-|toml\.ts))/,
         minShareCount: 2,
         priority: 3,
       },
@@ -45,6 +45,7 @@ await bundle.write({
         test: /src\/(?:install\/|cli\/installing\.ts|descriptor\/(?:source-|toml\.ts))/,
         priority: 1,
       },
+      { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },
     ],
   },
   // Names of functions and classes stay, since a stack trace is for reading.
