@@ -1,6 +1,6 @@
 // Plans the import of servers from other clients: what is read, what becomes of each, what is written. Then writes it.
 
-import { unlinkSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -153,7 +153,7 @@ export function applyImport({ destination, scope, after, written }: ImportPlan):
     }
     writeConfig(destination, after, scope === 'user');
   } catch (error) {
-    for (const path of made) unlinkSync(path);
+    for (const path of made) rmSync(path, { force: true });
     throw error;
   }
 }
