@@ -55,6 +55,7 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
         ...(room === undefined || steps !== undefined ? {} : { spill: toSpill(room) }),
         ...elicitOption(parts, plan.tool, options),
         store: parts.store(caller),
+        ...(parts.remoteTools === undefined ? {} : { remoteTools: () => parts.remoteTools!(caller) }),
         workdir,
         config: toToolConfig(settings),
         call: (inner, input, wishes) =>
