@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Executor } from './core/executor.js';
 import { canonicalJson, type Json } from './core/json.js';
-import { redactOutput } from './core/redact.js';
+import { redactError, redactKnown, redactOutput, redactValue } from './core/redact.js';
 import { describeServer } from './core/server-text.js';
 import type { Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
@@ -46,9 +46,12 @@ export interface Upstreams {
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { wieldHome, workdir, settings, trusted, pins, world } = options;
-  const servers = createServerList({ workdir: () => workdir, settings, world });
+  const { wieldHome, workdir, settings, trusted, pins } = options;
   const secrets = createKnownSecrets();
+  // What a server was given comes back in what it says of itself: nothing of that is kept, shown or logged (UPS-5).
+  const debug = (message: string): void => options.world.debug(redactKnown(message, secrets.all()));
+  const world: World = { ...options.world, debug };
+  const servers = createServerList({ workdir: () => workdir, settings, world });
   const configurationOf = createConfigurationNames(workdir);
 
   let opened: Promise<Pool> | undefined;
@@ -66,6 +69,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     return createPool({
       world,
       version: readVersion(),
+      redact: (said) => redactValue(said, secrets.all()),
       keyOf: configurationOf,
       open: async (entry) => {
         // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
@@ -81,7 +85,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
       onListing: (server, listing, { verdict, instructions }) =>
         format.keep(server, { ...listing, verdict: verdict as unknown as Json, instructions }),
-      onFailure: format.fail,
+      onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
     });
   };
   const pool: Pick<Pool, 'acquire' | 'close'> = {
@@ -132,7 +136,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     refresh,
     approve(tools) {
       pins.pin(tools, new Date(world.now()));
-      format.accept(new Set(tools.map(({ name }) => name)));
+      format.accept();
     },
     secrets: secrets.all,
   };

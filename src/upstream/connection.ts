@@ -31,6 +31,8 @@ export interface ConnectOptions {
   readonly verdict: Verdict | undefined;
   readonly signal: AbortSignal;
   readonly debug: (message: string) => void;
+  /** Takes out of what a server says of itself what nobody may be shown. */
+  readonly redact: <T>(said: T) => T;
 }
 
 export interface RemoteCall {
@@ -61,7 +63,7 @@ const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. Throws what the transport or the server said. */
 export async function connect(wire: Wire, options: ConnectOptions): Promise<Connection> {
-  const { name, signal, debug } = options;
+  const { name, signal, debug, redact } = options;
   const sdk = await import('@modelcontextprotocol/client');
   const lane = createLane(wire);
   const clientInfo = { name: 'wield', version: options.version };
@@ -108,7 +110,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   const list = (until: AbortSignal): Promise<ToolListing> =>
     capabilities?.tools === undefined
       ? Promise.resolve({ tools: [], faults: [] })
-      : fetchTools((params) => lane.request('tools/list', params, { signal: until }));
+      : fetchTools((params) => lane.request('tools/list', params, { signal: until })).then(redact);
   let listing = await list(signal);
 
   const listeners = new Set<(listing: ToolListing) => void>();
@@ -153,8 +155,8 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   };
 
   return {
-    verdict,
-    instructions: client.getInstructions(),
+    verdict: redact(verdict),
+    instructions: redact(client.getInstructions()),
     listing: () => listing,
     onListing: (listener) => {
       listeners.add(listener);

@@ -31,5 +31,5 @@ export function toUri(server: string, tool: string): string {
 }
 
 function encode(text: string): string {
-  return text.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^-/, '_');
+  return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
 }
