@@ -8,7 +8,7 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { Output } from '../core/result.js';
 import { quoteOutside } from '../core/text.js';
 import type { RemoteTool } from '../core/upstream.js';
-import { answerInputs, toElicitation } from './elicitation.js';
+import { answerInputs, limitQuestions, toElicitation } from './elicitation.js';
 import { createLane } from './lane.js';
 import type { Ending } from './process-transport.js';
 import { toOutput } from './remote-result.js';
@@ -110,8 +110,8 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   const list = (until: AbortSignal): Promise<ToolListing> =>
     capabilities?.tools === undefined
       ? Promise.resolve({ tools: [], faults: [] })
-      : fetchTools((params) => lane.request('tools/list', params, { signal: until })).then(redact);
-  let listing = await list(signal);
+      : fetchTools((params) => lane.request('tools/list', params, { signal: until }));
+  let listing = redact(await list(signal));
 
   const listeners = new Set<(listing: ToolListing) => void>();
   // However often it tells of changes, it is asked once at a time, and once more for those that came meanwhile.
@@ -124,7 +124,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     while (again && open) {
       again = false;
       try {
-        listing = await list(AbortSignal.timeout(PROBE_MS));
+        listing = redact(await list(AbortSignal.timeout(PROBE_MS)));
         for (const listener of listeners) listener(listing);
       } catch (error) {
         debug(`${name}: its new list of tools did not come: ${quoteOutside((error as Error).message, 200)}`);
@@ -161,7 +161,8 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     onListing: (listener) => {
       listeners.add(listener);
     },
-    async call(tool, input, call) {
+    async call(tool, input, asked) {
+      const call = asked.elicit === undefined ? asked : { ...asked, elicit: limitQuestions(asked.elicit) };
       calls.add(call);
       try {
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };
