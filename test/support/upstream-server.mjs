@@ -95,6 +95,8 @@ const raw = (line) => process.stdout.write(`${line}\n`);
 const answerRaw = (id, result) => raw(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
 const SAID = '"content":[{"type":"text","text":"said"}]';
 
+const QUESTION = { message: 'Which?', requestedSchema: object({ a: { type: 'string' } }) };
+
 // Calls that go wrong; each gets the id of its request and answers it itself, or never.
 const BAD = {
   'no-object': (id) => answerRaw(id, '5'),
@@ -145,7 +147,7 @@ const BAD = {
   requests: async (id) => {
     const kinds = ['ping', 'sampling/createMessage', 'roots/list', 'elicitation/create', 'no/such'];
     for (let at = 0; at < 100_000; at++) {
-      write({ id: `q${at}`, method: kinds[at % kinds.length], params: {} });
+      write({ id: `q${at}`, method: kinds[at % kinds.length], params: QUESTION });
       if (at % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     answerRaw(id, `{${SAID}}`);
@@ -241,6 +243,7 @@ async function handle({ id, method, params, result, error }) {
     });
   }
   if (method === 'tools/list') {
+    if (mode === 'raw') return answerRaw(id, `{"tools":${readFileSync(process.argv[4], 'utf8')}}`);
     if (mode === 'no-list') return write({ id, result: { tools: 'none' } });
     return write({ id, result: { tools: tools(), ...(CURSORS[mode]?.() ?? {}) } });
   }

@@ -24,7 +24,7 @@ export interface UpstreamWorkspace extends Workspace {
   /** Writes the servers of the workspace anew. */
   workspaceServers(servers: Readonly<Record<string, ServerSetting>>): void;
   /** Writes what a server in the mode `changing` lists. */
-  tools(server: string, tools: readonly object[]): void;
+  tools(server: string, tools: readonly object[] | string): void;
 }
 
 /** A workspace whose user has these servers. */
@@ -54,7 +54,8 @@ export function createUpstreamWorkspace(
         : [],
     servers: (all) => write(join(workspace.home, '.agents', 'mcp.json'), all),
     workspaceServers: (all) => write(join(workspace.dir, '.mcp.json'), all),
-    tools: (server, tools) => writeFileSync(toolsOf(server), JSON.stringify(tools)),
+    tools: (server, tools) =>
+      writeFileSync(toolsOf(server), typeof tools === 'string' ? tools : JSON.stringify(tools)),
   };
   if (Object.keys(servers).length > 0) result.servers(servers);
   return result;

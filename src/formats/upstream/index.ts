@@ -178,7 +178,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           ? said
           : [
               ...said.slice(0, MAX_FAULTS),
-              { severity: 'warning', message: `${unsaid} more faults of its tools are not shown` },
+              { severity: 'error', message: `${unsaid} more faults of its tools are not shown` },
             ];
       const header = { at: world.now(), verdict, faults: told };
       save(server, instructions === undefined ? header : { ...header, instructions }, kept);
