@@ -133,7 +133,7 @@ describe('schemas', () => {
       expect(performance.now() - began).toBeLessThan(10_000);
       // A promise would count as true: whatever is made of the keyword, a wrong value passes nowhere.
       for (const input of [{}, { n: 'x' }]) expect((await toolbox.call('odd_async', input)).ok).toBe(false);
-      expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called');
+      expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called circle');
       expect((await toolbox.call('odd_circle', { next: { next: 5 } })).error?.code).toBe('invalid_input');
       expect((await toolbox.call('odd_loop', { a: 1 })).ok).toBe(false);
     },

@@ -264,7 +264,10 @@ async function handle({ id, method, params, result, error }) {
             message: `step ${progress}`,
           },
         });
-    const answer = call === undefined ? text('called') : await call(params.arguments ?? {});
+    const answer =
+      call === undefined
+        ? text(mode === 'changing' ? `called ${params.name}` : 'called')
+        : await call(params.arguments ?? {});
     running.delete(id);
     return write({ id, result: answer });
   }
