@@ -208,6 +208,9 @@ const CURSORS = {
   circle: () => ({ nextCursor: 'again' }),
 };
 
+const structuredFor = (name) =>
+  tools().find((tool) => tool.name === name)?.outputSchema === undefined ? {} : { structuredContent: {} };
+
 let ids = 1000;
 const waiting = new Map();
 function request(method, params) {
@@ -266,7 +269,9 @@ async function handle({ id, method, params, result, error }) {
         });
     const answer =
       call === undefined
-        ? text(mode === 'changing' ? `called ${params.name}` : 'called')
+        ? mode === 'changing'
+          ? { ...text(`called ${params.name}`), ...structuredFor(params.name) }
+          : text('called')
         : await call(params.arguments ?? {});
     running.delete(id);
     return write({ id, result: answer });
