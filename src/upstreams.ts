@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Executor } from './core/executor.js';
 import { canonicalJson, type Json } from './core/json.js';
-import { redactOutput } from './core/redact.js';
+import { redactError, redactOutput, redactValue } from './core/redact.js';
 import { describeServer } from './core/server-text.js';
 import type { Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
@@ -65,6 +65,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     return createPool({
       world,
       version: readVersion(),
+      redact: (said) => redactValue(said, secrets.all()),
       keyOf: configurationOf,
       open: async (entry) => {
         // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
@@ -80,7 +81,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
       onListing: (server, listing, { verdict, instructions }) =>
         format.keep(server, { ...listing, verdict: verdict as unknown as Json, instructions }),
-      onFailure: format.fail,
+      onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
     });
   };
   const pool: Pick<Pool, 'acquire' | 'close'> = {
@@ -131,7 +132,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     refresh,
     approve(tools) {
       pins.pin(tools, new Date(world.now()));
-      format.accept(new Set(tools.map(({ name }) => name)));
+      format.accept();
     },
   };
 }

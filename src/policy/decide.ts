@@ -49,15 +49,13 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
     };
   }
   if (caller.kind === 'model' && rules.altered !== undefined) return alteration(rules.altered);
-  if (rules.changes !== undefined && ruling.verdict === 'allow') {
-    return {
-      verdict: 'ask',
-      rule: null,
-      reason: 'its definition changed since it was approved',
-      changes: rules.changes,
-    };
-  }
-  return ruling;
+  if (rules.changes === undefined) return ruling;
+  // Whoever is asked is shown what changed, whatever else they are asked for.
+  const asking =
+    ruling.verdict === 'ask'
+      ? ruling
+      : { verdict: 'ask' as const, rule: null, reason: 'its definition changed since it was approved' };
+  return { ...asking, changes: rules.changes };
 }
 
 /**

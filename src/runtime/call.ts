@@ -133,7 +133,9 @@ export async function prepare(
   if (fault !== undefined) throw fault;
   const settings = parts.settings();
   const { input: repaired, repairs } = repairRaw(tool, raw, settings);
-  const input = checkInput ? await check(tool, repaired) : repaired;
+  // POL-21: nobody has approved what a changed tool says of its input; a model does not read it in a fault either.
+  const isKept = caller.kind === 'model' && rules.changes !== undefined;
+  const input = checkInput ? await check(tool, repaired, isKept) : repaired;
   const executor = parts.executors.get(tool.action.kind)!;
   const inherited = parts.inheritedTimeout(tool, settings.limits.timeoutMs);
   const timeoutMs = Math.min(options.timeoutMs ?? timeLimit(tool, settings, inherited), MAX_TIMER_MS);
@@ -273,10 +275,17 @@ function repairRaw(
   return repair ? repairInput(input, tool.input.json) : { input, repairs: [] };
 }
 
-async function check(tool: Tool, input: Json): Promise<Json> {
+async function check(tool: Tool, input: Json, isKept = false): Promise<Json> {
   const checked = await tool.input.check(input);
   if (checked.ok) return checked.value;
-  throw describeFaults(tool, checked.faults);
+  if (!isKept) throw describeFaults(tool, checked.faults);
+  throw new ToolError(
+    'invalid_input',
+    `${tool.name} changed since it was approved, and takes other input now`,
+    {
+      hint: `a person must look at it first: wield show ${tool.name}`,
+    },
+  );
 }
 
 // Which calls an event's call is part of, here and elsewhere.

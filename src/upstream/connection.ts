@@ -8,7 +8,7 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { Output } from '../core/result.js';
 import { quoteOutside } from '../core/text.js';
 import type { RemoteTool } from '../core/upstream.js';
-import { answerInputs, toElicitation } from './elicitation.js';
+import { answerInputs, limitQuestions, toElicitation } from './elicitation.js';
 import { createLane } from './lane.js';
 import type { Ending } from './process-transport.js';
 import { toOutput } from './remote-result.js';
@@ -31,6 +31,8 @@ export interface ConnectOptions {
   readonly verdict: Verdict | undefined;
   readonly signal: AbortSignal;
   readonly debug: (message: string) => void;
+  /** Takes out of what a server says of itself what nobody may be shown. */
+  readonly redact: <T>(said: T) => T;
 }
 
 export interface RemoteCall {
@@ -61,7 +63,7 @@ const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. Throws what the transport or the server said. */
 export async function connect(wire: Wire, options: ConnectOptions): Promise<Connection> {
-  const { name, signal, debug } = options;
+  const { name, signal, debug, redact } = options;
   const sdk = await import('@modelcontextprotocol/client');
   const lane = createLane(wire);
   const clientInfo = { name: 'wield', version: options.version };
@@ -109,7 +111,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     capabilities?.tools === undefined
       ? Promise.resolve({ tools: [], faults: [] })
       : fetchTools((params) => lane.request('tools/list', params, { signal: until }));
-  let listing = await list(signal);
+  let listing = redact(await list(signal));
 
   const listeners = new Set<(listing: ToolListing) => void>();
   // However often it tells of changes, it is asked once at a time, and once more for those that came meanwhile.
@@ -122,7 +124,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     while (again && open) {
       again = false;
       try {
-        listing = await list(AbortSignal.timeout(PROBE_MS));
+        listing = redact(await list(AbortSignal.timeout(PROBE_MS)));
         for (const listener of listeners) listener(listing);
       } catch (error) {
         debug(`${name}: its new list of tools did not come: ${quoteOutside((error as Error).message, 200)}`);
@@ -153,13 +155,14 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   };
 
   return {
-    verdict,
-    instructions: client.getInstructions(),
+    verdict: redact(verdict),
+    instructions: redact(client.getInstructions()),
     listing: () => listing,
     onListing: (listener) => {
       listeners.add(listener);
     },
-    async call(tool, input, call) {
+    async call(tool, input, asked) {
+      const call = asked.elicit === undefined ? asked : { ...asked, elicit: limitQuestions(asked.elicit) };
       calls.add(call);
       try {
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };

@@ -2,13 +2,15 @@
 
 import { isToolError, type ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
 import { type RemoteTool, type ServerEntry, toRemoteUri, type Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
-import type { FailedStart, ListedTool, Listing, ListingFiles } from './listing-file.js';
-import { mayBeOf, toToolName } from './name.js';
+import { createAsking } from './asking.js';
+import type { FailedStart, Listing, ListingFiles } from './listing-file.js';
+import { mayBeOf } from './name.js';
+import { isOf, type Offered, toOffered, withApproved } from './offered.js';
+import { clash, failed, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
 
 export { createListingFiles } from './listing-file.js';
@@ -49,10 +51,10 @@ export interface UpstreamFormat extends Upstream {
   fail(server: ServerEntry, error: ToolError): void;
   /** The era of a server, where it is known and not too old. */
   verdictOf(server: ServerEntry): Json | undefined;
-  /** Whether a server still describes a tool as it did. */
+  /** What is known of each server. */
   states(): readonly ServerState[];
-  /** A tool as it is now was approved: it is shown as it is. */
-  accept(names: ReadonlySet<string>): void;
+  /** Tools were approved as they are now: those that are the same still are shown as they are. */
+  accept(): void;
 }
 
 export interface RemoteListing {
@@ -62,33 +64,51 @@ export interface RemoteListing {
   readonly instructions?: string | undefined;
 }
 
-/** What a server gives, made of its listing once. */
-interface Offered {
-  readonly server: ServerEntry;
-  readonly listing: Listing;
-  readonly tools: readonly Tool[];
-  /** The same, those that changed as they were approved. */
-  readonly shown: readonly Tool[];
-  readonly problems: readonly Problem[];
-}
-
 const VERDICT_MS = 24 * 3_600_000;
+// What a server can have people told about it.
+const MAX_FAULTS = 200;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 
 export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFormat {
   const { files, configurationOf, world } = options;
   const offers = new Map<string, Offered>();
-  const asks = new Map<string, { readonly since: number; readonly over: Promise<unknown> }>();
+  const asking = createAsking(options);
 
-  const offerOf = (server: ServerEntry): Offered | FailedStart | undefined => {
+  const placeOf = (server: ServerEntry): ToolPlace => ({
+    server,
+    configuration: configurationOf(server),
+    target: options.describe(server),
+  });
+
+  // What cannot be what this server listed is asked for again.
+  const load = (server: ServerEntry): Listing | FailedStart | undefined => {
     const configuration = configurationOf(server);
     const listing = files.load(configuration);
     if (listing === undefined || 'count' in listing) return listing;
+    if (offers.get(configuration)?.listing === listing || isOf(listing, server)) return listing;
+    world.debug(`what is kept of the server ${server.name} is discarded: it is not its own`);
+    files.remove(configuration);
+    return undefined;
+  };
+
+  const save = (server: ServerEntry, header: Omit<Listing, 'tools'>, tools: readonly KeptTool[]): void => {
+    const place = placeOf(server);
+    const approved = options.review(tools.map((tool) => toTool(() => tool, tool, place)));
+    files.save(
+      place.configuration,
+      header,
+      tools.map((tool, at) => withApproved(tool, approved[at])),
+    );
+  };
+
+  const offerOf = (server: ServerEntry): Offered | FailedStart | undefined => {
+    const configuration = configurationOf(server);
+    const listing = load(server);
+    if (listing === undefined || 'count' in listing) return listing;
     const known = offers.get(configuration);
     if (known?.listing === listing && known.server === server) return known;
-    const place = { server, configuration, target: options.describe(server) };
-    const offered = { server, listing, ...toTools(listing, place), problems: toProblems(listing, server) };
+    const offered = toOffered(listing, placeOf(server));
     offers.set(configuration, offered);
     return offered;
   };
@@ -101,7 +121,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       const offered = offerOf(server);
       if (offered === undefined) {
         if (!options.mayStart(server)) all.push(untrusted(server));
-      } else if ('count' in offered) all.push(problemOf(server, 'error', offered.message, offered.hint));
+      } else if ('count' in offered) all.push(failed(server, offered));
       else {
         all.push(...offered.problems);
         for (const tool of offered[face]) {
@@ -115,24 +135,10 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   };
 
   const isDue = (server: ServerEntry): boolean => {
-    const listing = files.load(configurationOf(server));
+    const listing = load(server);
     if (listing === undefined) return true;
     if (!('count' in listing)) return false;
     return world.now() >= listing.at + Math.min(FIRST_RETRY_MS * 2 ** (listing.count - 1), LONGEST_RETRY_MS);
-  };
-
-  const askOnce = (server: ServerEntry): { readonly since: number; readonly over: Promise<unknown> } => {
-    const configuration = configurationOf(server);
-    let asking = asks.get(configuration);
-    if (asking === undefined) {
-      const over = options
-        .ask(server)
-        .catch((error: unknown) => world.debug(`${server.name}: ${String(error)}`))
-        .finally(() => asks.delete(configuration));
-      asking = { since: world.monotonic(), over };
-      asks.set(configuration, asking);
-    }
-    return asking;
   };
 
   return {
@@ -149,18 +155,10 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       const wanted = servers.filter(
         (server) => isAbout(ref, server) && options.mayStart(server) && isDue(server),
       );
-      if (wanted.length === 0) return undefined;
       // Whoever names a tool of it waits until it is there, and whoever looks around has less patience.
-      const patience = ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY;
-      const waits = wanted
-        .map(askOnce)
-        .map(({ since, over }) => ({ over, left: since + patience - world.monotonic() }))
-        .filter(({ left }) => left > 0);
-      if (waits.length === 0) return undefined;
-      return atMost(Promise.all(waits.map(({ over }) => over)), Math.max(...waits.map(({ left }) => left)));
+      return asking(wanted, ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY);
     },
     keep(server, { tools, faults, verdict, instructions }) {
-      const configuration = configurationOf(server);
       const said: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
       const kept = tools.flatMap((remote) => {
         const about = `the tool "${quoteOutside(remote.name, 80)}"`;
@@ -174,18 +172,21 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           return [];
         }
       });
-      const place = { server, configuration, target: options.describe(server) };
-      const approved = options.review(kept.map((tool) => toTool(() => tool, tool, place)));
-      files.save(
-        configuration,
-        { at: world.now(), verdict, faults: said, ...(instructions === undefined ? {} : { instructions }) },
-        kept.map((tool, at) => withApproved(tool, approved[at])),
-      );
+      const unsaid = said.length - MAX_FAULTS;
+      const told: Listing['faults'] =
+        unsaid <= 0
+          ? said
+          : [
+              ...said.slice(0, MAX_FAULTS),
+              { severity: 'error', message: `${unsaid} more faults of its tools are not shown` },
+            ];
+      const header = { at: world.now(), verdict, faults: told };
+      save(server, instructions === undefined ? header : { ...header, instructions }, kept);
       options.onChange();
     },
     fail(server, error) {
       const configuration = configurationOf(server);
-      const before = files.load(configuration);
+      const before = load(server);
       // What it listed once is still the best that is known of it.
       if (before !== undefined && !('count' in before)) return;
       files.saveFailure(configuration, {
@@ -196,7 +197,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       });
     },
     verdictOf(server) {
-      const listing = files.load(configurationOf(server));
+      const listing = load(server);
       if (listing === undefined || 'count' in listing) return undefined;
       return world.now() < listing.at + VERDICT_MS ? listing.verdict : undefined;
     },
@@ -213,54 +214,22 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           .map(({ head }) => head.name);
         return { server, state: 'listed', tools, changed, listedAt: listing.at };
       }),
-    accept(names) {
+    accept() {
       for (const server of options.servers().servers) {
-        const configuration = configurationOf(server);
-        const listing = files.load(configuration);
+        const listing = load(server);
         if (listing === undefined || 'count' in listing) continue;
-        if (!listing.tools.some(({ head }) => head.changed === true && names.has(head.name))) continue;
+        if (!listing.tools.some(({ head }) => head.changed === true)) continue;
         const { tools, ...header } = listing;
-        files.save(
-          configuration,
+        // Judged again one by one: a server may have changed a tool once more while a person read.
+        save(
+          server,
           header,
-          tools.map((tool) => (names.has(tool.head.name) ? withoutApproved(tool) : tool.whole())),
+          tools.map((tool) => tool.whole()),
         );
       }
       options.onChange();
     },
   };
-}
-
-function toTools({ tools }: Listing, place: ToolPlace): Pick<Offered, 'tools' | 'shown'> {
-  const isChosen = createChoice(place.server);
-  const chosen = tools.filter(({ head }) => isChosen(head.name, head.remoteName));
-  const now = chosen.map((tool) => toTool(tool.whole, tool.head, place));
-  const shown = chosen.map(({ head, whole }, at) => {
-    if (head.changed === undefined) return now[at]!;
-    const before = { ...whole(), ...whole().approved };
-    return toTool(() => before, before, place);
-  });
-  return { tools: now, shown };
-}
-
-// A selector names a tool as its server does or as it is called here.
-function createChoice({ allow, deny = [] }: ServerEntry): (name: string, remoteName: string) => boolean {
-  const allowing = allow === undefined ? undefined : parseSelectors(allow);
-  const denying = parseSelectors(deny);
-  return (name, remoteName) => {
-    const matches = (selector: Selector): boolean =>
-      matchSelectorTool(selector, { name }) || matchSelectorTool(selector, { name: remoteName });
-    return !denying.some(matches) && (allowing === undefined || allowing.some(matches));
-  };
-}
-
-function withApproved(tool: KeptTool, approved: Approved | undefined): KeptTool {
-  return approved === undefined ? tool : { ...tool, approved, changed: true };
-}
-
-function withoutApproved(tool: ListedTool): KeptTool {
-  const { approved: _, changed: __, ...kept } = tool.whole();
-  return kept;
 }
 
 function isAbout(ref: string | undefined, server: ServerEntry): boolean {
@@ -277,52 +246,3 @@ function decode(uri: string): string {
     return uri;
   }
 }
-
-function toProblems({ faults }: Listing, server: ServerEntry): readonly Problem[] {
-  return faults.map(({ severity, message }) =>
-    problemOf(server, severity, `the server ${server.name}: ${message}`, 'tell the author of the server'),
-  );
-}
-
-function problemOf(
-  server: ServerEntry,
-  severity: Problem['severity'],
-  message: string,
-  hint: string,
-): Problem {
-  const { file, pointer } = server.place;
-  return { severity, path: file, ...(pointer === null ? {} : { pointer }), message, hint };
-}
-
-function untrusted(server: ServerEntry): Problem {
-  return problemOf(
-    server,
-    'warning',
-    `the server ${server.name} is not started: the workspace is not trusted`,
-    'look at its command, then: wield trust',
-  );
-}
-
-function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
-  return problemOf(
-    server,
-    'error',
-    `${tool.origin.uri} is not offered: its name here would be ${tool.name}, as that of ${taken.origin.uri}`,
-    'give one of the servers another name',
-  );
-}
-
-async function atMost(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  if (milliseconds === Number.POSITIVE_INFINITY) {
-    await promise;
-    return;
-  }
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
-}
-
-export { toToolName };

@@ -26,5 +26,5 @@ export function mayBeOf(name: string, server: string): boolean {
 }
 
 function encode(text: string): string {
-  return text.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^-/, '_');
+  return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
 }

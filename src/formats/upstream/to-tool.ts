@@ -25,7 +25,7 @@ export interface KeptTool {
   readonly changed?: true;
 }
 
-export type Approved = Pick<KeptTool, 'description' | 'input' | 'output'>;
+export type Approved = Pick<KeptTool, 'description' | 'traits' | 'input' | 'output'>;
 
 // A description is read by a model at every turn; no tool needs more to say what it does.
 const LONGEST_DESCRIPTION = 8000;
