@@ -183,8 +183,11 @@ export async function call(
     // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
     const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
     const room = whole ? undefined : parts.room(caller);
+    // Named one by one: an object that begins with others and goes on with functions costs the engine a shape of its own.
     const output = await execute(parts, {
-      ...prepared,
+      plan,
+      settings: prepared.settings,
+      workdir: prepared.workdir,
       caller,
       signal,
       nesting,

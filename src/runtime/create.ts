@@ -203,16 +203,15 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
       const model = caller.kind === 'model';
-      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer };
-      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest));
+      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer, mayName };
+      return look(() => findStable(() => catalog.find(ref, reach), withDigest));
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => ({
-      ...rules(tool, callOptions),
-      policy: policy(callOptions.caller ?? CODE),
-      within,
-    }),
+    rules: (tool, callOptions, within) => {
+      const { trusted, changes, altered } = rules(tool, callOptions);
+      return { trusted, changes, altered, policy: policy(callOptions.caller ?? CODE), within };
+    },
     settings,
     inheritedTimeout: cascade.inheritedTimeout,
     secrets,
