@@ -278,7 +278,10 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       readSkill: (directory, owner) =>
         skillFormat.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }),
       workdir: () => workdir,
-      roots: () => [...findRoots(workdir, world.home), ...places()],
+      roots: function* () {
+        yield* findRoots(workdir, world.home);
+        yield* places();
+      },
       now: world.now,
     }),
     find: catalog.find,

@@ -208,12 +208,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => {
-      const { trusted, changes, altered } = rules(tool, callOptions);
-      return { trusted, changes, altered, policy: policy(callOptions.caller ?? CODE), within };
-    },
+    rules: (tool, callOptions, within) =>
+      steadily(() => {
+        const { trusted, changes, altered } = rules(tool, callOptions);
+        return { trusted, changes, altered, policy: policy(callOptions.caller ?? CODE), within };
+      }),
     settings,
-    inheritedTimeout: cascade.inheritedTimeout,
+    inheritedTimeout: (tool, standard) => steadily(() => cascade.inheritedTimeout(tool, standard)),
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
@@ -228,11 +229,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
             documents: stores.documents,
             openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
           },
-    room: (caller) =>
+    room: (caller, { results }) =>
       stores && {
         store: stores.results,
         session: caller.session ?? ownSession,
-        inline: settings().results.inline,
+        inline: results.inline,
         ways: stores.ways,
       },
     get emit() {
