@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { synchronousJsonata } from './jsonata.mjs';
@@ -77,6 +78,11 @@ for (const name of readdirSync(`${root}dist/cli`)) {
   build.update(`${name} ${text}`);
 }
 
+// The first help never changes, so it is no chunk.
+const help = `${root}dist/cli/help.cjs`;
+const { formatHelp } = createRequire(import.meta.url)(help);
+rmSync(help);
+
 // What starts first knows the build of the chunks that it loads, since code that was compiled of them is kept by it.
 const entry = await rolldown({
   input: `${root}src/cli/main.ts`,
@@ -84,6 +90,7 @@ const entry = await rolldown({
   transform: {
     define: {
       WIELD_VERSION: JSON.stringify(version),
+      WIELD_HELP: JSON.stringify(formatHelp()),
       WIELD_BUILD: JSON.stringify(build.digest('hex').slice(0, 16)),
     },
   },

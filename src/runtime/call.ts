@@ -47,7 +47,7 @@ export interface CallParts extends ConsentParts {
   /** The tools of servers that this caller may know of. */
   readonly remoteTools: ((caller: Caller) => ReturnType<ToolUpstreams['list']>) | undefined;
   /** Where too large results for this caller go; undefined: nowhere, they are shown whole. */
-  readonly room: (caller: Caller) => ResultRoom | undefined;
+  readonly room: (caller: Caller, settings: Settings) => ResultRoom | undefined;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly recorder: Recorder | undefined;
@@ -190,9 +190,12 @@ export async function call(
     assertWanted(plan.tool, signal);
     // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
     const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
-    const room = whole ? undefined : parts.room(caller);
+    const room = whole ? undefined : parts.room(caller, prepared.settings);
+    // Named one by one: an object that begins with others and goes on with functions costs the engine a shape of its own.
     const output = await execute(parts, {
-      ...prepared,
+      plan,
+      settings: prepared.settings,
+      workdir: prepared.workdir,
       caller,
       signal,
       nesting,
