@@ -1,6 +1,11 @@
 // Real clients of the protocol, each connected to a `wield serve` of its own.
 
-import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ElicitRequestParams,
+  type ElicitResult,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -45,6 +50,37 @@ export async function connectAsking(
   );
   onTestFinished(() => client.close());
   return client;
+}
+
+/** What a person behind a client does with a question of any kind. */
+export type Person = (params: ElicitRequestParams) => ElicitResult | Promise<ElicitResult>;
+
+/** A client whose person is asked with forms and pages, at a `wield serve` with these arguments. */
+export async function connectPerson(
+  workspace: Workspace,
+  era: Era,
+  transport: 'stdio' | 'http',
+  person: Person,
+  { args = ['--trust'], onListChanged = () => {} }: PersonOptions = {},
+): Promise<Client> {
+  const client = new Client(INFO, {
+    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    capabilities: { elicitation: { form: {}, url: {} } },
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+  });
+  client.setRequestHandler('elicitation/create', async ({ params }) => person(params));
+  await client.connect(
+    transport === 'stdio'
+      ? new StdioClientTransport(stdioParameters(workspace, args))
+      : new StreamableHTTPClientTransport(new URL((await serveHttp(workspace, { args })).url)),
+  );
+  onTestFinished(() => client.close());
+  return client;
+}
+
+export interface PersonOptions {
+  readonly args?: readonly string[];
+  readonly onListChanged?: () => void;
 }
 
 function stdioParameters(workspace: Workspace, args: readonly string[]) {
