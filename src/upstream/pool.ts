@@ -35,8 +35,10 @@ export interface Pool {
 export interface Lease {
   readonly connection: Connection;
   readonly wire: Wire;
-  /** `lost`: the connection is of no use any more. `answered`: the server does its work. */
-  release(outcome: 'answered' | 'lost' | 'unknown'): void;
+  /**
+   * `lost`: the connection is of no use any more. `answered`: the server does its work. `listed`: nothing was called.
+   */
+  release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
 
 interface Slot {
@@ -149,7 +151,7 @@ export function createPool(options: PoolOptions): Pool {
         connection,
         wire,
         release(outcome) {
-          mine.called = true;
+          if (outcome !== 'listed') mine.called = true;
           leave();
           if (outcome === 'answered') troubles.delete(key);
           if (outcome === 'lost') drop(key, mine);
@@ -165,7 +167,7 @@ export function createPool(options: PoolOptions): Pool {
     acquire,
     async refresh(server) {
       const lease = await acquire(server, undefined, true);
-      lease.release('unknown');
+      lease.release('listed');
       return lease.connection;
     },
     async close() {
