@@ -37,8 +37,10 @@ export interface Pool {
 export interface Lease {
   readonly connection: Connection;
   readonly wire: Wire;
-  /** `lost`: the connection is of no use any more. `answered`: the server does its work. */
-  release(outcome: 'answered' | 'lost' | 'unknown'): void;
+  /**
+   * `lost`: the connection is of no use any more. `answered`: the server does its work. `listed`: nothing was called.
+   */
+  release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
 
 interface Slot {
@@ -166,7 +168,7 @@ export function createPool(options: PoolOptions): Pool {
         connection,
         wire,
         release(outcome) {
-          mine.called = true;
+          if (outcome !== 'listed') mine.called = true;
           leave();
           if (outcome === 'answered') troubles.delete(key);
           if (outcome !== 'lost') return;
@@ -185,7 +187,7 @@ export function createPool(options: PoolOptions): Pool {
     acquire,
     async refresh(server) {
       const lease = await acquire(server, undefined, true);
-      lease.release('unknown');
+      lease.release('listed');
       return lease.connection;
     },
     async close() {

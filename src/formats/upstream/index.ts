@@ -1,14 +1,14 @@
 // The upstream format: the tools of servers, by what each listed when it was last asked; nothing is started to list them.
 
-import { isToolError, type ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
-import { type RemoteTool, type ServerEntry, toRemoteUri, type Upstream } from '../../core/upstream.js';
+import type { RemoteTool, ServerEntry, Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { createAsking } from './asking.js';
 import type { FailedStart, Listing, ListingFiles } from './listing-file.js';
-import { mayBeOf } from './name.js';
+import { mayBeOf, toUri } from './name.js';
 import { isOf, type Offered, toOffered, withApproved } from './offered.js';
 import { clash, failed, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
@@ -150,6 +150,19 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     },
     at: (uri) =>
       listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
+    why(ref) {
+      for (const server of options.servers().servers) {
+        if (!isAbout(ref, server)) continue;
+        const offered = offerOf(server);
+        if (offered === undefined && !options.mayStart(server)) {
+          const { message, hint } = untrusted(server);
+          return new ToolError('needs_trust', message, { hint });
+        }
+        if (offered !== undefined && 'count' in offered)
+          return new ToolError('unavailable', offered.message, { hint: offered.hint });
+      }
+      return undefined;
+    },
     settle(ref) {
       const { servers } = options.servers();
       const wanted = servers.filter(
@@ -235,7 +248,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
 function isAbout(ref: string | undefined, server: ServerEntry): boolean {
   if (ref === undefined) return true;
   return ref.startsWith('mcp:')
-    ? ref.startsWith(toRemoteUri(server.name, '')) || ref.startsWith(`mcp://${server.name}/`)
+    ? ref.startsWith(toUri(server.name, '')) || ref.startsWith(`mcp://${server.name}/`)
     : mayBeOf(ref, server.name);
 }
 
