@@ -1,5 +1,6 @@
 // Upstream servers: how one is configured, with references in place of secrets, and what it says of its tools.
 
+import type { ToolError } from './error.js';
 import type { Json } from './json.js';
 import type { Problem, Tool } from './tool.js';
 
@@ -72,10 +73,13 @@ export interface RemoteTool {
 /** The tools of servers, as the catalog sees them: what is known without starting one. */
 export interface Upstream {
   list(): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
-  /** The tool of a name; undefined where no server that is known has one. */
-  find(name: string): Tool | undefined;
-  /** The tool of a URI. */
-  at(uri: string): Tool | undefined;
+  /**
+   * The tool of a name; undefined where no server has one. Where one could have it whose tools are not known, why
+   * they are not.
+   */
+  find(name: string): Tool | ToolError | undefined;
+  /** The tool of a URI, likewise. */
+  at(uri: string): Tool | ToolError | undefined;
   /**
    * Asks the servers that are not known yet for their tools: all, or those that a reference could be about. Undefined
    * where there is nothing to wait for.

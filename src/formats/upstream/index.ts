@@ -10,7 +10,7 @@ import { createAsking } from './asking.js';
 import type { FailedStart, Listing, ListingFiles } from './listing-file.js';
 import { mayBeOf, toUri } from './name.js';
 import { isOf, type Offered, toOffered, withApproved } from './offered.js';
-import { clash, failed, untrusted } from './problems.js';
+import { clash, failed, needsTrust, unavailable, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
 
 export { createListingFiles } from './listing-file.js';
@@ -134,6 +134,15 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     return { tools: [...byName.values()].sort((a, b) => compareText(a.name, b.name)), problems: all };
   };
 
+  const whyAbsent = (servers: readonly ServerEntry[]): ToolError | undefined => {
+    for (const server of servers) {
+      const offered = offerOf(server);
+      if (offered !== undefined && 'count' in offered) return unavailable(server, offered);
+      if (offered === undefined && !options.mayStart(server)) return needsTrust(server);
+    }
+    return undefined;
+  };
+
   const isDue = (server: ServerEntry): boolean => {
     const listing = load(server);
     if (listing === undefined) return true;
@@ -144,12 +153,13 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   return {
     list: () => listAs('shown'),
     find: (name) => {
-      const { servers } = options.servers();
-      if (!servers.some((server) => mayBeOf(name, server.name))) return undefined;
-      return listAs('tools').tools.find((tool) => tool.name === name);
+      const about = options.servers().servers.filter((server) => mayBeOf(name, server.name));
+      if (about.length === 0) return undefined;
+      return listAs('tools').tools.find((tool) => tool.name === name) ?? whyAbsent(about);
     },
     at: (uri) =>
-      listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
+      listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri) ??
+      whyAbsent(options.servers().servers.filter((server) => isAbout(uri, server))),
     settle(ref) {
       const { servers } = options.servers();
       const wanted = servers.filter(
