@@ -100,6 +100,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     },
     pool,
     redact: (output) => redactOutput(output, secrets.all()),
+    redactProgress: (progress) => redactValue(progress, secrets.all()),
   });
   const withDigest = (tool: Tool): Tool => ({
     ...tool,

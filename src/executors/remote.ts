@@ -1,5 +1,6 @@
 // The remote executor: asks a server to run its tool, as long as the server still describes it as it was judged.
 
+import type { Progress } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson, copyJson, isRecord } from '../core/json.js';
@@ -24,6 +25,8 @@ export interface RemoteExecutorOptions {
   readonly pool: Pick<Pool, 'acquire' | 'close'>;
   /** Takes the secrets that a server was given out of what it says. */
   readonly redact: (output: Output) => Output;
+  /** The same for what it says on the way. */
+  readonly redactProgress: (progress: Progress) => Progress;
 }
 
 export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'remote'> {
@@ -60,17 +63,18 @@ async function callServer(
   plan: RemotePlan,
   server: ServerEntry,
   context: RunContext,
-  { pool }: RemoteExecutorOptions,
+  options: RemoteExecutorOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await pool.acquire(server, context.signal);
+  const lease = await options.pool.acquire(server, context.signal);
+  const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
     const output = await lease.connection.call(remote, copyJson(plan.input), {
       name: plan.tool.name,
       signal: context.signal,
-      ...(context.wantsProgress ? { onProgress: context.progress } : {}),
+      ...(context.wantsProgress ? { onProgress } : {}),
       ...(context.elicit === undefined ? {} : { elicit: context.elicit }),
     });
     outcome = 'answered';
@@ -89,7 +93,7 @@ async function callServer(
   } finally {
     lease.release(outcome);
   }
-  return callServer(plan, server, context, { pool } as RemoteExecutorOptions, attempt + 1);
+  return callServer(plan, server, context, options, attempt + 1);
 }
 
 function describeWire({ name }: ServerEntry, { wire }: Lease) {

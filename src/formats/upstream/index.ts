@@ -1,6 +1,6 @@
 // The upstream format: the tools of servers, by what each listed when it was last asked; nothing is started to list them.
 
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError, type ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
@@ -10,7 +10,7 @@ import { createAsking } from './asking.js';
 import type { FailedStart, Listing, ListingFiles } from './listing-file.js';
 import { mayBeOf, toUri } from './name.js';
 import { isOf, type Offered, toOffered, withApproved } from './offered.js';
-import { clash, failed, untrusted } from './problems.js';
+import { clash, failed, needsTrust, unavailable, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
 
 export { createListingFiles } from './listing-file.js';
@@ -144,22 +144,16 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   return {
     list: () => listAs('shown'),
     find: (name) => {
-      const { servers } = options.servers();
-      if (!servers.some((server) => mayBeOf(name, server.name))) return undefined;
+      if (!options.servers().servers.some((server) => mayBeOf(name, server.name))) return undefined;
       return listAs('tools').tools.find((tool) => tool.name === name);
     },
     at: (uri) =>
       listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
     why(ref) {
-      for (const server of options.servers().servers) {
-        if (!isAbout(ref, server)) continue;
+      for (const server of options.servers().servers.filter((one) => isAbout(ref, one))) {
         const offered = offerOf(server);
-        if (offered === undefined && !options.mayStart(server)) {
-          const { message, hint } = untrusted(server);
-          return new ToolError('needs_trust', message, { hint });
-        }
-        if (offered !== undefined && 'count' in offered)
-          return new ToolError('unavailable', offered.message, { hint: offered.hint });
+        if (offered !== undefined && 'count' in offered) return unavailable(server, offered);
+        if (offered === undefined && !options.mayStart(server)) return needsTrust(server);
       }
       return undefined;
     },

@@ -1,5 +1,6 @@
 // What is wrong with a server or with a tool of one, said at the place where the server is configured.
 
+import { ToolError } from '../../core/error.js';
 import type { Problem, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FailedStart, Listing } from './listing-file.js';
@@ -15,12 +16,21 @@ export function failed(server: ServerEntry, { message, hint }: FailedStart): Pro
 }
 
 export function untrusted(server: ServerEntry): Problem {
-  return problemOf(
-    server,
-    'warning',
-    `the server ${server.name} is not started: the workspace is not trusted`,
-    'look at its command, then: wield trust',
-  );
+  const { message, hint } = needsTrust(server);
+  return problemOf(server, 'warning', message, hint!);
+}
+
+/** Why a tool of a server is not there: nobody may start it. */
+export function needsTrust({ name }: ServerEntry): ToolError {
+  return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
+    hint: 'look at its command, then: wield trust',
+    data: { server: name },
+  });
+}
+
+/** Why a tool of a server is not there: its last start gave nothing. */
+export function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
+  return new ToolError('unavailable', message, { hint, data: { server: name } });
 }
 
 export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
