@@ -8,8 +8,8 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { Output } from '../core/result.js';
 import { quoteOutside } from '../core/text.js';
 import type { RemoteTool } from '../core/upstream.js';
-import { answerInputs, limitQuestions, toElicitation } from './elicitation.js';
-import { createLane } from './lane.js';
+import { answerInputs, limitQuestions, toElicitation, visitPages } from './elicitation.js';
+import { createLane, RemoteError } from './lane.js';
 import type { Ending } from './process-transport.js';
 import { toOutput } from './remote-result.js';
 import { fetchTools, type ToolListing } from './tool-list.js';
@@ -147,16 +147,21 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
 
   const request = (tool: RemoteTool, params: Readonly<Record<string, unknown>>, call: RemoteCall) => {
     if (isNewer && wire.write === undefined && mirrorsParameters(tool))
-      return client.callTool(
-        params as never,
-        {
-          signal: call.signal,
-          timeout: MAX_TIMER_MS,
-          toolDefinition: tool as never,
-          allowInputRequired: true,
-          ...(call.onProgress === undefined ? {} : { onprogress: toListener(call.onProgress) }),
-        } as never,
-      );
+      return client
+        .callTool(
+          params as never,
+          {
+            signal: call.signal,
+            timeout: MAX_TIMER_MS,
+            toolDefinition: tool as never,
+            allowInputRequired: true,
+            ...(call.onProgress === undefined ? {} : { onprogress: toListener(call.onProgress) }),
+          } as never,
+        )
+        .catch((error: unknown) => {
+          if (!(error instanceof sdk.ProtocolError)) throw error;
+          throw new RemoteError(error.code, error.message, error.data);
+        });
     return lane.request('tools/call', params, call);
   };
 
@@ -173,7 +178,13 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
       try {
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };
         for (let round = 0; round < MAX_ROUNDS; round++) {
-          const result = await request(tool, params, call);
+          let result: unknown;
+          try {
+            result = await request(tool, params, call);
+          } catch (error) {
+            if (isNewer || !(await visitPages(error, call))) throw error;
+            continue;
+          }
           if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(call.name, result);
           params = {
             name: tool.name,

@@ -212,6 +212,31 @@ for (const index of [0, 1, 2, 3]) {
   });
 }
 
+describe('a call that is refused until a person has been to a page', () => {
+  spec('UPS-10', 'is made again when they have, and is refused where they have not', async () => {
+    const { workspace } = openWorkspace((here) => referenceServers(here)[0]!);
+    const asked: Wild[] = [];
+    let action = 'decline';
+    const client = await connectPerson(workspace, 'newer', 'stdio', (params) => {
+      asked.push(params);
+      return { action } as Wild;
+    });
+    const call = () =>
+      client.callTool({
+        name: 'everything_trigger-url-elicitation',
+        arguments: { url: 'https://example.com/pay', errorPath: true, elicitationId: action },
+      });
+    const refused = await call();
+    expect(refused.isError).toBe(true);
+    expect(asked).toHaveLength(1);
+    action = 'accept';
+    const accepted = await call();
+    expect(accepted.isError).toBeUndefined();
+    expect(asked.map(({ mode }) => mode)).toEqual(['url', 'url', 'url']);
+    expect(asked.at(-1).url).toBe('https://example.com/pay');
+  });
+});
+
 describe('input that a schema does not name', () => {
   spec('UPS-10', 'is refused here, where a server leaves it out in silence', async () => {
     const { workspace, server } = openWorkspace((here) => referenceServers(here)[0]!);
