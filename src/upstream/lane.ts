@@ -17,7 +17,7 @@ export class RemoteError extends Error {
 }
 
 /** The connection went, or the request with it, before there was an answer. */
-export class LostError extends Error {}
+class LostError extends Error {}
 
 /** Whether a server over HTTP has forgotten the session that a request was of: it was not taken on then. */
 export function isLostSession(error: unknown): boolean {

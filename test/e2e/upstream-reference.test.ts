@@ -1,6 +1,7 @@
 // The protocol's reference servers, direct and through wield: what a client sees and gets is the same, but for what is said here.
 
 import { spawn } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import {
   Client,
   type ElicitRequestParams,
@@ -248,10 +249,19 @@ describe('input that a schema does not name', () => {
   });
 });
 
+// It takes no port of the system's choice.
+async function findFreePort(): Promise<string> {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as AddressInfo;
+  await new Promise((resolve) => taken.close(resolve));
+  return String(port);
+}
+
 describe('the server everything over HTTP', () => {
   spec('UPS-10', 'is the same through wield serve', async () => {
     const workspace = createWorkspace();
-    const port = String(20_000 + (process.pid % 20_000));
+    const port = await findFreePort();
     const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
       env: { ...workspace.env, PORT: port },
       stdio: 'ignore',
