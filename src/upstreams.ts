@@ -9,7 +9,7 @@ import type { Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { ServerEntry } from './core/upstream.js';
 import type { World } from './core/world.js';
-import { createRemoteExecutor } from './executors/remote.js';
+import { createRemoteExecutor } from './executors/remote/index.js';
 import { digestParts } from './files/digest.js';
 import { createListingFiles, createUpstreamFormat, type UpstreamFormat } from './formats/upstream/index.js';
 import { readVersion } from './machine.js';
