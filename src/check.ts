@@ -58,7 +58,9 @@ export async function checkDirectory(
   for (const { kind, path } of entries) {
     for (const format of formatsOf(kind, world)) {
       const reading = readEntry(format, path, kind);
-      const claimed = (reading?.tools ?? []).flatMap((tool) => withoutReservedTags(tool, path).problem ?? []);
+      const claimed = (reading?.tools ?? []).flatMap(
+        (tool) => withoutReservedTags(tool, () => path).problem ?? [],
+      );
       findings.push(...[...(reading?.problems ?? []), ...claimed].map((problem) => toFinding(problem, root)));
       for (const { name } of [...(reading?.tools ?? []), ...(reading?.skills ?? [])]) names.add(name);
       skills.push(...(reading?.skills ?? []));

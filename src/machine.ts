@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ToolError } from './core/error.js';
+import { redactKnown } from './core/redact.js';
 import type { World } from './core/world.js';
 
 export interface CreateWorldOptions {
@@ -14,7 +15,10 @@ export interface CreateWorldOptions {
   readonly debug?: (message: string) => void;
 }
 
-export function createWorld({ env = process.env, debug }: CreateWorldOptions): World {
+export function createWorld(
+  { env = process.env, debug }: CreateWorldOptions,
+  secrets: () => readonly string[],
+): World {
   return {
     env,
     home: findHome(env),
@@ -25,7 +29,7 @@ export function createWorld({ env = process.env, debug }: CreateWorldOptions): W
       const [seconds, nanoseconds] = process.hrtime();
       return seconds * 1e3 + nanoseconds / 1e6;
     },
-    debug: debug ?? (() => {}),
+    debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets())),
     debugging: debug !== undefined,
   };
 }

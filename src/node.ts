@@ -10,6 +10,7 @@ import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Toolbox } from './core/toolbox.js';
+import { readRemote } from './core/upstream.js';
 import type { World } from './core/world.js';
 import { createDelegateExecutor } from './executors/delegate.js';
 import { createFunctionExecutor } from './executors/function.js';
@@ -45,6 +46,7 @@ import { findSecrets } from './secrets.js';
 import { createStores } from './stores.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
+import { createKnownSecrets } from './upstream/secrets.js';
 import { createUpstreams, type Upstreams } from './upstreams.js';
 import { findWorkdir } from './workspace.js';
 
@@ -103,7 +105,8 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
-  const world = createWorld(options);
+  const serverSecrets = createKnownSecrets();
+  const world = createWorld(options, serverSecrets.all);
   const wieldHome = findWieldHome(world);
   const uid = process.getuid?.();
   let workdir =
@@ -180,6 +183,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     trusted,
     pins: pinStore,
+    secrets: serverSecrets,
     patienceMs: options.upstreamPatienceMs ?? LISTING_PATIENCE_MS,
     onChange: () => watching.wake(),
     ...beforeRun,
@@ -233,7 +237,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome,
     look: () => {
       const now = settings();
-      return { settings: now.audit, secrets: [...findSecrets(now, world), ...upstreams.secrets()] };
+      return { settings: now.audit, secrets: findSecrets(now, world, serverSecrets.all()) };
     },
     workdir: () => workdir,
     pid: process.pid,
@@ -267,6 +271,11 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     trusted,
     instructions: offer.instructions,
+    remoteTools: async (caller) =>
+      (await toolbox.list({ caller })).flatMap((tool) => {
+        const remote = readRemote(tool);
+        return remote === undefined ? [] : [{ ...remote, description: tool.description }];
+      }),
     stores,
     watch: watching.add,
     rules: (tool, call) => {
@@ -287,8 +296,9 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     settings,
     middleware: joinMiddleware((options.middleware ?? []).map(toMiddleware)),
     paths: () => places.list().map((place) => place.directory),
+    steadily: configuration.during,
     problems: () => [...configuration().problems, ...places.problems()],
-    secrets: () => [...findSecrets(settings(), world), ...upstreams.secrets()],
+    secrets: () => findSecrets(settings(), world, serverSecrets.all()),
     recorder,
     onAccepted: (tool) =>
       tool.action.kind === 'remote' ? upstreams.approve([tool]) : pinStore.pin([tool], new Date(world.now())),

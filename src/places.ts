@@ -28,7 +28,7 @@ export interface Places {
   /** The directories that the workdir may be moved within. */
   roots(): readonly string[];
   /** Directories that nobody looks above for the skill that governs a tool (RES-16). */
-  tops(): readonly { readonly directory: string; readonly owner: Owner }[];
+  tops(): Iterable<{ readonly directory: string; readonly owner: Owner }>;
   /** Whose it is what lies in a directory that someone names. */
   ownerOf(directory: string): Owner;
   toAbsolute(path: string): string | undefined;
@@ -51,19 +51,29 @@ export function createPlaces(options: CreatePlacesOptions): Places {
     expected: DEFAULT_PATHS,
     workdir: workdir(),
     home,
-    workspaces: [workdir(), firstWorkdir, ...roots()],
+    workspaces: [...new Set([workdir(), firstWorkdir, ...roots()])],
   });
-  // RES-6, SCR-17, INS-22: the search path first, then the workdir's scripts, then the person's own; what is installed
-  // comes last, and where nothing is, nothing is looked for.
-  const list = (): readonly Place[] => [
-    ...findSearchPath(searchPath()),
-    ...findScriptPlaces(workdir(), home),
-    ...(statOrNothing(store.directory) === undefined ? [] : [store]),
-  ];
+  // RES-6, RES-43, SCR-17: the search path first, with what is installed before what is the person's own; then the
+  // workdir's scripts, then the person's. Where nothing is installed, nothing is looked for.
+  const list = (): readonly Place[] => {
+    const path = findSearchPath(searchPath());
+    const own = path.findIndex(({ owner }) => owner === 'user');
+    const at = own === -1 ? path.length : own;
+    return [
+      ...path.slice(0, at),
+      ...(statOrNothing(store.directory) === undefined ? [] : [store]),
+      ...path.slice(at),
+      ...findScriptPlaces(workdir(), home),
+    ];
+  };
   return {
     list,
     roots,
-    tops: () => [...findTops(workdir(), home), ...list()],
+    // Most tools lie below one of the first; the places are asked for only where none of them holds the tool.
+    *tops() {
+      yield* findTops(workdir(), home);
+      yield* list();
+    },
     ownerOf: (directory) => findOwner(directory, list()),
     toAbsolute: (path) => toDirectory(path, workdir(), home),
     problems: () => findMissing(searchPath()),

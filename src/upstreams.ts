@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Executor } from './core/executor.js';
 import { canonicalJson, type Json } from './core/json.js';
-import { redactError, redactKnown, redactOutput, redactValue } from './core/redact.js';
+import { redactError, redactOutput, redactValue } from './core/redact.js';
 import { describeServer } from './core/server-text.js';
 import type { Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
@@ -16,7 +16,7 @@ import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
 import type { Pool } from './upstream/pool.js';
-import { createKnownSecrets } from './upstream/secrets.js';
+import type { KnownSecrets } from './upstream/secrets.js';
 import { createServerList } from './upstream/servers.js';
 
 export interface UpstreamsOptions {
@@ -26,6 +26,8 @@ export interface UpstreamsOptions {
   readonly settings: () => Settings;
   readonly trusted: () => boolean;
   readonly pins: PinStore;
+  /** What servers were given that must be shown nowhere. */
+  readonly secrets: KnownSecrets;
   readonly patienceMs: number;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
@@ -41,16 +43,10 @@ export interface Upstreams {
   refresh(server: ServerEntry): Promise<void>;
   /** Tools as they are now are approved. */
   approve(tools: readonly Tool[]): void;
-  /** What servers were given that must be shown nowhere. */
-  secrets(): readonly string[];
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { wieldHome, workdir, settings, trusted, pins } = options;
-  const secrets = createKnownSecrets();
-  // What a server was given comes back in what it says of itself: nothing of that is kept, shown or logged (UPS-5).
-  const debug = (message: string): void => options.world.debug(redactKnown(message, secrets.all()));
-  const world: World = { ...options.world, debug };
+  const { wieldHome, workdir, settings, trusted, pins, secrets, world } = options;
   const servers = createServerList({ workdir: () => workdir, settings, world });
   const configurationOf = createConfigurationNames(workdir);
 
@@ -139,7 +135,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       pins.pin(tools, new Date(world.now()));
       format.accept();
     },
-    secrets: secrets.all,
   };
 }
 

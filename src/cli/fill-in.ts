@@ -72,7 +72,7 @@ async function askField(
     if (faults.length === 0) return value;
     for (const { expected, got } of faults)
       terminal.err(
-        `  ${terminal.paint('yellow', 'no:', 'err')} it should be ${quoteOutside(expected, 400)}, got ${quoteOutside(got)}\n`,
+        `  ${terminal.paint('yellow', 'no:', 'err')} expected ${quoteOutside(expected, 400)}, got ${quoteOutside(got)}\n`,
       );
   }
 }

@@ -32,7 +32,6 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: Interrupt): Promise<number> {
-  const { signal, status } = interrupt;
   const { name, before, after } = findVerbName(argv);
   // `wield help deploy` is `wield deploy --help`.
   if (name === 'help' && after.length > 0)
@@ -73,11 +72,14 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
       cwd,
       env: process.env,
       reserved: RESERVED,
-      signal,
+      get signal() {
+        return interrupt.signal();
+      },
       toolbox: openToolbox,
     });
-    if (verb.runsUntilStopped && status() !== INTERRUPTED) return ended;
-    return status() ?? ended;
+    const status = interrupt.status();
+    if (verb.runsUntilStopped && status !== INTERRUPTED) return ended;
+    return status ?? ended;
   } finally {
     await toolbox?.close();
   }
@@ -141,22 +143,30 @@ function isVerbose(argv: readonly string[], env: Readonly<Record<string, string 
 }
 
 interface Interrupt {
-  readonly signal: AbortSignal;
+  signal(): AbortSignal;
   /** The exit status of the signal that came, if one did. */
   status(): number | undefined;
 }
 
 // A first signal ends what runs, politely; a second one ends this process (CLI-10).
 function watchSignals(): Interrupt {
-  const controller = new AbortController();
+  // Made when first asked for: Node loads what it needs for one then.
+  let controller: AbortController | undefined;
   let status: number | undefined;
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       const own = name === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[name];
       if (status !== undefined) process.exit(own);
       status = own;
-      controller.abort();
+      controller?.abort();
     });
   }
-  return { signal: controller.signal, status: () => status };
+  return {
+    signal() {
+      controller ??= new AbortController();
+      if (status !== undefined) controller.abort();
+      return controller.signal;
+    },
+    status: () => status,
+  };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
+import { toShadowed } from '../descriptor/mcp-servers.js';
 import { readTextOrFault, statIdentity } from '../files/read.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
@@ -47,13 +48,19 @@ type Text = ReturnType<typeof readTextOrFault>;
 // clock in use counts 2 s.
 const SETTLE_MS = 2000;
 
-/** The configuration as it is now, at each call. */
+export interface CurrentConfiguration {
+  /** As it is now, at each call. */
+  (): Configuration;
+  /** Runs a look that waits for nothing, during which the files are looked at once. */
+  during<T>(look: () => T): T;
+}
+
 export function createConfiguration({
   managed,
   wieldHome,
   workdir,
   now,
-}: ConfigurationOptions): () => Configuration {
+}: ConfigurationOptions): CurrentConfiguration {
   let known:
     | {
         readonly files: readonly string[];
@@ -65,7 +72,7 @@ export function createConfiguration({
     | undefined;
   const isSettled = (state: FileIdentity | undefined): boolean =>
     state === undefined || now() - state.changedMs > SETTLE_MS;
-  return () => {
+  const read = (): Configuration => {
     const layers: [Layer, string][] = [
       ['managed', managed],
       ['user', join(wieldHome, 'config.toml')],
@@ -85,24 +92,42 @@ export function createConfiguration({
       known = { ...known, states, settled };
       return known.configuration;
     }
-    const read = layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]));
-    const all = read.flatMap((one) => one.values);
+    const parts = layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]));
+    const all = parts.flatMap((one) => one.values);
     const values = effectiveValues(all, DEFAULT_VALUES);
-    const fault = read.find((one) => one.fault !== undefined)?.fault;
+    const fault = parts.find((one) => one.fault !== undefined)?.fault;
     const configuration: Configuration = {
-      settings: toSettings(values),
+      settings: toSettings(values, all),
       values,
       // Only a person who looks at the configuration needs them.
       get entries() {
         return toEntries(values, all);
       },
-      problems: read.flatMap((one) => one.problems),
+      problems: [...parts.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
       policy: toPolicy(all, fault),
       fault,
     };
     known = { files, states, settled, texts, configuration };
     return configuration;
   };
+  let looking = false;
+  let held: Configuration | undefined;
+  const current = (): Configuration => {
+    if (!looking) return read();
+    held ??= read();
+    return held;
+  };
+  const during = <T>(look: () => T): T => {
+    if (looking) return look();
+    looking = true;
+    try {
+      return look();
+    } finally {
+      looking = false;
+      held = undefined;
+    }
+  };
+  return Object.assign(current, { during });
 }
 
 function isSame(
@@ -115,6 +140,17 @@ function isSame(
   const same =
     before instanceof Error && text instanceof Error ? before.message === text.message : before === text;
   return same && known.files[at] === file;
+}
+
+// UPS-1: a project can neither change nor remove a server of the person's.
+function findShadowedServers(
+  values: ReadonlyMap<string, ConfigValue>,
+  all: readonly ConfigValue[],
+): Problem[] {
+  return all.flatMap(({ path, server }) => {
+    const first = values.get(path.join('.'))?.server;
+    return server === undefined || first === undefined || first === server ? [] : [toShadowed(server, first)];
+  });
 }
 
 // Files come highest first, and so do their rules.
@@ -146,9 +182,10 @@ function toEntries(values: ReadonlyMap<string, ConfigValue>, all: readonly Confi
 
 function toEntry(key: string, set: ConfigValue | undefined): ConfigEntry {
   const value = set === undefined ? DEFAULT_VALUES.get(key) : set.value;
+  const mask = set === undefined ? undefined : KEYS[keyName(set.path)]!.mask;
   return {
     key,
-    value,
+    value: mask === undefined ? value : mask(value),
     shown: set?.written ?? formatValue(key, value),
     layer: set?.layer ?? 'default',
     file: set?.file ?? null,

@@ -3,15 +3,16 @@
 import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { readPaths } from '../core/search-path.js';
+import { maskAddress } from '../core/server-text.js';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
 import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
 /**
  * What a lower layer can do to a higher one's value: lower a ceiling, say it anew, say it where no higher one
  * does and the workspace is trusted, hold beside it and only narrow, put entries beside it that only narrow, add to a
- * list, or nothing at all.
+ * list, have entries of its own under other names, or nothing at all.
  */
-export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'ignored';
+export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
 export interface Key {
   readonly expected: string;
@@ -21,6 +22,10 @@ export interface Key {
   readonly project: Lowering;
   /** It decides what may run: one that cannot be read denies everything (POL-9). */
   readonly rules?: true;
+  /** It is an upstream server, read by a reader of its own. */
+  readonly server?: true;
+  /** The value as it may be shown, where it can hold a secret (CLI-18). */
+  readonly mask?: (value: unknown) => unknown;
   /** What exactly is wrong with a value that does not parse, where `expected` cannot say it. */
   readonly findFault?: (value: unknown) => string | undefined;
   /** Whether a project may join this value to the others. */
@@ -69,7 +74,13 @@ const SELECTORS = {
 } as const;
 const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
 
-/** Every key there is; `*` stands for a tool's name. */
+const A_SERVER = {
+  parse: (value: unknown) => (isRecord(value) ? value : undefined),
+  project: 'own',
+  server: true,
+} as const;
+
+/** Every key there is; `*` stands for the name of a tool or a server. */
 export const KEYS: Readonly<Record<string, Key>> = {
   repair: { expected: 'true or false', parse: boolean, project: 'replaces' },
   'allowed-tools': SELECTORS,
@@ -116,15 +127,22 @@ export const KEYS: Readonly<Record<string, Key>> = {
     // A repeated or remembered run is more than what the user allowed; fewer runs are less.
     narrows: (parsed) => (parsed as MiddlewareSettings).use === 'rate-limit',
   },
+  'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
+  'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },
+  'mcp.disabled': { expected: 'an array of names of servers', parse: strings, project: 'narrows' },
   'model.provider': { expected: '"anthropic", "openai" or "ollama"', parse: provider, project: 'ignored' },
   'model.name': { expected: 'the name of a model', parse: text, project: 'ignored' },
   'model.url': {
     expected: 'an address such as "http://127.0.0.1:11434"',
     parse: webAddress,
     project: 'ignored',
+    mask: (value) => maskAddress(String(value)),
   },
   'model.key': { expected: 'the name of a variable that holds the key', parse: variable, project: 'ignored' },
 };
+
+// Arrays of tables: each table is a value of its own.
+const ARRAYS: readonly string[] = ['middleware', 'mcp.servers'];
 
 // An older spelling.
 const ALIASES: Readonly<Record<string, string>> = {
@@ -138,11 +156,13 @@ export function canonicalPath(path: readonly string[]): readonly string[] {
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
 }
 
-/** The name of a key in the table: a tool's name becomes `*`. */
+/** The name of a key in the table: the name of a tool or a server becomes `*`. */
 export function keyName(path: readonly string[]): string {
   const steps = canonicalPath(path);
   if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
-  return steps.map((step, index) => (index === 1 && steps[0] === 'tools' ? '*' : step)).join('.');
+  if (steps[0] === 'mcp' && steps[1] === 'servers' && steps.length < 4) return 'mcp.servers';
+  const isNamed = steps[0] === 'tools' || steps[0] === 'mcpServers';
+  return steps.map((step, index) => (index === 1 && isNamed ? '*' : step)).join('.');
 }
 
 /**
@@ -153,7 +173,7 @@ export function leaves(
   document: unknown,
   path: readonly string[] = [],
 ): { path: readonly string[]; value: unknown }[] {
-  if (Array.isArray(document) && path.join('.') === 'middleware')
+  if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
     return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
   if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
     return [{ path, value: document }];

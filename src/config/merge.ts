@@ -33,7 +33,7 @@ function withRest(value: ConfigValue, above: unknown): ConfigValue {
 function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
   const { project } = KEYS[keyName(value.path)]!;
   if (project === 'replaces' || project === 'joins') return true;
-  if (project === 'narrows') return above === undefined;
+  if (project === 'narrows' || project === 'own') return above === undefined;
   // What a higher layer names stays named; only the defaults can be left out.
   if (project === 'extends')
     return above === undefined || (value.value as readonly PathEntry[]).includes(REST);
@@ -84,7 +84,11 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['audit.keep', DEFAULT_SETTINGS.audit.keep],
 ]);
 
-export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Settings {
+/** What holds for each key, and all that was said where every layer counts. */
+export function toSettings(
+  effective: ReadonlyMap<string, ConfigValue>,
+  all: readonly ConfigValue[],
+): Settings {
   const get = <T>(key: string): T => (effective.get(key)?.value ?? DEFAULT_VALUES.get(key)) as T;
   const optional = <Name extends string>(name: Name, key: string): { [Key in Name]?: number } => {
     const value = get<number | undefined>(key);
@@ -127,8 +131,10 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>): Setting
     },
     paths: get('paths'),
     middleware: toMiddlewareSettings(effective),
-    servers: DEFAULT_SETTINGS.servers,
-    disabledServers: DEFAULT_SETTINGS.disabledServers,
+    servers: [...effective.values()].flatMap(({ server }) => server ?? []),
+    disabledServers: all
+      .filter(({ path }) => path.join('.') === 'mcp.disabled')
+      .flatMap(({ value }) => value as readonly string[]),
     ...toModel(get('model.provider'), get('model.name'), get('model.url'), get('model.key')),
   };
 }

@@ -5,9 +5,11 @@ import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
+import type { ServerEntry } from '../core/upstream.js';
 import { lineOf, parseToml } from '../descriptor/toml.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 import { readRules } from './rules.js';
+import { readServerTable } from './servers.js';
 
 export type Layer = 'managed' | 'user' | 'project';
 
@@ -22,6 +24,8 @@ export interface ConfigValue {
   readonly line: number;
   /** Of a key that holds rules: each of them. */
   readonly rules?: readonly Rule[];
+  /** Of a key that is a server: the whole of it, which `value` has without its secrets. */
+  readonly server?: ServerEntry;
 }
 
 export interface ConfigFile {
@@ -56,6 +60,11 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
           close.length > 0 ? `did you mean ${close[0]}?` : 'remove it',
         ),
       );
+    } else if (key.server) {
+      const lineOfSteps = (steps: readonly string[]): number => lineOf(text, [...path, ...steps], 1);
+      const read = readServerTable({ path, value, file, layer, lineOf: lineOfSteps });
+      values.push(...read.values);
+      problems.push(...read.problems);
     } else if (key.rules) {
       const texts = key.parse(value) as readonly string[] | undefined;
       const rules =
@@ -99,7 +108,7 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
         // Entries of all layers hold side by side.
         path: key.project === 'joins' ? [path[0]!, layer, ...path.slice(1)] : canonicalPath(path),
         value: parsed,
-        written: JSON.stringify(value),
+        written: JSON.stringify(key.mask === undefined ? value : key.mask(value)),
         layer,
         file,
         line,

@@ -1,6 +1,6 @@
 // The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
 
-import type { NestedOptions, ProgressListener } from './context.js';
+import type { NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
@@ -34,10 +34,14 @@ export interface RunContext {
   readonly caller: Caller;
   /** Asks the person behind the call, where there is one who can be asked (MOD-18). */
   readonly elicit?: Elicit;
+  /** Takes what stops the clock of this run while a person is asked, by the tool or by one that it calls. */
+  readonly whileAsked?: (pause: () => () => void) => void;
   readonly workdir: string;
   readonly config: ToolConfig;
   /** What a function is given of the stores. */
   readonly store: ContextStore | null;
+  /** The tools of servers that this caller may know of; absent where the toolbox knows no servers. */
+  readonly remoteTools?: ToolUpstreams['list'];
   /** Where output goes that is too much to be shown; without it all is kept, up to the cap. */
   readonly spill?: Spill;
 }

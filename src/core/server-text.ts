@@ -17,7 +17,7 @@ const PLAIN = [
   /^-?\d{1,5}(?:\.\d{1,3})?$/,
   // Paths, words, addresses of hosts and of people.
   /^(?:~|\.{1,2})?\/(?:[\w.@ -]+\/){0,40}[\w.@ -]{0,100}$/,
-  /^[A-Za-z][a-z]*(?:[ ,._-][A-Za-z][a-z]*){0,5}$/,
+  /^[A-Za-z][a-z]*(?:[,._-](?:[A-Za-z][a-z]*|[A-Z]{2,4})){0,2}$/,
   /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$/,
 ];
 // Stands for a reference while an address is taken apart.
@@ -156,17 +156,23 @@ function isPathToFile(text: string): boolean {
 export function maskAddress(url: string, { bare = false } = {}): string {
   const parts = readParts(url, 'url');
   const marked = parts
-    .map((part, at) => (part.kind === 'text' ? part.written : `\ue000${at}\ue001`))
+    .map((part, at) =>
+      part.kind === 'text' ? part.written.replace(/[\ue000\ue001]/g, '') : `\ue000${at}\ue001`,
+    )
     .join('');
-  const match = /^([a-z]+:\/\/)([^/?#]*@)?([^?#]*)(\?[^#]*)?(#.*)?$/is.exec(marked);
-  if (match === null) return REDACTED;
-  const [, scheme = '', user = '', place = '', query = ''] = match;
+  const [, scheme = '', user = '', place = '', query = '', rest = ''] =
+    /^([a-z]+:\/\/)?([^/?#]*@)?([^?#]*)(\?[^#]*)?(#.*)?/is.exec(marked)!;
   const path = place
     .split('/')
     .map((step) => (isOpaque(step) || step.replace(TOKENS, '') !== step ? REDACTED : step))
     .join('/');
-  const masked = bare ? `${scheme}${path}` : `${scheme}${maskUser(user)}${path}${maskQuery(query)}`;
-  return masked.replace(MARK, (_mark, at: string) => maskPart(parts[Number(at)]!, false));
+  const end = isPlainValue(rest.slice(1)) ? rest : `#${REDACTED}`;
+  const masked = bare ? `${scheme}${path}` : `${scheme}${maskUser(user)}${path}${maskQuery(query)}${end}`;
+  return masked.replace(MARK, (_mark, at: string) => {
+    const part = parts[Number(at)]!;
+    // A default may be an address itself.
+    return maskPart(part, /:-.*[?@]/s.test(part.written));
+  });
 }
 
 const isReferences = (text: string): boolean => text.replace(MARK, '') === '';

@@ -12,7 +12,7 @@ export function isReservedTag(tag: string): boolean {
 /** The tool without the reserved tags that it claims, and what is said of that; the tool itself where it claims none. */
 export function withoutReservedTags(
   tool: Tool,
-  path: string,
+  path: () => string,
 ): { readonly tool: Tool; readonly problem?: Problem } {
   const claimed = tool.traits.tags.filter(isReservedTag);
   if (claimed.length === 0) return { tool };
@@ -25,7 +25,7 @@ export function withoutReservedTags(
     }),
     problem: {
       severity: 'warning',
-      path,
+      path: path(),
       message: `the tool "${tool.name}" claims ${claimed.map((tag) => `#${tag}`).join(', ')}, which only built-in tools have`,
       hint: 'use tags that do not begin with meta-',
     },

@@ -1,33 +1,28 @@
 // A time limit that stands still while a person is asked: how long they think is not the tool's time (MOD-18).
 
-import type { Elicit } from './elicit.js';
-
 export interface TimeLimit {
-  /** The same question, while which the limit stands still. */
-  pausing(elicit: Elicit): Elicit;
+  /** Stands still until the returned function is called, and until all that paused it have done so. */
+  pause(): () => void;
   clear(): void;
 }
 
 export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLimit {
   let left = milliseconds;
   let began = performance.now();
-  let open = 0;
+  let paused = 0;
   let over = false;
   let timer = setTimeout(onEnd, left);
   return {
-    pausing: (elicit) => async (request, signal) => {
-      if (open++ === 0) {
+    pause() {
+      if (paused++ === 0) {
         clearTimeout(timer);
         left -= performance.now() - began;
       }
-      try {
-        return await elicit(request, signal);
-      } finally {
-        if (--open === 0 && !over) {
-          began = performance.now();
-          timer = setTimeout(onEnd, Math.max(1, left));
-        }
-      }
+      return () => {
+        if (--paused > 0 || over) return;
+        began = performance.now();
+        timer = setTimeout(onEnd, Math.max(1, left));
+      };
     },
     clear() {
       over = true;

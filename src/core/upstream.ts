@@ -70,16 +70,27 @@ export interface RemoteTool {
   readonly _meta?: Readonly<Record<string, Json>>;
 }
 
+/** `mcp://server/tool`. */
+export function toRemoteUri(server: string, tool: string): string {
+  return `mcp://${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
+}
+
+/** The server of a tool and its name there; undefined where it is no server's. */
+export function readRemote({ origin }: Tool): { readonly server: string; readonly name: string } | undefined {
+  const { uri, server } = origin;
+  if (origin.owner !== 'upstream' || uri === null || typeof server !== 'string') return undefined;
+  return { server, name: decodeURIComponent(uri.slice(uri.lastIndexOf('/') + 1)) };
+}
+
 /** The tools of servers, as the catalog sees them: what is known without starting one. */
 export interface Upstream {
   list(): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
-  /**
-   * The tool of a name; undefined where no server has one. Where one could have it whose tools are not known, why
-   * they are not.
-   */
-  find(name: string): Tool | ToolError | undefined;
-  /** The tool of a URI, likewise. */
-  at(uri: string): Tool | ToolError | undefined;
+  /** The tool of a name; undefined where no server that is known has one. */
+  find(name: string): Tool | undefined;
+  /** The tool of a URI. */
+  at(uri: string): Tool | undefined;
+  /** Why nothing is known of the tools of a server that a reference is about. */
+  why(ref: string): ToolError | undefined;
   /**
    * Asks the servers that are not known yet for their tools: all, or those that a reference could be about. Undefined
    * where there is nothing to wait for.

@@ -68,6 +68,19 @@ export function describeComplaint(name: string, steps: readonly string[], messag
   return `server "${quoteOutside(name, 60)}"${where}: ${message}`;
 }
 
+/** What is told of a server whose name another one has that comes first. */
+export function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEntry): Problem {
+  const line = place.line === null ? '' : `line ${place.line}: `;
+  const where = by.line === null ? by.file : `${by.file}:${by.line}`;
+  return {
+    severity: 'warning',
+    path: place.file,
+    ...(place.pointer === null ? {} : { pointer: place.pointer }),
+    message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} names one so, and comes first`,
+    hint: 'rename or remove one of them',
+  };
+}
+
 type Report = (severity: Problem['severity'], pointer: string, message: string, hint: string) => void;
 
 function parseDocument(text: string, report: Report): Readonly<Record<string, Json>> | undefined {

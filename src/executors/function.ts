@@ -12,6 +12,7 @@ import type { ContextStore } from '../core/store.js';
 import { formatDuration } from '../core/text.js';
 import { startTimeLimit, type TimeLimit } from '../core/time-limit.js';
 import type { FunctionAction, Tool } from '../core/tool.js';
+import { toRemoteUri } from '../core/upstream.js';
 
 export interface FunctionExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */
@@ -47,7 +48,7 @@ function sourceOf(tool: Tool): string {
 async function runFunction(
   plan: Plan,
   context: RunContext,
-  { store, mcp = null, debug }: FunctionExecutorOptions,
+  { store, mcp, debug }: FunctionExecutorOptions,
 ): Promise<Output> {
   const { action, name } = plan.tool;
   if (action.kind !== 'function') throw new TypeError(`${name} is no function`);
@@ -88,9 +89,8 @@ async function runFunction(
     const run: FunctionAction['run'] = action.asksCaller
       ? (input, given) => action.run(input, given, context.caller.kind)
       : action.run;
-    const { elicit } = context;
-    const call = elicit === undefined ? context : { ...context, elicit: limit!.pausing(elicit) };
-    const ended = await Promise.race([invoke(run, plan.input, call, surroundings), stopped]);
+    context.whileAsked?.(limit!.pause);
+    const ended = await Promise.race([invoke(run, plan.input, context, surroundings), stopped]);
     return isToolError(ended) ? { content: [textPart('')], error: ended } : ended;
   } finally {
     scoped?.end();
@@ -106,12 +106,16 @@ export interface Surroundings {
   readonly signal: () => AbortSignal;
   /** The stores, made when first asked for. */
   readonly scope: () => ScopedStore;
-  readonly mcp: ToolUpstreams | null;
+  /** In place of those that the toolbox knows. */
+  readonly mcp?: ToolUpstreams | null | undefined;
   readonly log: (message: string) => void;
 }
 
 /** What of a call a function sees. */
-export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'config'>;
+export type CallPart = Pick<
+  RunContext,
+  'call' | 'elicit' | 'progress' | 'workdir' | 'config' | 'remoteTools'
+>;
 
 /** Runs a function to its end. Whatever it returns or throws is an Output. */
 export async function invoke(
@@ -137,28 +141,23 @@ export async function invoke(
 }
 
 /** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
-export function createContext(run: CallPart, { name, signal, scope, mcp, log }: Surroundings): ToolContext {
+export function createContext(run: CallPart, surroundings: Surroundings): ToolContext {
   const { call, progress, workdir, config } = run;
+  const { name, signal, scope, mcp, log } = surroundings;
   const elicitFor = (question: string) => {
     if (run.elicit !== undefined) return run.elicit;
     throw new ToolError('unavailable', `${name} has a question, and nobody can be asked here: ${question}`, {
       hint: 'call it from a terminal, or give the answer as a parameter',
     });
   };
-  return Object.freeze({
+  return Lazy.freeze(surroundings, {
     toolbox: Object.freeze({
       call: (ref: string, input: unknown, wishes?: NestedOptions) => call(ref, input, wishes),
     }),
-    get store() {
-      return scope().store;
-    },
     withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
-    mcp,
+    mcp: mcp === undefined ? toUpstreams(run) : mcp,
     workdir,
     config,
-    get signal() {
-      return signal();
-    },
     progress: (done: number, total?: number, message?: string) =>
       progress({
         done,
@@ -169,6 +168,52 @@ export function createContext(run: CallPart, { name, signal, scope, mcp, log }: 
     ask: async (question: string) => askText(elicitFor(question), question, signal()),
     elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal()),
   });
+}
+
+// Their tools are called as all others are, by the same policy.
+function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
+  if (remoteTools === undefined) return null;
+  return Object.freeze({
+    list: () => remoteTools(),
+    call: (server: string, name: string, input: unknown) => call(toRemoteUri(server, name), input),
+  });
+}
+
+const Same = function (this: object, object: object) {
+  return object;
+} as unknown as new (
+  object: object,
+) => object;
+
+// Getters that every context shares, over a field that nobody else can read: an object with getters of its own has a
+// shape of its own, and making that takes the engine as long as the rest of a call.
+class Lazy extends Same {
+  readonly #surroundings: Surroundings;
+  static readonly #getters: PropertyDescriptorMap & ThisType<Lazy> = {
+    store: {
+      enumerable: true,
+      get() {
+        return this.#surroundings.scope().store;
+      },
+    },
+    signal: {
+      enumerable: true,
+      get() {
+        return this.#surroundings.signal();
+      },
+    },
+  };
+
+  constructor(object: object, surroundings: Surroundings) {
+    super(object);
+    this.#surroundings = surroundings;
+  }
+
+  /** The object itself, with what is made when it is first asked for. */
+  static freeze(surroundings: Surroundings, object: Omit<ToolContext, 'store' | 'signal'>): ToolContext {
+    const context = new Lazy(object, surroundings);
+    return Object.freeze(Object.defineProperties(context, Lazy.#getters)) as unknown as ToolContext;
+  }
 }
 
 function timeoutError(name: string, timeoutMs: number): ToolError {
@@ -186,6 +231,8 @@ function toOutput(result: unknown, name: string): Output {
     return {
       content: result.content,
       ...(result.structured === undefined ? {} : { structured: result.structured as Json }),
+      // One that failed with more to show than words.
+      ...(isToolError(result.error) ? { error: result.error } : {}),
     };
   }
   const text = JSON.stringify(result);

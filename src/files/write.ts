@@ -1,6 +1,15 @@
 // The one atomic write: a temporary file in the same directory, synced, renamed, the directory synced.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadCrypto } from './crypto.js';
 
@@ -9,11 +18,13 @@ export interface WriteOptions {
   readonly mode?: number;
   /** False for caches that can be made again: no sync, only the rename. */
   readonly durable?: boolean;
+  /** Exactly the bits of `mode`, whatever the umask leaves of them: for a file that had them before. */
+  readonly exactMode?: boolean;
 }
 
 /** Replaces a file as a whole: after a crash the old or the new bytes are there, never a mixture. */
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: WriteOptions = {}): void {
-  const { mode = 0o600, durable = true } = options;
+  const { mode = 0o600, durable = true, exactMode = false } = options;
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const temporary = join(directory, `.${loadCrypto().randomBytes(9).toString('hex')}.tmp`);
@@ -21,6 +32,7 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
   try {
     const descriptor = openSync(temporary, 'wx', mode);
     try {
+      if (exactMode) fchmodSync(descriptor, mode);
       for (let offset = 0; offset < bytes.length; ) offset += writeSync(descriptor, bytes, offset);
       if (durable) fsyncSync(descriptor);
     } finally {

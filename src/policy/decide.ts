@@ -17,7 +17,7 @@ export interface Rules {
   /** What changed in the tool's definition since it was pinned, where it did (POL-21). */
   readonly changes?: readonly string[] | undefined;
   /** How its bytes differ from those that were installed, where they do: no model runs them (INS-23). */
-  readonly altered?: { readonly reason: string; readonly hint: string };
+  readonly altered?: { readonly reason: string; readonly hint: string } | undefined;
 }
 
 /** What is judged: a plan, or the tool and input of one that cannot be made here. */

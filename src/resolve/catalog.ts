@@ -110,7 +110,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const claim = (tool: Tool): ReturnType<typeof withoutReservedTags> => {
     let known = claims.get(tool);
     if (known === undefined) {
-      known = withoutReservedTags(tool, pathOf(tool));
+      known = withoutReservedTags(tool, () => pathOf(tool));
       claims.set(tool, known);
     }
     return known;

@@ -1,6 +1,5 @@
 // Finds the tool of a reference: by its name, at a path or by a URI, within what the asker may reach (RES-1, RES-2).
 
-import { isToolError, type ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
 import { isToolName } from '../core/name.js';
 import { parseRef, type UriRef } from '../core/ref.js';
@@ -64,13 +63,13 @@ export function createFinder(options: FinderOptions): Finder {
   const { list, inOrder, viewOf, asClaimed, yielding } = options;
 
   /** RES-3, RES-42: programmatic, built-in, servers, search path, scripts; the first hit wins. */
-  const look = (name: string): Tool | Problem | ToolError | undefined => {
+  const look = (name: string): Tool | Problem | undefined => {
     const given = registered.get(name);
     if (given) return asClaimed(given);
     const own = builtin.find((tool) => tool.name === name);
     if (own && !yielding.includes(own)) return own;
     const remote = upstream?.find(name);
-    if (remote !== undefined && !isToolError(remote)) return asClaimed(remote);
+    if (remote !== undefined) return asClaimed(remote);
     let problem: Problem | undefined;
     for (const directory of inOrder()) {
       const found = directory.find(name);
@@ -79,7 +78,7 @@ export function createFinder(options: FinderOptions): Finder {
       // A file that is no tool keeps no other from being one, in a listing as here.
       problem ??= found;
     }
-    return own ?? problem ?? remote;
+    return own ?? problem;
   };
 
   const isOffered = (tool: Tool, offer: readonly string[] = []): boolean =>
@@ -97,7 +96,6 @@ export function createFinder(options: FinderOptions): Finder {
     const winner = look(tool.name);
     return (
       winner !== undefined &&
-      !isToolError(winner) &&
       !('severity' in winner) &&
       winner.origin.uri === tool.origin.uri &&
       winner.origin.directory === tool.origin.directory &&
@@ -158,7 +156,6 @@ export function createFinder(options: FinderOptions): Finder {
   const findNamed = (name: string, reach: FindOptions): Tool | undefined => {
     const found = registered.has(name) || isToolName(name) ? look(name) : undefined;
     if (found === undefined) return undefined;
-    if (isToolError(found)) throw found;
     if ('severity' in found) throw notUsable(name, found);
     return isInReach(found, reach) ? found : undefined;
   };
@@ -193,11 +190,10 @@ export function createFinder(options: FinderOptions): Finder {
     const tool = whole.length === 1 ? whole[0]!.tool : pick(text, seen, fragment);
     if (tool !== undefined) return tool;
     const remote = scheme === 'mcp' ? upstream?.at(text) : undefined;
-    if (isToolError(remote)) throw remote;
     if (remote !== undefined && mayReach(asClaimed(remote), reach)) return asClaimed(remote);
     if (scheme === 'file') return findAt(text, toFilePath(uri), fragment, reach);
     const inside = fragment === undefined ? findInside(uri, reach) : undefined;
-    if (inside === undefined) throw nothingAt(text, []);
+    if (inside === undefined) throw upstream?.why(text) ?? nothingAt(text, []);
     return inside;
   };
 
@@ -215,7 +211,7 @@ export function createFinder(options: FinderOptions): Finder {
     if (tool !== undefined) return tool;
     const { mayName = () => true } = reach;
     throw fragment === undefined && isToolName(name)
-      ? notFound(name, near().filter(mayName), places())
+      ? (upstream?.why(name) ?? notFound(name, near().filter(mayName), places()))
       : invalidName(text);
   };
 

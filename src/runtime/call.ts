@@ -2,7 +2,7 @@
 
 import type { Consent } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
-import type { NestedOptions } from '../core/context.js';
+import type { NestedOptions, ToolUpstreams } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -44,8 +44,10 @@ export interface CallParts extends ConsentParts {
   readonly paths: () => readonly string[];
   /** What a tool called by this caller is given of the stores. */
   readonly store: (caller: Caller) => ContextStore | null;
+  /** The tools of servers that this caller may know of. */
+  readonly remoteTools: ((caller: Caller) => ReturnType<ToolUpstreams['list']>) | undefined;
   /** Where too large results for this caller go; undefined: nowhere, they are shown whole. */
-  readonly room: (caller: Caller) => ResultRoom | undefined;
+  readonly room: (caller: Caller, settings: Settings) => ResultRoom | undefined;
   /** Undefined while nobody watches: then no event is made. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   readonly recorder: Recorder | undefined;
@@ -188,9 +190,12 @@ export async function call(
     assertWanted(plan.tool, signal);
     // A tool that calls another gets the whole of it, and so does whoever reads it as it is written.
     const whole = options.full === true || options.onOutput !== undefined || nesting.depth > 0;
-    const room = whole ? undefined : parts.room(caller);
+    const room = whole ? undefined : parts.room(caller, prepared.settings);
+    // Named one by one: an object that begins with others and goes on with functions costs the engine a shape of its own.
     const output = await execute(parts, {
-      ...prepared,
+      plan,
+      settings: prepared.settings,
+      workdir: prepared.workdir,
       caller,
       signal,
       nesting,
@@ -233,15 +238,13 @@ export async function call(
 
 // A nested call carries the caller, a signal, the trust and whom to ask of the outer one, and nothing else (RUN-7).
 // Consent is not inherited: what must be asked for is asked for again, through the same door.
-function nestedOptions(options: CallOptions, { signal, onOutput }: Wishes) {
-  const { caller = CODE, trust, approve, elicit, ask } = options;
+function nestedOptions({ caller = CODE, trust, approve }: CallOptions, { signal, onOutput, elicit }: Wishes) {
   return {
     caller,
     signal,
     ...(trust === undefined ? {} : { trust }),
     ...(approve === undefined ? {} : { approve }),
     ...(elicit === undefined ? {} : { elicit }),
-    ...(ask === undefined ? {} : { ask }),
     ...(onOutput === undefined ? {} : { onOutput }),
   };
 }

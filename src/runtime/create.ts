@@ -38,6 +38,8 @@ export interface AssembleOptions {
   /** What the configuration says about calls, to this caller; nothing where it is left out. */
   readonly policy?: (caller: Caller) => Policy;
   readonly settings: () => Settings;
+  /** Runs a look that waits for nothing, during which the surroundings are asked about once and stay as they are. */
+  readonly steadily?: <T>(see: () => T) => T;
   /** What runs are wrapped in, the first outermost; the same array while nothing changed. */
   readonly middleware?: (settings: Settings) => readonly Middleware[];
   /** The directories that tools are looked for in. */
@@ -53,6 +55,8 @@ export interface AssembleOptions {
   readonly instructions: (options: InstructionsOptions) => string;
   /** Where large results and documents are kept; without it results are shown whole. */
   readonly stores?: Stores;
+  /** The tools of servers that a caller may know of; left out where there can be none. */
+  readonly remoteTools?: NonNullable<CallParts['remoteTools']>;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   /** Where approvals are kept; without it consent is given in the call or not at all. */
@@ -77,15 +81,25 @@ const MAX_LOOKS = 3;
 
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { catalog, rules, settings, secrets, stores, workdir, world, policy = () => NO_POLICY } = options;
+  const { steadily = (see) => see() } = options;
   // Callers that say nothing of a session share this one, for as long as the toolbox lives.
   const ownSession = `toolbox ${world.now()} ${Math.random()}`;
   const executors = new Map<Action['kind'], Executor>(
     options.executors.map((executor) => [executor.kind, executor]),
   );
   const observers = new Set<Observer>();
-  const closing = new AbortController();
-  // Every running call listens; the limiter bounds how many there are.
-  setMaxListeners(0, closing.signal);
+  // Made by the first call: Node loads what it needs for one then.
+  let closing: AbortController | undefined;
+  let closed = false;
+  const closingSignal = (): AbortSignal => {
+    if (closing === undefined) {
+      closing = new AbortController();
+      // Every running call listens; the limiter bounds how many there are.
+      setMaxListeners(0, closing.signal);
+      if (closed) closing.abort();
+    }
+    return closing.signal;
+  };
   let running = 0;
   const listeners = new Set<() => void>();
   let digested = new WeakMap<Tool, Tool>();
@@ -132,7 +146,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       looks < MAX_LOOKS ? catalog.settle(ref)?.then(() => look(see, ref, looks + 1)) : undefined;
     let seen: T;
     try {
-      seen = see();
+      seen = steadily(see);
     } catch (error) {
       const later = again();
       if (later === undefined) throw error;
@@ -195,18 +209,18 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
       const model = caller.kind === 'model';
-      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer };
-      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest), ref);
+      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer, mayName };
+      return look(() => findStable(() => catalog.find(ref, reach), withDigest), ref);
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => ({
-      ...rules(tool, callOptions),
-      policy: policy(callOptions.caller ?? CODE),
-      within,
-    }),
+    rules: (tool, callOptions, within) =>
+      steadily(() => {
+        const { trusted, changes, altered } = rules(tool, callOptions);
+        return { trusted, changes, altered, policy: policy(callOptions.caller ?? CODE), within };
+      }),
     settings,
-    inheritedTimeout: cascade.inheritedTimeout,
+    inheritedTimeout: (tool, standard) => steadily(() => cascade.inheritedTimeout(tool, standard)),
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
@@ -221,11 +235,12 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
             documents: stores.documents,
             openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
           },
-    room: (caller) =>
+    remoteTools: options.remoteTools,
+    room: (caller, { results }) =>
       stores && {
         store: stores.results,
         session: caller.session ?? ownSession,
-        inline: settings().results.inline,
+        inline: results.inline,
         ways: stores.ways,
       },
     get emit() {
@@ -254,7 +269,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       return findForCode(ref);
     },
     async call(ref, input, callOptions = {}) {
-      const { signal, release } = joinSignals(closing.signal, callOptions.signal);
+      const { signal, release } = joinSignals(closingSignal(), callOptions.signal);
       running++;
       try {
         const { onProgress, onOutput } = callOptions;
@@ -338,7 +353,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     },
     setWorkdir: workdir.set,
     async close() {
-      closing.abort();
+      closed = true;
+      closing?.abort();
       while (running > 0) await new Promise((resolve) => setTimeout(resolve, 5));
       await Promise.all(options.executors.map((executor) => executor.close?.()));
       recorder?.close();

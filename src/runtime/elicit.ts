@@ -91,7 +91,7 @@ async function askWithin(
 }
 
 function describe({ path, expected, got }: Fault): string {
-  return `${path === '' ? 'it' : path} should be ${expected}, got ${got}`;
+  return `${path === '' ? 'it' : path}: expected ${expected}, got ${got}`;
 }
 
 function cancelled(tool: string): ToolError {

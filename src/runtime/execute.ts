@@ -1,8 +1,9 @@
 // Executes a plan that may run: through its middleware, in its place among the running calls, by its executor.
 
 import type { NestedOptions, ProgressListener } from '../core/context.js';
-import { type Elicit, elicitByText } from '../core/elicit.js';
+import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
+import type { RunContext } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
 import { type Settings, toToolConfig } from '../core/settings.js';
@@ -12,8 +13,11 @@ import type { CallParts, Nesting } from './call.js';
 import { runChain } from './chain.js';
 import { type ResultRoom, toSpill } from './handle.js';
 
-/** What a tool says of a call that it makes, and when that ends at the latest. */
-export type Wishes = NestedOptions & { readonly signal: AbortSignal };
+/** What a tool says of a call that it makes, when that ends at the latest, and whom it asks. */
+export type Wishes = NestedOptions & {
+  readonly signal: AbortSignal;
+  readonly elicit: Elicit<Question> | undefined;
+};
 
 export interface ExecuteOptions {
   readonly plan: Plan;
@@ -39,6 +43,8 @@ export interface ExecuteOptions {
 export async function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
   const { plan, settings, workdir, caller, signal, nesting, options, room, progress, nest } = execution;
   const steps = parts.steps?.(settings, plan, nesting.depth > 0);
+  const asking = createAsking(parts, plan.tool, options);
+  const elicit = asking?.door;
   const run = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
     const slot = await parts.limiter.acquire(plan.tool, runSignal, nesting.placed);
     try {
@@ -53,14 +59,15 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
         ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
         // Middleware may keep an output, repeat its run or change it: it gets all of it, and nothing is put away before.
         ...(room === undefined || steps !== undefined ? {} : { spill: toSpill(room) }),
-        ...elicitOption(parts, plan.tool, options),
+        ...asking?.context,
         store: parts.store(caller),
+        ...(parts.remoteTools === undefined ? {} : { remoteTools: () => parts.remoteTools!(caller) }),
         workdir,
         config: toToolConfig(settings),
         call: (inner, input, wishes) =>
-          nest({ placed: true, named: 'by-caller' }, inner, input, { signal: runSignal, ...wishes }),
+          nest({ placed: true, named: 'by-caller' }, inner, input, { signal: runSignal, ...wishes, elicit }),
         delegate: (inner, input, until) =>
-          nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until }),
+          nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until, elicit }),
         caller,
       });
     } finally {
@@ -85,7 +92,7 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
     monotonic: parts.monotonic,
     execute: runPlain,
     delegate: (inner, input, until) =>
-      nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until }),
+      nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until, elicit }),
   });
   // The bytes behind a text are those of the last run only where nobody put another text in its place (EXE-7).
   return raw?.streams !== undefined && raw.content === output.content
@@ -93,16 +100,31 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
     : output;
 }
 
+interface Asking {
+  /** The way to the person, for this tool and for those that it calls: meanwhile no clock on the way runs. */
+  readonly door: Elicit<Question>;
+  readonly context: Required<Pick<RunContext, 'elicit' | 'whileAsked'>>;
+}
+
 // Most calls ask nothing, so what it takes is loaded by the first question.
-function elicitOption({ debug }: CallParts, { name: tool }: Tool, options: CallOptions): { elicit?: Elicit } {
+function createAsking({ debug }: CallParts, { name: tool }: Tool, options: CallOptions): Asking | undefined {
   const { ask } = options;
-  const door = options.elicit ?? (ask && elicitByText(ask));
-  if (door === undefined) return {};
+  const outer = options.elicit ?? (ask && elicitByText(ask));
+  if (outer === undefined) return undefined;
+  const pauses: (() => () => void)[] = [];
+  const door: Elicit<Question> = async (question, signal) => {
+    const resumes = pauses.map((pause) => pause());
+    try {
+      return await outer(question, signal);
+    } finally {
+      for (const resume of resumes) resume();
+    }
+  };
   const elicit: Elicit = async (request, signal) => {
     const way = await import('./elicit.js');
     return way.elicit({ tool, door, request, signal, debug });
   };
-  return { elicit };
+  return { door, context: { elicit, whileAsked: (pause) => pauses.push(pause) } };
 }
 
 /** Throws `cancelled` where nobody waits for the tool any more. */

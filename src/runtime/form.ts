@@ -36,7 +36,7 @@ export function toForm(schema: unknown, tool: string): JsonSchema {
   if (entries.length > MAX_FIELDS) throw refused(tool, `has a form with more than ${MAX_FIELDS} fields`);
   const properties: Record<string, Json> = {};
   for (const [name, field] of entries) {
-    if (name === '__proto__' || name.length > MAX_TEXT || sanitize(name) !== name)
+    if (name === '__proto__' || !isSeen(name))
       throw refused(tool, `has a field whose name cannot be shown: ${quoteOutside(name)}`);
     properties[name] = toField(field, name, tool);
   }
@@ -82,8 +82,7 @@ function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonOb
   if (listed === undefined) return undefined;
   if (!Array.isArray(listed) || listed.length === 0 || listed.length > MAX_CHOICES) throw bad();
   const values = listed.map((entry) => (field.enum === undefined && isRecord(entry) ? entry.const : entry));
-  // A choice is sent back as it is, so it must be what is seen.
-  if (!values.every((value) => typeof value === 'string' && sanitize(value) === value)) throw bad();
+  if (!values.every((value) => typeof value === 'string' && isSeen(value))) throw bad();
   const titles = field.enum === undefined ? listed.map((entry) => entry.title) : field.enumNames;
   if (!Array.isArray(titles)) return { enum: values };
   const oneOf = values.map((value, at) => ({
@@ -91,6 +90,11 @@ function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonOb
     title: typeof titles[at] === 'string' ? quoteOutside(titles[at], MAX_TEXT) : value,
   }));
   return { oneOf };
+}
+
+// A name or a choice is sent back as it is, so it must be what is seen.
+function isSeen(text: string): boolean {
+  return text.length <= MAX_TEXT && !/[\n\t]/.test(text) && sanitize(text) === text;
 }
 
 function pick(

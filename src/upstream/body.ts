@@ -79,8 +79,8 @@ function createCounter(): (chunk: Buffer) => number {
   };
 }
 
-/** Counts the bytes since the last blank line, which ends an event; the most that one of a chunk has. */
-export function createEventCounter(): (chunk: Uint8Array) => number {
+// Counts the bytes since the last blank line, which ends an event; the most that one of a chunk has.
+function createEventCounter(): (chunk: Uint8Array) => number {
   let size = 0;
   let lineIsEmpty = true;
   let afterReturn = false;

@@ -15,6 +15,7 @@ export interface Callback {
 }
 
 const PATH = '/callback';
+const LINGER_MS = 1000;
 
 /** Listens on 127.0.0.1, on a free port unless one is named. */
 export async function listenForAnswer(state: string, port = 0): Promise<Callback> {
@@ -71,8 +72,8 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
     close: () => {
       open = false;
       server.close();
-      // What is being answered may still be read; nothing new is.
-      server.closeIdleConnections();
+      // What is being answered may still be read, for a moment; nothing new is.
+      setTimeout(() => server.closeAllConnections(), LINGER_MS).unref();
     },
   };
 }

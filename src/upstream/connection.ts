@@ -36,6 +36,8 @@ export interface ConnectOptions {
 }
 
 export interface RemoteCall {
+  /** What the tool is called here: messages name it so. */
+  readonly name: string;
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly elicit?: Elicit | undefined;
@@ -112,7 +114,11 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   const list = (until: AbortSignal): Promise<ToolListing> =>
     capabilities?.tools === undefined
       ? Promise.resolve({ tools: [], faults: [] })
-      : fetchTools((params) => lane.request('tools/list', params, { signal: until }));
+      : fetchTools(async (params) => {
+          const answer = await lane.request('tools/list', params, { signal: until });
+          if (isNewer && options.verdict !== undefined) assertNewer(answer);
+          return answer;
+        });
   let listing = redact(await list(signal));
 
   const listeners = new Set<(listing: ToolListing) => void>();
@@ -171,7 +177,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };
         for (let round = 0; round < MAX_ROUNDS; round++) {
           const result = await request(tool, params, call);
-          if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(tool.name, result);
+          if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(call.name, result);
           params = {
             name: tool.name,
             arguments: input,
@@ -179,7 +185,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
             ...(result.requestState === undefined ? {} : { requestState: result.requestState }),
           };
         }
-        throw new ToolError('tool_failed', `${tool.name} asked more than ${MAX_ROUNDS} times`, {
+        throw new ToolError('tool_failed', `${call.name} asked more than ${MAX_ROUNDS} times`, {
           hint: 'this is for the author of the server',
         });
       } finally {
@@ -207,6 +213,13 @@ function verdictOf(client: Client): Verdict {
   return client.getProtocolEra() === 'modern' && discover !== undefined
     ? { kind: 'modern', discover: discover as unknown as Json }
     : { kind: 'legacy' };
+}
+
+// Many an older server answers without a greeting too, and would then never hear what it asks: what was known of it is
+// believed only where its answers say what every answer of the newer era says.
+function assertNewer(answer: unknown): void {
+  if (!isRecord(answer) || typeof answer.resultType !== 'string')
+    throw new Error('it speaks an older protocol than it did');
 }
 
 // Over HTTP such a tool wants some of its parameters in headers too, which the protocol's client knows how to write.

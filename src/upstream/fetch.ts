@@ -63,7 +63,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   const ask = (url: URL, request: Request): Promise<IncomingMessage> => {
     if (!options.anyOrigin && url.origin !== configured.origin) throw otherOrigin(configured, url);
-    assertConfidential(url, request.headers, own);
+    assertConfidential(url, request, options.anyOrigin === true ? undefined : own);
     return exchange({
       url,
       method: request.method,
@@ -199,17 +199,19 @@ function reachOf(configured: URL): Reach {
   return found === 'forbidden' ? 'public' : found;
 }
 
-// Without TLS everybody on the way reads along.
+// Without TLS everybody on the way reads along. What is posted for a login, to any origin, is secret as a whole.
 function assertConfidential(
   url: URL,
-  headers: Readonly<Record<string, string>>,
-  own: Readonly<Record<string, string>>,
+  { headers, body }: Request,
+  own: Readonly<Record<string, string>> | undefined,
 ): void {
-  const secret = Object.keys(own)[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
-  if (url.protocol === 'https:' || secret === undefined) return;
-  if (judgeHost(url.hostname).class === 'loopback') return;
+  if (url.protocol === 'https:' || judgeHost(url.hostname).class === 'loopback') return;
+  const name =
+    Object.keys(own ?? {})[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
+  const posted = own === undefined && body !== undefined;
+  if (name === undefined && !posted) return;
   throw unreachable(
-    `the header ${secret} would go to ${showUrl(url)} in the clear, so it was not sent`,
+    `${name === undefined ? 'what a login says' : `the header ${name}`} would go to ${showUrl(url)} in the clear, so it was not sent`,
     'use an https:// address; http:// with headers or a login is for this machine only',
     { url: showUrl(url) },
   );

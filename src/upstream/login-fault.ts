@@ -23,7 +23,11 @@ export function needsLogin(server: HttpServer, why: string): ToolError {
 /** What the protocol's client threw over a login as one of ours; undefined where it is about something else. */
 export function toLoginError(thrown: unknown, server: HttpServer): ToolError | undefined {
   if (isToolError(thrown)) return thrown;
-  const { name, code, requiredScope } = thrown as { name?: string; code?: string; requiredScope?: unknown };
+  const { name, code, requiredScope } = Object(thrown) as {
+    name?: string;
+    code?: string;
+    requiredScope?: unknown;
+  };
   if (name === 'UnauthorizedError') return needsLogin(server, 'it asks for a login');
   if (code === 'CLIENT_HTTP_AUTHENTICATION') return needsLogin(server, 'it refuses the login that there is');
   if (name !== 'InsufficientScopeError') return undefined;
@@ -43,7 +47,7 @@ export function readScope(scope: unknown): string | undefined {
 
 /** The code of an OAuth error where it is one, safe to be shown. */
 export function oauthCode(thrown: unknown): string | undefined {
-  const { name, code } = thrown as { name?: string; code?: unknown };
+  const { name, code } = Object(thrown) as { name?: string; code?: unknown };
   return name === 'OAuthError' && typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
 }
 
@@ -70,7 +74,7 @@ const BY_NAME: Readonly<Record<string, readonly [what: string, hint: string]>> =
 export function toLoginFailure(thrown: unknown, server: HttpServer): ToolError {
   if (isToolError(thrown)) return thrown;
   const code = oauthCode(thrown);
-  const [what, hint] = BY_NAME[(thrown as Error).name] ?? [
+  const [what, hint] = BY_NAME[(Object(thrown) as Error).name] ?? [
     code === undefined ? 'its login server is not understood' : `its login server refuses: ${code}`,
     'run it again; if it stays so, tell whoever runs the server',
   ];

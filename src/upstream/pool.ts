@@ -37,12 +37,16 @@ export interface Pool {
 export interface Lease {
   readonly connection: Connection;
   readonly wire: Wire;
-  /** `lost`: the connection is of no use any more. `answered`: the server does its work. */
-  release(outcome: 'answered' | 'lost' | 'unknown'): void;
+  /**
+   * `lost`: the connection is of no use any more. `answered`: the server does its work. `listed`: nothing was called.
+   */
+  release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
 
 interface Slot {
   readonly opening: Promise<Opened>;
+  /** Set once it is open: most calls find it so, and wait for nothing. */
+  opened: Opened | undefined;
   users: number;
   called: boolean;
   idle: NodeJS.Timeout | undefined;
@@ -95,10 +99,12 @@ export function createPool(options: PoolOptions): Pool {
 
   const start = (key: string, server: ServerEntry): Slot => {
     const opening = open(server, options);
-    const slot: Slot = { opening, users: 0, called: false, idle: undefined };
+    const slot: Slot = { opening, opened: undefined, users: 0, called: false, idle: undefined };
     slots.set(key, slot);
     opening.then(
-      ({ connection, wire }) => {
+      (opened) => {
+        const { connection, wire } = opened;
+        slot.opened = opened;
         const tell = (listing: ToolListing): void => {
           try {
             options.onListing(server, listing, connection);
@@ -157,12 +163,12 @@ export function createPool(options: PoolOptions): Pool {
       if (slots.get(key) === mine) rest(key, mine);
     };
     try {
-      const { connection, wire } = await waitFor(mine.opening, signal);
+      const { connection, wire } = mine.opened ?? (await waitFor(mine.opening, signal));
       return {
         connection,
         wire,
         release(outcome) {
-          mine.called = true;
+          if (outcome !== 'listed') mine.called = true;
           leave();
           if (outcome === 'answered') troubles.delete(key);
           if (outcome !== 'lost') return;
@@ -181,7 +187,7 @@ export function createPool(options: PoolOptions): Pool {
     acquire,
     async refresh(server) {
       const lease = await acquire(server, undefined, true);
-      lease.release('unknown');
+      lease.release('listed');
       return lease.connection;
     },
     async close() {

@@ -5,6 +5,7 @@ import { ToolError } from '../core/error.js';
 import { parseServerValue, type ValuePart } from '../core/server-value.js';
 import { quoteOutside } from '../core/text.js';
 import type { HttpServer, ResolvedServer, ServerEntry, StdioServer } from '../core/upstream.js';
+import { isWebAddress } from '../descriptor/mcp-entry.js';
 import { readHead } from '../files/read.js';
 import { createSecretCollector, type SecretCollector } from './secrets.js';
 
@@ -101,7 +102,7 @@ function expandProcess(
 
 function expandAddress(entry: HttpServer, expand: Expand, secrets: SecretCollector): ResolvedServer {
   const url = expand('url', entry.url);
-  if (!/^https?:\/\/[^/]/i.test(url.value) || !URL.canParse(url.value))
+  if (!isWebAddress(url.value))
     throw unusable(entry, 'url', 'is no address of a web server', 'write one that begins with https://');
   secrets.addAddress(url);
   const headers = Object.entries(entry.headers).map(([name, text]) => {

@@ -1,13 +1,14 @@
 // Which upstream servers there are: those of the configuration and of four files, each name once, read anew when one changes.
 
 import { join } from 'node:path';
+import { isOwnServer } from '../core/own-server.js';
 import type { Settings } from '../core/settings.js';
 import { formatBytes, quoteOutside } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
-import { readServers, type ServersReading } from '../descriptor/mcp-servers.js';
-import { readTextOrFault, statIdentity } from '../files/read.js';
+import { readServers, type ServersReading, toShadowed } from '../descriptor/mcp-servers.js';
+import { isThere, readTextOrFault, statIdentity } from '../files/read.js';
 
 export interface ServerListOptions {
   readonly workdir: () => string;
@@ -49,13 +50,16 @@ const NOTHING: ServersReading = { entries: [], problems: [] };
 export function createServerList({ workdir, settings, world }: ServerListOptions): ServerList {
   const files = new Map<string, KnownFile>();
   let last: { readonly from: readonly unknown[]; readonly joined: Servers } | undefined;
+  // A call asks several times before it waits for anything: once is enough.
+  let now: Servers | undefined;
 
   const readFile = ({ file, owner }: SourceFile): ServersReading => {
     const key = `${owner} ${file}`;
     const known = files.get(key);
     const state = statIdentity(file);
+    // A link that leads nowhere looks like nothing until it is looked at itself.
+    if (state === undefined && !isThere(file)) return NOTHING;
     const isSettled = state !== undefined && world.now() - state.changedMs > SETTLE_MS;
-    // A link that leads nowhere looks like nothing until it is looked at.
     if (known !== undefined && isSettled && sameIdentity(known.state, state)) return known.reading;
     const text = readTextOrFault(file, MAX_FILE);
     const reading =
@@ -67,6 +71,7 @@ export function createServerList({ workdir, settings, world }: ServerListOptions
   return {
     files: () => sourcesOf(workdir(), world.home).map(({ file }) => file),
     read() {
+      if (now !== undefined) return now;
       const { servers, disabledServers } = settings();
       const readings = sourcesOf(workdir(), world.home).map(readFile);
       const from = [servers, disabledServers, ...readings];
@@ -76,7 +81,11 @@ export function createServerList({ workdir, settings, world }: ServerListOptions
         from.some((one, at) => one !== last!.from[at])
       )
         last = { from, joined: joinServers(servers, disabledServers, readings) };
-      return last.joined;
+      now = last.joined;
+      queueMicrotask(() => {
+        now = undefined;
+      });
+      return now;
     },
   };
 }
@@ -135,22 +144,13 @@ function joinServers(
     else problems.push(toShadowed(entry, first));
   }
   const isOff = ({ name, disabled }: ServerEntry): boolean => disabled === true || off.includes(name);
-  const servers = [...byName.values()];
+  // `wield connect` writes it for other clients into a file that is read here too.
+  const servers = [...byName.values()].filter(
+    (entry) => entry.kind !== 'stdio' || !isOwnServer(entry.command, entry.args),
+  );
   return {
     servers: servers.filter((entry) => !isOff(entry)),
     disabled: servers.filter(isOff),
     problems: [...readings.flatMap((reading) => reading.problems), ...problems],
-  };
-}
-
-function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEntry): Problem {
-  const line = place.line === null ? '' : `line ${place.line}: `;
-  const where = by.line === null ? by.file : `${by.file}:${by.line}`;
-  return {
-    severity: 'warning',
-    path: place.file,
-    ...(place.pointer === null ? {} : { pointer: place.pointer }),
-    message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} names one so, and comes first`,
-    hint: 'rename or remove one of them',
   };
 }

@@ -298,6 +298,14 @@ describe('secrets', () => {
       const given = await refusal(() => ask(url, { lookup: unused.lookup }, { headers }));
       expect(given.message).toContain('the header authorization');
     }
+    const any = createGuardedFetch({
+      url: 'https://mcp.example.com/',
+      anyOrigin: true,
+      lookup: unused.lookup,
+    });
+    const body = new URLSearchParams({ refresh_token: SECRET });
+    const posted = await refusal(() => any('http://login.example.com/token', { method: 'POST', body }));
+    expect(posted.message).toContain('in the clear');
     expect(unused.asked()).toBe(0);
   });
 

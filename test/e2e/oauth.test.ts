@@ -8,7 +8,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { describe, expect, onTestFinished } from 'vitest';
 import type { Terminal } from '../../src/cli/terminal.js';
 import type { VerbCall } from '../../src/cli/verb.js';
-import { loginTo } from '../../src/cli/verbs/mcp/login.js';
+import { LOGIN_FLAGS, loginTo } from '../../src/cli/verbs/mcp/login.js';
 import { logoutOf } from '../../src/cli/verbs/mcp/logout.js';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import type { HttpServer } from '../../src/core/upstream.js';
@@ -17,6 +17,7 @@ import { createGuardedFetch } from '../../src/upstream/fetch.js';
 import { findLogin, type LoginOptions, login, logout } from '../../src/upstream/login.js';
 import { toLoginError } from '../../src/upstream/login-fault.js';
 import { createOAuthProvider } from '../../src/upstream/oauth.js';
+import { findRows, findSection, readDocument } from '../support/documents.js';
 import { listen, sendJson } from '../support/http.js';
 import { startLoginServer } from '../support/login-server.js';
 import { sleep } from '../support/processes.js';
@@ -217,8 +218,8 @@ describe('a login', () => {
     expect(upstream.refreshes.length).toBe(1);
   });
 
-  spec('UPS-21', 'twenty calls at once renew once', async () => {
-    const upstream = await startLoginServer({ renewalMs: 200 });
+  spec('UPS-21', 'twenty calls at once renew once, those that are refused late included', async () => {
+    const upstream = await startLoginServer({ renewalMs: 200, lateRefusalMs: 600 });
     const setting = createSetting();
     const server = toServer(upstream.url);
     await logIn(server, setting);
@@ -554,6 +555,9 @@ describe('the command', () => {
   );
 
   spec('UPS-21', 'is no use to a tool, and checks its flags', async () => {
+    const page = findSection(readDocument('docs/guides/upstream-login.md'), 'Log in');
+    const flags = findRows(page).map(([cell = '']) => /^--([a-z-]+)/.exec(cell)?.[1]);
+    expect(flags).toEqual(Object.keys(LOGIN_FLAGS));
     const setting = createSetting();
     const server = toServer('http://127.0.0.1:1/mcp');
     const inside = createCall(setting, {}, { WIELD_CALL: '1-2-3' });

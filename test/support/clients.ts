@@ -1,6 +1,13 @@
 // Real clients of the protocol, each connected to a `wield serve` of its own.
 
-import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ClientCapabilities,
+  type ElicitRequest,
+  type ElicitRequestParams,
+  type ElicitResult,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -15,7 +22,11 @@ export type Era = 'older' | 'newer';
 const INFO = { name: 'test', version: '1' };
 
 /** What a person behind a client answers to a form. */
-export type Answer = (message: string) => ElicitResult | Promise<ElicitResult>;
+export type Answer = (
+  message: string,
+  params: ElicitRequest['params'],
+  signal: AbortSignal,
+) => ElicitResult | Promise<ElicitResult>;
 
 export const ACCEPT: ElicitResult = { action: 'accept', content: { decision: 'run it once' } };
 
@@ -32,12 +43,15 @@ export async function connectAsking(
   era: Era,
   transport: 'stdio' | 'http',
   answer: Answer,
+  elicitation: ClientCapabilities['elicitation'] = { form: {} },
 ): Promise<Client> {
   const client = new Client(INFO, {
     ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
-    capabilities: { elicitation: { form: {} } },
+    capabilities: { elicitation },
   });
-  client.setRequestHandler('elicitation/create', async ({ params }) => answer(params.message));
+  client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) =>
+    answer(params.message, params, mcpReq.signal),
+  );
   await client.connect(
     transport === 'stdio'
       ? new StdioClientTransport(stdioParameters(workspace, ['--trust']))
@@ -45,6 +59,37 @@ export async function connectAsking(
   );
   onTestFinished(() => client.close());
   return client;
+}
+
+/** What a person behind a client does with a question of any kind. */
+export type Person = (params: ElicitRequestParams) => ElicitResult | Promise<ElicitResult>;
+
+/** A client whose person is asked with forms and pages, at a `wield serve` with these arguments. */
+export async function connectPerson(
+  workspace: Workspace,
+  era: Era,
+  transport: 'stdio' | 'http',
+  person: Person,
+  { args = ['--trust'], onListChanged = () => {} }: PersonOptions = {},
+): Promise<Client> {
+  const client = new Client(INFO, {
+    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    capabilities: { elicitation: { form: {}, url: {} } },
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+  });
+  client.setRequestHandler('elicitation/create', async ({ params }) => person(params));
+  await client.connect(
+    transport === 'stdio'
+      ? new StdioClientTransport(stdioParameters(workspace, args))
+      : new StreamableHTTPClientTransport(new URL((await serveHttp(workspace, { args })).url)),
+  );
+  onTestFinished(() => client.close());
+  return client;
+}
+
+export interface PersonOptions {
+  readonly args?: readonly string[];
+  readonly onListChanged?: () => void;
 }
 
 function stdioParameters(workspace: Workspace, args: readonly string[]) {
@@ -101,7 +146,9 @@ export async function connectOlderSdk(
 ): Promise<OlderClient> {
   const client = new OlderClient(INFO, answer === undefined ? {} : { capabilities: { elicitation: {} } });
   if (answer !== undefined)
-    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => answer(params.message));
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }, { signal }) =>
+      answer(params.message, params, signal),
+    );
   await client.connect(new OlderStdioTransport(stdioParameters(workspace, args)));
   onTestFinished(() => client.close());
   return client;

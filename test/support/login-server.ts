@@ -14,6 +14,8 @@ export interface LoginServerOptions {
   readonly registration?: boolean;
   /** How long a renewal takes. */
   readonly renewalMs?: number;
+  /** How long every second refusal of a call takes: long after others have renewed. */
+  readonly lateRefusalMs?: number;
   /** What the page for the login is, in place of the true one. */
   readonly authorizationEndpoint?: string;
   /** An issuer in the answer that is not the server's. */
@@ -176,6 +178,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     }));
     return server;
   });
+  let refusals = 0;
   const serve = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false });
   const resource: LocalServer = await listen((request, response) => {
     if (request.url === '/.well-known/oauth-protected-resource/mcp') {
@@ -191,9 +194,14 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     response.once('finish', () => calls.push({ authorization, status: response.statusCode }));
     if (allowed) return void serve(request, response);
     const metadata = `${resource.origin}/.well-known/oauth-protected-resource/mcp`;
-    response
-      .writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}", scope="tools"` })
-      .end();
+    const refuseCall = (): void => {
+      response.writeHead(401, {
+        'www-authenticate': `Bearer resource_metadata="${metadata}", scope="tools"`,
+      });
+      response.end();
+    };
+    if (refusals++ % 2 === 1) setTimeout(refuseCall, options.lateRefusalMs ?? 0);
+    else refuseCall();
   });
   return {
     url: `${resource.origin}/mcp`,

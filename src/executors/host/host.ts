@@ -174,7 +174,7 @@ export async function startHost(
         const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
           stop(tooLate(name, plan.timeoutMs)),
         );
-        const elicit = context.elicit && limit.pausing(context.elicit);
+        context.whileAsked?.(limit.pause);
         const reply = (question: number, promise: Promise<Answer>): void => {
           promise
             .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
@@ -199,10 +199,15 @@ export async function startHost(
                 message.question,
                 answerStore(context.store, message.method, message.args).then((value) => ({ value })),
               );
-            else if (message.type === 'elicit' && elicit !== undefined)
+            else if (message.type === 'remote-tools' && context.remoteTools !== undefined)
               reply(
                 message.question,
-                elicit(message.request, asking.signal).then((elicited) => ({ elicited })),
+                context.remoteTools().then((remoteTools) => ({ remoteTools })),
+              );
+            else if (message.type === 'elicit' && context.elicit !== undefined)
+              reply(
+                message.question,
+                context.elicit(message.request, asking.signal).then((elicited) => ({ elicited })),
               );
           },
           lose: (error) => {
@@ -221,7 +226,8 @@ export async function startHost(
           workdir: context.workdir,
           config: context.config,
           stores: context.store !== null,
-          asks: elicit !== undefined,
+          upstreams: context.remoteTools !== undefined,
+          asks: context.elicit !== undefined,
           outputBytes: plan.limits.outputBytes,
         });
         if (context.signal.aborted) onAbort();

@@ -134,15 +134,6 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     return { tools: [...byName.values()].sort((a, b) => compareText(a.name, b.name)), problems: all };
   };
 
-  const whyAbsent = (servers: readonly ServerEntry[]): ToolError | undefined => {
-    for (const server of servers) {
-      const offered = offerOf(server);
-      if (offered !== undefined && 'count' in offered) return unavailable(server, offered);
-      if (offered === undefined && !options.mayStart(server)) return needsTrust(server);
-    }
-    return undefined;
-  };
-
   const isDue = (server: ServerEntry): boolean => {
     const listing = load(server);
     if (listing === undefined) return true;
@@ -153,13 +144,19 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   return {
     list: () => listAs('shown'),
     find: (name) => {
-      const about = options.servers().servers.filter((server) => mayBeOf(name, server.name));
-      if (about.length === 0) return undefined;
-      return listAs('tools').tools.find((tool) => tool.name === name) ?? whyAbsent(about);
+      if (!options.servers().servers.some((server) => mayBeOf(name, server.name))) return undefined;
+      return listAs('tools').tools.find((tool) => tool.name === name);
     },
     at: (uri) =>
-      listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri) ??
-      whyAbsent(options.servers().servers.filter((server) => isAbout(uri, server))),
+      listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
+    why(ref) {
+      for (const server of options.servers().servers.filter((one) => isAbout(ref, one))) {
+        const offered = offerOf(server);
+        if (offered !== undefined && 'count' in offered) return unavailable(server, offered);
+        if (offered === undefined && !options.mayStart(server)) return needsTrust(server);
+      }
+      return undefined;
+    },
     settle(ref) {
       const { servers } = options.servers();
       const wanted = servers.filter(

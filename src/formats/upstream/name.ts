@@ -25,10 +25,7 @@ export function mayBeOf(name: string, server: string): boolean {
   return name.startsWith(prefix.slice(0, KEPT));
 }
 
-/** `mcp://server/tool`. */
-export function toUri(server: string, tool: string): string {
-  return `mcp://${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
-}
+export { toRemoteUri as toUri } from '../../core/upstream.js';
 
 function encode(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');

@@ -1,0 +1,243 @@
+// `wield connect`: writes the configuration of a client so that it starts this server, and takes it back.
+
+import { dirname } from 'node:path';
+import type { Client, ClientFile, Scope, Surroundings } from '../../clients/client.js';
+import { STARTS_THERE } from '../../clients/client.js';
+import { readConfig } from '../../clients/config-file.js';
+import {
+  applyPlan,
+  type ConnectPlan,
+  diffOf,
+  findFile,
+  isOwnEntry,
+  planConnect,
+  planUndo,
+} from '../../clients/connect.js';
+import { valueAt } from '../../clients/forms/form.js';
+import { createRecordStore } from '../../clients/records.js';
+import { CLIENTS, findClient } from '../../clients/table.js';
+import { ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { quoteOutside, shortenPath } from '../../core/text.js';
+import { statOrNothing } from '../../files/read.js';
+import type { NodeToolbox } from '../../node.js';
+import { assertPerson } from '../approve.js';
+import { findSurroundings, readScope, renewTrust } from '../clients.js';
+import { consent, printDiff, toShownDiff } from '../consent.js';
+import { DRY_RUN, YES } from '../installing.js';
+import { findOwnCommand } from '../own-command.js';
+import { printJson, printTable } from '../print.js';
+import type { Verb, VerbCall } from '../verb.js';
+
+export const connect: Verb = {
+  name: 'connect',
+  usage: 'connect [CLIENT] [--scope project|user] [--name NAME] [--dry-run | --print | --undo]',
+  summary: 'Let a client start this server: writes its configuration, after showing the change.',
+  examples: [
+    'wield connect',
+    'wield connect claude-code',
+    'wield connect cursor --scope user',
+    'wield connect codex --undo',
+  ],
+  flags: {
+    scope: {
+      kind: 'value',
+      value: 'SCOPE',
+      description: 'project: the file of this directory; user: your own, for every directory',
+    },
+    name: { kind: 'value', value: 'NAME', description: 'What the server is called there; wield by default' },
+    print: { kind: 'switch', description: 'Print the entry for writing it by hand, and change nothing' },
+    undo: { kind: 'switch', description: 'Take the entry out again, or put back what it replaced' },
+    'dry-run': DRY_RUN,
+    yes: YES,
+  },
+  positionals: 1,
+  completes: CLIENTS.map((client) => client.id),
+  async run(call) {
+    const [id] = call.positionals;
+    const toolbox = call.toolbox();
+    const surroundings = findSurroundings(toolbox);
+    if (id === undefined) return listClients(call, surroundings);
+    const client = findClient(id, 'wield connect');
+    const file = findScoped(client, surroundings, call.flags.get('scope'));
+    const name = readName(call.flags.get('name'));
+    const server = findServer(call, client, file, name, surroundings);
+    if (call.flags.has('print')) return print(call, client, file, server);
+    if (!call.flags.has('dry-run')) assertPerson(toolbox.insideCall, 'connecting a client');
+    const store = createRecordStore(toolbox.wieldHome);
+    const undo = call.flags.has('undo');
+    const plan = undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
+    return carryOut(call, client, plan, { toolbox, undo, name, fleeting: server.fleeting });
+  },
+};
+
+async function carryOut(
+  call: VerbCall,
+  client: Client,
+  plan: ConnectPlan,
+  { toolbox, undo, name, fleeting }: { toolbox: NodeToolbox; undo: boolean; name: string; fleeting: boolean },
+): Promise<number> {
+  const { terminal, json, flags } = call;
+  const { file, scope, changed } = plan;
+  const shown = shortenPath(file.path, toolbox.workdir, toolbox.world.home);
+  const diff = changed ? toShownDiff(diffOf(plan)) : [];
+  const document = { client: client.id, scope, file: file.path, name, changed, diff };
+  if (!json && changed) {
+    terminal.out(`  ${terminal.paint('bold', client.name)}   ${shown} (${scope})\n`);
+    printDiff(terminal, diff);
+  }
+  const write = changed && !flags.has('dry-run');
+  if (write) {
+    if (plan.altered) assertAsked(call, shown, name);
+    const question = undo ? 'Change it back?' : plan.replaces ? 'Replace what is there?' : 'Write it?';
+    if (!(await consent(call, question, shown))) {
+      terminal.out('  nothing was written\n');
+      return 0;
+    }
+    const keepTrust = renewTrust(toolbox);
+    applyPlan(plan, createRecordStore(toolbox.wieldHome));
+    keepTrust();
+  }
+  if (json) {
+    printJson(terminal, { ok: true, ...document, written: write });
+    return 0;
+  }
+  if (!changed) {
+    terminal.out(
+      undo
+        ? `  ${client.name} is not connected: there is no "${name}" in ${shown}\n`
+        : `  ${client.name} is connected already, as "${name}" in ${shown}\n`,
+    );
+  } else if (!write) terminal.out('  nothing was written\n');
+  else if (undo) terminal.out(`  ${client.name} is as it was before. Restart it to see that.\n`);
+  else tellConnected(call, client, scope, name, toolbox, fleeting);
+  return 0;
+}
+
+function tellConnected(
+  { terminal }: VerbCall,
+  client: Client,
+  scope: Scope,
+  name: string,
+  { trustStore, workdir }: NodeToolbox,
+  fleeting: boolean,
+): void {
+  const flags = `${scope === 'user' ? ' --scope user' : ''}${name === 'wield' ? '' : ` --name ${name}`}`;
+  terminal.out(`  connected  Restart ${client.name}, or reload its servers.\n`);
+  terminal.out(`  undo       wield connect ${client.id}${flags} --undo\n`);
+  if (!trustStore.isTrusted(workdir))
+    terminal.out('  trust      wield trust lets models call the tools of this workspace\n');
+  if (fleeting)
+    terminal.out(
+      "  install    wield runs from npm's cache, which may be emptied: install it, and connect again\n",
+    );
+}
+
+// What a person wrote is lost only where a person sees it: consent beforehand was not about that.
+function assertAsked({ json, terminal, flags }: VerbCall, file: string, name: string): void {
+  if (!flags.has('yes') && !json && terminal.canAsk) return;
+  throw new ToolError('conflict', `"${name}" in ${file} was changed since wield wrote it`, {
+    hint: 'repeat the command without --yes at a terminal, or take it out by hand',
+  });
+}
+
+function findScoped(
+  client: Client,
+  surroundings: Surroundings,
+  named: string | true | undefined,
+): ClientFile {
+  const scope = readScope(named);
+  const { workdir, home } = surroundings;
+  const order: Scope[] =
+    scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
+  const [file] = order.flatMap((one) => findFile(client, one, surroundings) ?? []);
+  if (file !== undefined) return file;
+  throw new ToolError('usage', `${client.name} has no file of the scope ${scope}`, {
+    hint: `leave --scope out, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
+  });
+}
+
+function readName(named: string | true | undefined): string {
+  const name = String(named ?? 'wield');
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return name;
+  throw new ToolError('usage', `"${quoteOutside(name, 40)}" is no name for a server`, {
+    hint: 'use letters, digits, - and _, at most 64',
+  });
+}
+
+function findServer(
+  { env }: VerbCall,
+  client: Client,
+  { scope }: ClientFile,
+  name: string,
+  { workdir }: Surroundings,
+) {
+  const own = findOwnCommand(env, scope === 'project');
+  const directory = scope === 'project' ? (client.projectDirectory ?? workdir) : workdir;
+  const place = directory === STARTS_THERE ? [] : ['--cwd', directory];
+  return { ...own, name, args: [...own.args, 'serve', ...place] };
+}
+
+function print(
+  { terminal, json }: VerbCall,
+  client: Client,
+  file: ClientFile,
+  server: ReturnType<typeof findServer>,
+): number {
+  const path = [...file.tables({})[0]!, server.name];
+  const snippet = client.form.set('', path, client.toEntry(server), '\n');
+  if (json)
+    printJson(terminal, {
+      ok: true,
+      client: client.id,
+      scope: file.scope,
+      file: file.path,
+      name: server.name,
+      snippet,
+    });
+  else terminal.out(snippet);
+  return 0;
+}
+
+function listClients({ terminal, json }: VerbCall, surroundings: Surroundings): number {
+  const clients = CLIENTS.map((client) => {
+    const files = client.files(surroundings);
+    const connected = files.find((file) => isConnected(client, file));
+    const present = files.find(({ path }) => statOrNothing(path) !== undefined);
+    // A directory of its own tells of a client that has no configuration yet.
+    const found =
+      present !== undefined ||
+      files.some(({ path, scope }) => {
+        const directory = dirname(path);
+        return scope === 'user' && directory !== surroundings.home && statOrNothing(directory) !== undefined;
+      });
+    const file = connected ?? present ?? files[0]!;
+    return { id: client.id, name: client.name, file: file.path, found, connected: connected !== undefined };
+  });
+  if (json) {
+    printJson(terminal, { ok: true, clients });
+    return 0;
+  }
+  const rows = clients.map(({ id, name, file, found, connected }) => [
+    id,
+    name,
+    connected ? 'connected' : found ? 'found' : '',
+    shortenPath(file, surroundings.workdir, surroundings.home),
+  ]);
+  printTable(terminal, ['CLIENT', 'NAME', '', 'FILE'], rows);
+  terminal.out('\n  wield connect <client> shows what it would write, and asks.\n');
+  return 0;
+}
+
+function isConnected(client: Client, { path, tables }: ClientFile): boolean {
+  try {
+    const { document } = readConfig(path, client.form);
+    return tables(document).some((table) => {
+      const servers = valueAt(document, table);
+      return isRecord(servers) && Object.values(servers).some((entry) => isOwnEntry(client, entry));
+    });
+  } catch {
+    // A file that cannot be read is told about when it is to be written.
+    return false;
+  }
+}

@@ -1,0 +1,87 @@
+// Codex: tables `[mcp_servers.NAME]` in `config.toml`.
+
+import { join } from 'node:path';
+import { isRecord } from '../core/json.js';
+import { quoteOutside } from '../core/text.js';
+import { type Client, STARTS_THERE } from './client.js';
+import { tomlForm } from './forms/toml.js';
+import { namedDirectory } from './places.js';
+import {
+  COMMON_FIELDS,
+  disabledWhen,
+  type FieldReader,
+  type Fields,
+  ignored,
+  map,
+  oauth,
+  ownRules,
+  readFields,
+  text,
+  texts,
+  time,
+} from './read-entry.js';
+
+const TABLES = [['mcp_servers']];
+
+// Names of variables that are handed on as they are.
+const variables: FieldReader = (value, draft, field) => {
+  for (const one of Array.isArray(value) ? value : []) {
+    const name: unknown = isRecord(one) ? one.name : one;
+    if (typeof name !== 'string' || (isRecord(one) && one.source === 'remote'))
+      draft.notes.push(`${field}: ${quoteOutside(JSON.stringify(one), 40)} is not carried over`);
+    else draft.ownEnv[name] = `\${${name}}`;
+  }
+};
+
+const headersFromVariables: FieldReader = (value, draft, field) => {
+  if (!isRecord(value)) draft.notes.push(`${field}: not carried over, it is no table`);
+  else for (const [header, name] of Object.entries(value)) draft.ownHeaders[header] = `\${${String(name)}}`;
+};
+
+const bearer: FieldReader = (value, draft) => {
+  draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
+};
+
+const FIELDS: Fields = {
+  command: text('command'),
+  args: texts('args'),
+  env: map('env'),
+  env_vars: variables,
+  cwd: text('cwd'),
+  url: text('url'),
+  http_headers: map('headers'),
+  env_http_headers: headersFromVariables,
+  bearer_token_env_var: bearer,
+  startup_timeout_sec: time('startTimeoutMs', 1000),
+  startup_timeout_ms: time('startTimeoutMs'),
+  tool_timeout_sec: time('timeoutMs', 1000),
+  enabled: disabledWhen(false),
+  enabled_tools: texts('allow'),
+  disabled_tools: texts('deny'),
+  default_tools_approval_mode: ownRules,
+  tools: ownRules,
+  oauth,
+  scopes: (value, draft, field) => oauth({ scopes: value }, draft, field),
+  name: COMMON_FIELDS.name!,
+  required: ignored,
+};
+
+export const codex: Client = {
+  id: 'codex',
+  name: 'Codex',
+  form: tomlForm,
+  projectDirectory: STARTS_THERE,
+  files: (surroundings) => [
+    { scope: 'project', path: join(surroundings.workdir, '.codex', 'config.toml'), tables: () => TABLES },
+    {
+      scope: 'user',
+      path: join(
+        namedDirectory(surroundings, 'CODEX_HOME', join(surroundings.home, '.codex')),
+        'config.toml',
+      ),
+      tables: () => TABLES,
+    },
+  ],
+  toEntry: ({ command, args }) => ({ command, args }),
+  readEntry: (entry, draft) => readFields(entry, FIELDS, draft),
+};

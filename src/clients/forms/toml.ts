@@ -1,0 +1,126 @@
+// TOML: whole tables are appended, exchanged and taken out as text; what stands between them is not touched.
+
+import type { Json, JsonObject } from '../../core/json.js';
+import { isRecord } from '../../core/json.js';
+import { parseToml } from '../../descriptor/toml.js';
+import { type Form, FormFault, type KeyPath, valueAt } from './form.js';
+
+export const tomlForm: Form = {
+  parse(text) {
+    const read = parseToml(text);
+    if ('message' in read) throw new FormFault(read.message, read.line);
+    return read.document;
+  },
+  set(text, path, value, eol) {
+    const block = printTable(path, value).join(eol);
+    const found = findTable(text, path);
+    if (found !== undefined) return text.slice(0, found.start) + block + text.slice(found.end);
+    assertTables(text, path);
+    const end = text === '' ? '' : text.endsWith('\n') ? eol : `${eol}${eol}`;
+    return `${text}${end}${block}${eol}`;
+  },
+  remove(text, path) {
+    const found = findTable(text, path);
+    if (found === undefined) {
+      assertTables(text, path);
+      return text;
+    }
+    const rest = text.slice(found.end).replace(/^\r?\n/, '');
+    return text.slice(0, found.start) + rest;
+  },
+};
+
+// An entry that is there without a table of its own is written within a line, which is not ours to take apart.
+function assertTables(text: string, path: KeyPath): void {
+  if (valueAt(tomlForm.parse(text), path) === undefined) return;
+  throw new FormFault(`${path.join('.')} is not written as a table of its own`, null);
+}
+
+function printTable(path: KeyPath, value: JsonObject): string[] {
+  const fields = Object.entries(value);
+  return [
+    `[${path.map(printKey).join('.')}]`,
+    ...fields
+      .filter(([, field]) => !isRecord(field))
+      .map(([key, field]) => `${printKey(key)} = ${print(field)}`),
+    ...fields.flatMap(([key, field]) =>
+      isRecord(field) ? ['', ...printTable([...path, key], field as JsonObject)] : [],
+    ),
+  ];
+}
+
+function printKey(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : print(key);
+}
+
+function print(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`;
+  return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
+}
+
+/** From the header of a table to the end of the last line of it or of a table below it. */
+function findTable(text: string, path: KeyPath): { start: number; end: number } | undefined {
+  const headers = findHeaders(text);
+  const at = headers.findIndex(({ keys }) => keys.length === path.length && startsWith(keys, path));
+  if (at === -1) return undefined;
+  let next = at + 1;
+  while (next < headers.length && startsWith(headers[next]!.keys, path)) next++;
+  const start = headers[at]!.offset;
+  const region = text.slice(start, headers[next]?.offset ?? text.length);
+  // Comments and blank lines before the next table are about that one.
+  const kept = next < headers.length ? region.replace(/(?:\r?\n[ \t]*(?:#[^\n]*)?)*$/, '') : region.trimEnd();
+  return { start, end: start + kept.length };
+}
+
+function startsWith(keys: KeyPath, path: KeyPath): boolean {
+  return path.every((key, index) => keys[index] === key);
+}
+
+interface Header {
+  readonly offset: number;
+  readonly keys: KeyPath;
+}
+
+const HEADER = /\[{1,2}((?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]"'\n])*)\]{1,2}/y;
+const COMMENT = /#[^\n]*/y;
+const STRINGS = [
+  /"""(?:\\[\s\S]|[^\\])*?"""(?:"{0,2})/y,
+  /'''[\s\S]*?'''(?:'{0,2})/y,
+  /"(?:\\.|[^"\\\n])*"/y,
+  /'[^'\n]*'/y,
+];
+
+// Headers stand at the beginning of a line, outside texts, comments and arrays that go on.
+function findHeaders(text: string): Header[] {
+  const headers: Header[] = [];
+  const match = (pattern: RegExp, at: number): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    return pattern.exec(text);
+  };
+  let depth = 0;
+  let lineStart = true;
+  for (let at = 0; at < text.length; ) {
+    const character = text[at]!;
+    const header = lineStart && depth === 0 && character === '[' ? match(HEADER, at) : null;
+    if (header !== null) {
+      headers.push({ offset: at, keys: splitKeys(header[1]!) });
+      at += header[0].length;
+    } else if (character === '#') at += match(COMMENT, at)![0].length;
+    else if (character === '"' || character === "'") {
+      const string = STRINGS.map((pattern) => match(pattern, at)).find((found) => found !== null);
+      at += string?.[0].length ?? 1;
+    } else {
+      if (character === '[' || character === '{') depth++;
+      else if (character === ']' || character === '}') depth--;
+      at++;
+    }
+    lineStart = character === '\n' || (lineStart && /[ \t\r]/.test(character));
+  }
+  return headers;
+}
+
+function splitKeys(text: string): string[] {
+  return (text.match(/"(?:\\.|[^"\\])*"|'[^']*'|[A-Za-z0-9_-]+/g) ?? []).map((key) =>
+    key.startsWith('"') ? (JSON.parse(key) as string) : key.replace(/^'|'$/g, ''),
+  );
+}

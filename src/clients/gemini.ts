@@ -1,0 +1,41 @@
+// Gemini CLI: `mcpServers` in its settings, with `httpUrl` for Streamable HTTP.
+
+import { join } from 'node:path';
+import { type Client, STARTS_THERE } from './client.js';
+import { jsonForm } from './forms/json.js';
+import { COMMON_FIELDS, type FieldReader, readFields, text, texts, time } from './read-entry.js';
+import { bareDollar } from './references.js';
+
+const TABLES = [['mcpServers']];
+
+// Without a `type` the client speaks the older transport there, or tries both.
+const url: FieldReader = (value, draft, field) => {
+  text('url')(value, draft, field);
+  draft.notes.push('url: the client may speak the older SSE transport there; wield speaks Streamable HTTP');
+};
+
+export const gemini: Client = {
+  id: 'gemini-cli',
+  name: 'Gemini CLI',
+  form: jsonForm,
+  projectDirectory: STARTS_THERE,
+  references: bareDollar,
+  files: ({ workdir, home }) => [
+    { scope: 'project', path: join(workdir, '.gemini', 'settings.json'), tables: () => TABLES },
+    { scope: 'user', path: join(home, '.gemini', 'settings.json'), tables: () => TABLES },
+  ],
+  toEntry: ({ command, args }) => ({ command, args }),
+  readEntry: (entry, draft) =>
+    readFields(
+      entry,
+      {
+        ...COMMON_FIELDS,
+        ...(entry.type === undefined ? { url } : {}),
+        httpUrl: text('url'),
+        timeout: time('timeoutMs'),
+        includeTools: texts('allow'),
+        excludeTools: texts('deny'),
+      },
+      draft,
+    ),
+};

@@ -1,0 +1,129 @@
+// Clients whose files are JSON with `mcpServers` and whose entries have the common fields.
+
+import { join } from 'node:path';
+import type { Client, ClientFile, Surroundings } from './client.js';
+import type { KeyPath } from './forms/form.js';
+import { jsonForm } from './forms/json.js';
+import { applicationData, namedDirectory } from './places.js';
+import { COMMON_FIELDS, type Fields, ignored, instead, readFields, text, texts, time } from './read-entry.js';
+import { bareDollar, dollarEnv, dollarName } from './references.js';
+
+interface PlainClient
+  extends Pick<Client, 'id' | 'name'>,
+    Partial<Pick<Client, 'references' | 'projectDirectory'>> {
+  project?(workdir: string): string;
+  user(surroundings: Surroundings): string;
+  readonly fields?: Fields;
+  /** Fields that its entries have beside command and arguments. */
+  readonly extra?: Readonly<Record<string, string | readonly string[]>>;
+}
+
+function definePlain({ project, user, fields = {}, extra = {}, ...client }: PlainClient): Client {
+  const tables = (): readonly KeyPath[] => [['mcpServers']];
+  return {
+    ...client,
+    form: jsonForm,
+    files: (surroundings): ClientFile[] => [
+      ...(project === undefined
+        ? []
+        : [{ scope: 'project', path: project(surroundings.workdir), tables } as const]),
+      { scope: 'user', path: user(surroundings), tables },
+    ],
+    toEntry: ({ command, args }) => ({ ...extra, command, args }),
+    readEntry: (entry, draft) => readFields(entry, { ...COMMON_FIELDS, ...fields }, draft),
+  };
+}
+
+export const claudeDesktop = definePlain({
+  id: 'claude-desktop',
+  name: 'Claude Desktop',
+  user: (surroundings) => join(applicationData(surroundings), 'Claude', 'claude_desktop_config.json'),
+});
+
+export const cursor = definePlain({
+  id: 'cursor',
+  name: 'Cursor',
+  projectDirectory: '${workspaceFolder}',
+  references: dollarEnv,
+  project: (workdir) => join(workdir, '.cursor', 'mcp.json'),
+  user: ({ home }) => join(home, '.cursor', 'mcp.json'),
+  fields: { envFile: instead('write its variables under env'), auth: instead('write it under oauth') },
+});
+
+// Both keep their settings with those of VS Code.
+const extensionSettings = (surroundings: Surroundings, extension: string, file: string): string =>
+  join(applicationData(surroundings), 'Code', 'User', 'globalStorage', extension, 'settings', file);
+
+export const cline = definePlain({
+  id: 'cline',
+  name: 'Cline',
+  user: (surroundings) =>
+    extensionSettings(surroundings, 'saoudrizwan.claude-dev', 'cline_mcp_settings.json'),
+  references: dollarEnv,
+  fields: { timeout: time('timeoutMs', 1000), transportType: COMMON_FIELDS.transport! },
+});
+
+export const roo = definePlain({
+  id: 'roo',
+  name: 'Roo Code',
+  references: dollarEnv,
+  project: (workdir) => join(workdir, '.roo', 'mcp.json'),
+  user: (surroundings) => extensionSettings(surroundings, 'rooveterinaryinc.roo-cline', 'mcp_settings.json'),
+  fields: {
+    timeout: time('timeoutMs', 1000),
+    disabledTools: texts('deny'),
+    watchPaths: instead('servers are not restarted when files change'),
+  },
+});
+
+export const copilot = definePlain({
+  id: 'copilot-cli',
+  name: 'GitHub Copilot CLI',
+  references: bareDollar,
+  user: (surroundings) =>
+    join(
+      namedDirectory(surroundings, 'COPILOT_HOME', join(surroundings.home, '.copilot')),
+      'mcp-config.json',
+    ),
+  extra: { type: 'local', tools: ['*'] },
+  fields: {
+    tools: (value, draft, field) => {
+      if (!Array.isArray(value) || !value.includes('*')) texts('allow')(value, draft, field);
+    },
+    timeout: time('timeoutMs'),
+  },
+});
+
+export const kiro = definePlain({
+  id: 'kiro',
+  name: 'Kiro',
+  references: dollarName,
+  project: (workdir) => join(workdir, '.kiro', 'settings', 'mcp.json'),
+  user: ({ home }) => join(home, '.kiro', 'settings', 'mcp.json'),
+  fields: { timeout: time('timeoutMs'), disabledTools: texts('deny'), oauthScopes: ignored },
+});
+
+export const amazonQ = definePlain({
+  id: 'amazon-q',
+  name: 'Amazon Q Developer',
+  references: dollarEnv,
+  project: (workdir) => join(workdir, '.amazonq', 'mcp.json'),
+  user: ({ home }) => join(home, '.aws', 'amazonq', 'mcp.json'),
+  fields: { timeout: time('timeoutMs'), disabledTools: texts('deny') },
+});
+
+export const lmStudio = definePlain({
+  id: 'lm-studio',
+  name: 'LM Studio',
+  user: ({ home }) => join(home, '.lmstudio', 'mcp.json'),
+  fields: { timeout: time('timeoutMs') },
+});
+
+export const warp = definePlain({
+  id: 'warp',
+  name: 'Warp',
+  references: dollarName,
+  project: (workdir) => join(workdir, '.warp', '.mcp.json'),
+  user: ({ home }) => join(home, '.warp', '.mcp.json'),
+  fields: { working_directory: text('cwd'), start_on_launch: ignored },
+});

@@ -1,0 +1,72 @@
+// What connecting changed, so that it can be undone: kept with the user's state, since a replaced entry may hold a secret.
+
+import { join } from 'node:path';
+import { ToolError } from '../core/error.js';
+import { isRecord, type JsonObject } from '../core/json.js';
+import { readTextFile } from '../files/read.js';
+import { writeFileAtomic } from '../files/write.js';
+import type { KeyPath } from './forms/form.js';
+
+/** One change of one file: the text that was exchanged, and what the entry was before and after. */
+export interface ConnectRecord {
+  readonly client: string;
+  /** Links followed. */
+  readonly file: string;
+  readonly path: KeyPath;
+  readonly entry: JsonObject;
+  readonly previous: JsonObject | null;
+  readonly offset: number;
+  readonly removed: string;
+  readonly inserted: string;
+  /** Whether the file was made by this change. */
+  readonly created: boolean;
+}
+
+export interface RecordStore {
+  /** The changes of one entry, the oldest first. */
+  find(file: string, path: KeyPath): readonly ConnectRecord[];
+  /** Replaces the changes of one entry. */
+  put(file: string, path: KeyPath, records: readonly ConnectRecord[]): void;
+}
+
+export function createRecordStore(wieldHome: string): RecordStore {
+  const store = join(wieldHome, 'connect.json');
+  const isOf = (record: ConnectRecord, file: string, path: KeyPath): boolean =>
+    record.file === file && JSON.stringify(record.path) === JSON.stringify(path);
+  return {
+    find: (file, path) => read(store).filter((record) => isOf(record, file, path)),
+    put(file, path, records) {
+      const all = read(store);
+      const others = all.filter((record) => !isOf(record, file, path));
+      if (records.length === 0 && others.length === all.length) return;
+      const document = { version: 1, records: [...others, ...records] };
+      writeFileAtomic(store, `${JSON.stringify(document, null, 2)}\n`);
+    },
+  };
+}
+
+function read(store: string): ConnectRecord[] {
+  try {
+    const text = readTextFile(store, 64 * 1024 * 1024);
+    if (text === undefined) return [];
+    const document: unknown = JSON.parse(text);
+    if (isRecord(document) && document.version === 1 && Array.isArray(document.records)) {
+      if (document.records.every(isConnectRecord)) return document.records;
+    }
+    throw new Error('it is not what wield writes');
+  } catch (error) {
+    throw new ToolError('io', `cannot read ${store}: ${(error as Error).message}`, {
+      hint: 'move it aside: only --undo of earlier connections needs it',
+    });
+  }
+}
+
+function isConnectRecord(value: unknown): value is ConnectRecord {
+  return (
+    isRecord(value) &&
+    ['client', 'file', 'removed', 'inserted'].every((key) => typeof value[key] === 'string') &&
+    Array.isArray(value.path) &&
+    typeof value.offset === 'number' &&
+    isRecord(value.entry)
+  );
+}

@@ -1,0 +1,48 @@
+// The clients there are: one file each, or a line of `plain.ts` where only the places differ.
+
+import { ToolError } from '../core/error.js';
+import { nearest, quoteOutside } from '../core/text.js';
+import { claudeCode } from './claude-code.js';
+import type { Client } from './client.js';
+import { codex } from './codex.js';
+import { gemini } from './gemini.js';
+import { goose } from './goose.js';
+import { opencode } from './opencode.js';
+import { amazonQ, claudeDesktop, cline, copilot, cursor, kiro, lmStudio, roo, warp } from './plain.js';
+import { vscode } from './vscode.js';
+import { windsurf } from './windsurf.js';
+import { zed } from './zed.js';
+
+export const CLIENTS: readonly Client[] = [
+  claudeCode,
+  claudeDesktop,
+  cursor,
+  vscode,
+  codex,
+  windsurf,
+  gemini,
+  zed,
+  opencode,
+  cline,
+  roo,
+  copilot,
+  kiro,
+  amazonQ,
+  lmStudio,
+  warp,
+  goose,
+];
+
+/** The client of an id; otherwise what is near to it. */
+export function findClient(id: string, hint: string): Client {
+  const found = CLIENTS.find((client) => client.id === id);
+  if (found !== undefined) return found;
+  const [close] = nearest(
+    id,
+    CLIENTS.map((client) => client.id),
+  );
+  throw new ToolError('usage', `there is no client "${quoteOutside(id, 40)}"`, {
+    hint: close === undefined ? `${hint} shows the clients` : `did you mean ${close}? ${hint} shows all`,
+    data: { clients: CLIENTS.map((client) => client.id) },
+  });
+}

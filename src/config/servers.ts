@@ -1,0 +1,47 @@
+// Reads the servers of a configuration file: tables of `mcpServers`, and entries of `[[mcp.servers]]`, which are the same.
+
+import { isRecord } from '../core/json.js';
+import { toShownServer } from '../core/server-text.js';
+import type { Problem } from '../core/tool.js';
+import { readServer } from '../descriptor/mcp-entry.js';
+import { describeComplaint } from '../descriptor/mcp-servers.js';
+import type { ConfigValue, Layer } from './read.js';
+
+export interface ServerTable {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  readonly file: string;
+  readonly layer: Layer;
+  /** The line of what these steps lead to from the table. */
+  readonly lineOf: (steps: readonly string[]) => number;
+}
+
+/** The value of a server's table, where it is whole, and what is wrong with it. Nothing of it is a secret but its `server`. */
+export function readServerTable({ path, value, file, layer, lineOf }: ServerTable): {
+  readonly values: readonly ConfigValue[];
+  readonly problems: readonly Problem[];
+} {
+  const line = lineOf([]);
+  const { name, table } = path[0] === 'mcp' ? splitName(value) : { name: path[1]!, table: value };
+  const owner = layer === 'project' ? 'workspace' : 'user';
+  const { entry, complaints } = readServer(name, table, { owner, place: { file, pointer: null, line } });
+  const problems = complaints.map(({ severity, steps, message, hint }) => ({
+    severity,
+    path: file,
+    message: `line ${lineOf(steps)}: ${describeComplaint(name, steps, message)}`,
+    hint,
+  }));
+  if (entry === undefined) return { values: [], problems };
+  const shown = toShownServer(entry);
+  const written = JSON.stringify(shown);
+  return {
+    values: [{ path: ['mcpServers', name], value: shown, written, layer, file, line, server: entry }],
+    problems,
+  };
+}
+
+function splitName(value: unknown): { readonly name: string; readonly table: unknown } {
+  if (!isRecord(value)) return { name: '', table: value };
+  const { name, ...table } = value;
+  return { name: typeof name === 'string' ? name : '', table };
+}

@@ -1,0 +1,72 @@
+// Known secrets go from text, values and outputs, whole and in every form.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { spec } from '../../test/support/spec.js';
+import { ToolError } from './error.js';
+import { redactKnown, redactOutput, redactValue } from './redact.js';
+import { type Output, textPart } from './result.js';
+
+describe('text', () => {
+  spec('ERR-5', 'a secret goes in the forms of messages, JSON and addresses', () => {
+    const secret = 'a"b/c~d e\nf';
+    const forms = [
+      secret,
+      JSON.stringify(secret),
+      encodeURIComponent(secret),
+      'a"b~1c~0d e\nf',
+      'a"b/c~d e f',
+    ];
+    for (const form of forms) expect(redactKnown(`<${form}>`, [secret])).toMatch(/^<"?\[redacted\]"?>$/);
+  });
+
+  test('of overlapping ones nothing stays, and the mark itself is no secret', () => {
+    expect(redactKnown('xabcdefghx', ['abcde', 'cdefgh'])).toBe('x[redacted]x');
+    expect(redactKnown('abcd redacted', ['abcd', 'redacted'])).toBe('[redacted] [redacted]');
+    expect(redactKnown('abc', ['abc'])).toBe('abc');
+  });
+
+  test('text without one is given back as it is, and with one holds it no more', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string({ minLength: 4 }), (before, after, secret) => {
+        const clean = redactKnown(before, [secret]);
+        if (!before.includes(secret)) expect(redactKnown(before, ['\u0000\u0001never'])).toBe(before);
+        expect(redactKnown(`${clean}\n${secret}\n${after}`, [secret])).toContain('[redacted]');
+      }),
+    );
+  });
+});
+
+describe('outputs', () => {
+  const secret = 's3cr3t-value';
+  const output: Output = {
+    content: [
+      textPart(`token ${secret} and ${encodeURIComponent(secret)}`),
+      { type: 'resource', resource: { uri: `x://${secret}`, text: `"${secret}"`, blob: btoa(secret) } },
+      { type: 'image', data: secret, mimeType: 'image/png' },
+    ],
+    structured: { [`key-${secret}`]: [secret, { deep: `a${secret}b` }], plain: 1 },
+    error: new ToolError('tool_failed', `no ${secret}`, { hint: `not ${secret}`, data: { got: [secret] } }),
+  };
+
+  spec('ERR-5', 'texts, keys, resources and errors lose it; bytes stay', () => {
+    const { content, structured, error } = redactOutput(output, [secret]);
+    expect(content[0]).toEqual(textPart('token [redacted] and [redacted]'));
+    expect(content[1]).toEqual({
+      type: 'resource',
+      resource: { uri: 'x://[redacted]', text: '"[redacted]"', blob: btoa(secret) },
+    });
+    expect(content[2]).toEqual(output.content[2]);
+    expect(structured).toEqual({ 'key-[redacted]': ['[redacted]', { deep: 'a[redacted]b' }], plain: 1 });
+    expect(error).toMatchObject({ code: 'tool_failed', message: 'no [redacted]', hint: 'not [redacted]' });
+    expect(error?.data).toEqual({ got: ['[redacted]'] });
+  });
+
+  test('what has none is the same object, without a copy', () => {
+    expect(redactOutput(output, ['another-value'])).toBe(output);
+    expect(redactOutput(output, [])).toBe(output);
+    const value = { a: [1, { b: 'text' }] };
+    expect(redactValue(value, ['another-value'])).toBe(value);
+    expect(redactValue({ pin: 471100 }, ['471100'])).toEqual({ pin: '[redacted]' });
+  });
+});
