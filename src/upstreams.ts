@@ -15,8 +15,8 @@ import { createListingFiles, createUpstreamFormat, type UpstreamFormat } from '.
 import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
+import type { KnownSecrets } from './upstream/known-secrets.js';
 import type { Pool } from './upstream/pool.js';
-import type { KnownSecrets } from './upstream/secrets.js';
 import { createServerList } from './upstream/servers.js';
 
 export interface UpstreamsOptions {
@@ -57,10 +57,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
   // Loaded with the first server that is needed: a listing needs none of it.
   const openPool = async (): Promise<Pool> => {
-    const [{ createPool }, { openWire }, { expandServer }] = await Promise.all([
+    const [{ createPool }, { openWire }, { expandServer }, { keepListing }] = await Promise.all([
       import('./upstream/pool.js'),
       import('./upstream/wires.js'),
       import('./upstream/references.js'),
+      import('./formats/upstream/keep-listing.js'),
     ]);
     return createPool({
       world,
@@ -80,7 +81,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       },
       verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
       onListing: (server, listing, { verdict, instructions }) =>
-        format.keep(server, { ...listing, verdict: verdict as unknown as Json, instructions }),
+        format.keep(server, {
+          ...keepListing(listing, server),
+          verdict: verdict as unknown as Json,
+          ...(instructions === undefined ? {} : { instructions }),
+        }),
       onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
     });
   };

@@ -61,6 +61,8 @@ export interface Connection {
 // An older server may answer nothing to what it does not know.
 const PROBE_MS = 10_000;
 const MAX_ROUNDS = 8;
+// One that tells of changes without end is listened to now and then.
+const BETWEEN_LISTS_MS = 500;
 const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. Throws what the transport or the server said. */
@@ -135,6 +137,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
       } catch (error) {
         debug(`${name}: its new list of tools did not come: ${quoteOutside((error as Error).message, 200)}`);
       }
+      await pause(BETWEEN_LISTS_MS);
     }
     isAsking = false;
   };
@@ -208,6 +211,11 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     },
   };
 }
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
