@@ -49,7 +49,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
+        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-)/,
         minShareCount: 2,
         priority: 3,
       },
@@ -60,6 +60,7 @@ await bundle.write({
         test: /src\/(?:install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
         priority: 1,
       },
+      { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },
     ],
   },
   minify: READABLE,

@@ -59,6 +59,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: async () => (await import('./verbs/connect.js')).connect,
   },
   {
+    name: 'mcp',
+    summary: 'Bring servers of other clients here',
+    load: async () => (await import('./verbs/mcp.js')).mcp,
+  },
+  {
     name: 'add',
     summary: 'Register a source of tools and skills',
     load: async () => (await import('./verbs/add.js')).add,

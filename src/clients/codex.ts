@@ -29,17 +29,17 @@ const variables: FieldReader = (value, draft, field) => {
     const name: unknown = isRecord(one) ? one.name : one;
     if (typeof name !== 'string' || (isRecord(one) && one.source === 'remote'))
       draft.notes.push(`${field}: ${quoteOutside(JSON.stringify(one), 40)} is not carried over`);
-    else draft.variables.add(name);
+    else draft.ownEnv[name] = `\${${name}}`;
   }
 };
 
 const headersFromVariables: FieldReader = (value, draft, field) => {
   if (!isRecord(value)) draft.notes.push(`${field}: not carried over, it is no table`);
-  else for (const [header, name] of Object.entries(value)) draft.headers[header] = `\${${String(name)}}`;
+  else for (const [header, name] of Object.entries(value)) draft.ownHeaders[header] = `\${${String(name)}}`;
 };
 
 const bearer: FieldReader = (value, draft) => {
-  draft.headers.Authorization = `Bearer \${${String(value)}}`;
+  draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
 };
 
 const FIELDS: Fields = {

@@ -26,7 +26,7 @@ const type: FieldReader = (value, draft, field) => {
 // Their values lie in the keyring of the client, where nothing else reads them.
 const keys: FieldReader = (value, draft, field) => {
   for (const name of Array.isArray(value) ? value : []) {
-    draft.variables.add(String(name));
+    draft.ownEnv[String(name)] = `\${${String(name)}}`;
     draft.notes.push(`${field}: the value of ${String(name)} lies in the client's keyring; set the variable`);
   }
 };

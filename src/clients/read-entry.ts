@@ -18,8 +18,9 @@ export interface Draft {
   timeoutMs?: number;
   startTimeoutMs?: number;
   disabled?: true;
-  /** Variables that it needs from the environment as they are. */
-  readonly variables: Set<string>;
+  /** Variables and headers that are references in our words already. */
+  readonly ownEnv: Record<string, string>;
+  readonly ownHeaders: Record<string, string>;
   readonly notes: string[];
   /** Why it cannot be used here. */
   unusable?: string;
@@ -30,7 +31,7 @@ export type FieldReader = (value: unknown, draft: Draft, field: string) => void;
 export type Fields = Readonly<Record<string, FieldReader>>;
 
 export function createDraft(name: string): Draft {
-  return { name, args: [], env: {}, headers: {}, variables: new Set(), notes: [] };
+  return { name, args: [], env: {}, headers: {}, ownEnv: {}, ownHeaders: {}, notes: [] };
 }
 
 /** Reads every field by its reader; what has none is noted. */

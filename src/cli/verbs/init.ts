@@ -82,7 +82,7 @@ export const init: Verb = {
       );
     }
     terminal.out(
-      '\n  Try      wield call hello --name Ada\n  Serve    wield serve     an agent starts it; see wield serve --help\n',
+      '\n  Try      wield call hello --name Ada\n  Connect  wield connect   shows the agents that can start wield serve\n',
     );
     return 0;
   },

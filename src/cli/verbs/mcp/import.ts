@@ -1,0 +1,187 @@
+// `wield mcp import`: brings servers that other clients are configured with here, with references in place of secrets.
+
+import { resolve } from 'node:path';
+import type { Surroundings } from '../../../clients/client.js';
+import {
+  applyImport,
+  findSourceOf,
+  findSources,
+  type ImportedServer,
+  type ImportPlan,
+  type ImportSource,
+  planImport,
+  readServers,
+} from '../../../clients/import.js';
+import { CLIENTS, findClient } from '../../../clients/table.js';
+import { ToolError } from '../../../core/error.js';
+import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { statOrNothing } from '../../../files/read.js';
+import { assertPerson } from '../../approve.js';
+import { findSurroundings, readScope, renewTrust } from '../../clients.js';
+import { consent } from '../../consent.js';
+import { DRY_RUN, YES } from '../../installing.js';
+import { printJson, printTable } from '../../print.js';
+import type { VerbCall } from '../../verb.js';
+import type { McpAction } from './action.js';
+
+export const importServers: McpAction = {
+  usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project]',
+  example: 'wield mcp import cursor',
+  flags: {
+    server: {
+      kind: 'value',
+      value: 'NAME',
+      repeats: true,
+      description: 'Only this one; may stand more than once',
+    },
+    scope: {
+      kind: 'value',
+      value: 'SCOPE',
+      description: 'user: for every directory, which is the default; project: for this one',
+    },
+    force: { kind: 'switch', description: 'Replace servers that are here already' },
+    'dry-run': DRY_RUN,
+    yes: YES,
+  },
+  async run(call, [from]) {
+    const toolbox = call.toolbox();
+    const surroundings = findSurroundings(toolbox);
+    if (from === undefined) return listSources(call, surroundings);
+    const sources = findNamedSources(from, call, surroundings);
+    if (!call.flags.has('dry-run')) assertPerson(toolbox.insideCall, 'importing servers');
+    const plan = planImport(sources, {
+      surroundings,
+      wieldHome: toolbox.wieldHome,
+      scope: readScope(call.flags.get('scope')) ?? 'user',
+      names: call.repeated('server'),
+      force: call.flags.has('force'),
+    });
+    if (!call.json) show(call, plan, surroundings);
+    const write = plan.written.length > 0 && !call.flags.has('dry-run');
+    const file = shortenPath(plan.destination.path, surroundings.workdir, surroundings.home);
+    if (write) {
+      if (!(await consent(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) {
+        call.terminal.out('  nothing was written\n');
+        return 0;
+      }
+      const keepTrust = renewTrust(toolbox);
+      applyImport(plan);
+      keepTrust();
+    }
+    if (call.json) printJson(call.terminal, { ok: true, ...toDocument(from, plan), written: write });
+    else if (write) call.terminal.out(`  imported  ${count(plan.written.length, 'server')} into ${file}\n`);
+    else
+      call.terminal.out(
+        plan.written.length === 0 ? '  There is nothing to import.\n' : '  nothing was written\n',
+      );
+    return 0;
+  },
+};
+
+function findNamedSources(from: string, call: VerbCall, surroundings: Surroundings): ImportSource[] {
+  const path = resolve(call.cwd, from);
+  const isClient = CLIENTS.some(({ id }) => id === from);
+  if (!isClient && statOrNothing(path) !== undefined) return [findSourceOf(path, surroundings)];
+  if (!isClient && /[./\\]/.test(from)) {
+    throw new ToolError('not_found', `there is no file ${quoteOutside(from, 120)}`, {
+      hint: 'wield mcp import shows the clients that have servers',
+    });
+  }
+  const client = findClient(from, 'wield mcp import');
+  const sources = findSources(client, surroundings);
+  if (sources.length > 0) return sources;
+  throw new ToolError('not_found', `${client.name} has no configuration that could be imported`, {
+    hint: `looked at ${client
+      .files(surroundings)
+      .map((file) => shortenPath(file.path, surroundings.workdir, surroundings.home))
+      .join(', ')}; name another file`,
+  });
+}
+
+// Everything that is read and written, and of secrets nothing but their names (UPS-5).
+function show(
+  { terminal }: VerbCall,
+  { read, destination, servers }: ImportPlan,
+  around: Surroundings,
+): void {
+  const short = (path: string): string => spellOut(shortenPath(path, around.workdir, around.home));
+  for (const path of read) terminal.out(`  reads   ${short(path)}\n`);
+  terminal.out(`  writes  ${short(destination.path)}\n\n`);
+  for (const server of servers) {
+    const line = (label: string, text: string): void =>
+      terminal.out(`    ${label.padEnd(12)} ${spellOut(text)}\n`);
+    terminal.out(`  ${terminal.paint('bold', spellOut(server.name))}   ${server.status}\n`);
+    if (server.command !== undefined)
+      line('runs', [server.command, ...(server.args ?? [])].map(quoteWord).join(' '));
+    if (server.url !== undefined) line('calls', server.url);
+    for (const key of ['cwd', 'allow', 'deny', 'timeout', 'startTimeout']) {
+      const value = server.entry?.[key];
+      if (value !== undefined) line(key, [value].flat().join(' '));
+    }
+    if (server.env.length > 0) line('env', server.env.join(' '));
+    if (server.headers.length > 0) line('headers', server.headers.join(' '));
+    if (server.variables.length > 0) line('needs', `${server.variables.join(' ')} in the environment`);
+    for (const secret of server.secrets) line('secret', `${secret.name} goes into ${short(secret.path)}`);
+    for (const note of server.notes) line('note', note);
+  }
+  if (servers.length > 0) terminal.out('\n');
+}
+
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./~${}-]+$/.test(word) ? word : JSON.stringify(word);
+}
+
+function toDocument(from: string, { read, destination, servers }: ImportPlan) {
+  return { from, read, file: destination.path, servers: servers.map(toServerJson) };
+}
+
+function toServerJson(server: ImportedServer) {
+  const { name, kind, command, args, url, env, headers, variables, secrets, status, notes } = server;
+  return {
+    name,
+    kind,
+    ...(command === undefined ? {} : { command, args }),
+    ...(url === undefined ? {} : { url }),
+    env,
+    headers,
+    variables,
+    secrets: secrets.map((secret) => secret.name),
+    from: server.from,
+    status,
+    notes,
+  };
+}
+
+function listSources({ terminal, json }: VerbCall, surroundings: Surroundings): number {
+  const clients = CLIENTS.flatMap((client) => {
+    const sources = findSources(client, surroundings);
+    if (sources.length === 0) return [];
+    const files = sources.map((source) => {
+      const path = source.file.path;
+      try {
+        return { path, servers: readServers(source).length, fault: null };
+      } catch (error) {
+        return { path, servers: 0, fault: (error as Error).message };
+      }
+    });
+    return [{ id: client.id, name: client.name, files, command: `wield mcp import ${client.id}` }];
+  });
+  if (json) {
+    printJson(terminal, { ok: true, clients });
+    return 0;
+  }
+  if (clients.length === 0) {
+    terminal.out('No client has a configuration here that could be imported.\n');
+    return 0;
+  }
+  const rows = clients.flatMap(({ name, files, command }) =>
+    files.map(({ path, servers, fault }) => [
+      name,
+      fault === null ? count(servers, 'server') : 'unreadable',
+      fault === null && servers > 0 ? command : '',
+      shortenPath(path, surroundings.workdir, surroundings.home),
+    ]),
+  );
+  printTable(terminal, ['CLIENT', 'HAS', 'COMMAND', 'FILE'], rows);
+  return 0;
+}

@@ -1,0 +1,183 @@
+// Carries a server of another client over: its references become ours, its secrets files, its entry one of `mcpServers`.
+
+import { isAbsolute, join } from 'node:path';
+import { isRecord, type JsonObject } from '../core/json.js';
+import { isOwnServer } from '../core/own-server.js';
+import { isTelling } from '../core/telling.js';
+import { quoteOutside } from '../core/text.js';
+import { carryUrl } from './carry-url.js';
+import type { Client, ClientFile, Surroundings } from './client.js';
+import { translateReferences } from './placeholders.js';
+import { createDraft, type Draft } from './read-entry.js';
+import { findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
+
+export interface CarriedServer {
+  readonly name: string;
+  readonly kind: 'stdio' | 'http' | null;
+  /** What would be written; undefined where it cannot be used. */
+  readonly entry: JsonObject | undefined;
+  /** Its command line or address for people: nothing in it is a secret. */
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly url?: string;
+  readonly env: readonly string[];
+  readonly headers: readonly string[];
+  /** Variables that must be set: its entry refers to them, without a value in their place. */
+  readonly variables: readonly string[];
+  readonly secrets: readonly Secret[];
+  readonly notes: readonly string[];
+}
+
+/** What goes into a private file, by the variable, header or part of the address that it stands under. */
+export interface Secret {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+}
+
+export interface CarryOptions {
+  readonly file: ClientFile;
+  readonly surroundings: Surroundings;
+  /** Where the secret of a name goes. */
+  placeOf(server: string, name: string, value: string): string;
+}
+
+const HIDDEN = '[redacted]';
+
+export function carryServer(
+  client: Client,
+  name: string,
+  entry: unknown,
+  options: CarryOptions,
+): CarriedServer {
+  const draft = createDraft(name);
+  if (isRecord(entry)) client.readEntry(entry as JsonObject, draft);
+  else draft.unusable = 'its entry is no object';
+  const secrets: Secret[] = [];
+  const hide = (part: string, value: string): string => {
+    const path = options.placeOf(name, part, value);
+    secrets.push({ name: part, value, path });
+    return path;
+  };
+  const translate = (value: string, of: string): string =>
+    translateReferences(client, value, of, draft, options);
+  // What would be read as a reference here, though it was none there, is safe in a file.
+  const mustHide = (of: string, value: string): boolean =>
+    isSecret(of, value) ||
+    value.startsWith('file:') ||
+    (client.references === undefined && value.includes('${'));
+
+  const env = mapValues(draft.env, (value, variable) => {
+    const said = translate(value, variable);
+    return mustHide(variable, said) ? `file:${hide(variable, said)}` : said;
+  });
+  const headers = mapValues(draft.headers, (value, header) => {
+    const said = translate(value, header);
+    if (!mustHide(header, said)) return said;
+    const { scheme, credential } = splitScheme(said);
+    return scheme === '' ? `file:${hide(header, said)}` : `${scheme}\${file:${hide(header, credential)}}`;
+  });
+  const oauth = mapValues(draft.oauth ?? {}, (value, field) => {
+    const said = translate(value, `oauth.${field}`);
+    return mustHide(field, said) ? `file:${hide(`oauth.${field}`, said)}` : said;
+  });
+  const command = draft.command === undefined ? undefined : translate(draft.command, 'command');
+  const args = draft.args.map((argument) => translate(argument, 'args'));
+  const cwd =
+    draft.cwd === undefined ? undefined : carryDirectory(translate(draft.cwd, 'cwd'), draft, options);
+  const url = draft.url === undefined ? undefined : carryUrl(translate(draft.url, 'url'), hide);
+  const hidden = findSecretArguments(args);
+
+  assertUsable(client, draft, { command, args, cwd, url, hasSecret: hidden.length > 0 });
+  const allEnv = { ...draft.ownEnv, ...env };
+  const allHeaders = { ...draft.ownHeaders, ...headers };
+  const written: JsonObject = {
+    ...(command === undefined ? { type: 'http', url: url ?? '' } : { command, args }),
+    ...unlessEmpty('env', allEnv),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...unlessEmpty('headers', allHeaders),
+    ...unlessEmpty('oauth', oauth),
+    ...(draft.allow === undefined ? {} : { allow: draft.allow }),
+    ...(draft.deny === undefined ? {} : { deny: draft.deny }),
+    ...(draft.timeoutMs === undefined ? {} : { timeout: toDuration(draft.timeoutMs) }),
+    ...(draft.startTimeoutMs === undefined ? {} : { startTimeout: toDuration(draft.startTimeoutMs) }),
+    ...(draft.disabled ? { disabled: true } : {}),
+  };
+  if (draft.disabled) draft.notes.push('it is turned off there, and will be here');
+  const usable = draft.unusable === undefined;
+  return {
+    name,
+    kind: command !== undefined ? 'stdio' : url !== undefined ? 'http' : null,
+    entry: usable ? written : undefined,
+    ...(command === undefined
+      ? {}
+      : {
+          command: holdsSecret(command) ? HIDDEN : command,
+          args: args.map((argument, at) => (hidden.includes(at) ? HIDDEN : argument)),
+        }),
+    ...(url === undefined ? {} : { url: url.replace(/\$\{file:[^}]*\}/g, HIDDEN) }),
+    env: Object.keys(allEnv),
+    headers: Object.keys(allHeaders),
+    variables: findVariables(JSON.stringify(written).replace(/\$\{\w+:-[^}]*\}/g, '')),
+    secrets: usable ? secrets : [],
+    notes: [...(draft.unusable === undefined ? [] : [draft.unusable]), ...draft.notes],
+  };
+}
+
+interface Parts {
+  readonly command: string | undefined;
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  readonly url: string | undefined;
+  readonly hasSecret: boolean;
+}
+
+function assertUsable(client: Client, draft: Draft, { command, args, cwd, url, hasSecret }: Parts): void {
+  const words = [...(command === undefined ? [] : [command]), ...args, ...(cwd === undefined ? [] : [cwd])];
+  const telling = findVariables(words.join(' ')).find(isTelling);
+  const odd = [...(draft.allow ?? []), ...(draft.deny ?? [])].filter((name) => !/^[\w./-]+$/.test(name));
+  if (command === undefined && url === undefined)
+    draft.unusable ??= 'it has neither a command nor an address';
+  if (command !== undefined && url !== undefined) draft.unusable ??= 'it has both a command and an address';
+  if (url !== undefined && !/^https?:\/\//i.test(url)) draft.unusable ??= 'its address is not one of HTTP';
+  if (command !== undefined && isOwnServer(command, args)) draft.unusable ??= 'it is wield itself';
+  if (hasSecret || (command !== undefined && holdsSecret(command)))
+    draft.unusable ??=
+      'a credential stands in its command line; let the server read it from a variable, under env';
+  if (telling !== undefined)
+    draft.unusable ??= `${telling} would stand in the list of processes; let the server read it from the variable itself`;
+  if (words.some((word) => word.startsWith('file:') || word.includes('${file:')))
+    draft.unusable ??= 'its command line refers to a file in a way that only the client knows';
+  if (client.references === undefined && [...words, draft.url ?? ''].some((word) => word.includes('${')))
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: shown to a person
+    draft.unusable ??= 'its command line or address has ${…} in it, which wield would take for a variable';
+  if (odd.length > 0)
+    draft.unusable ??= `it names tools in a way that is no selector: ${quoteOutside(odd.join(', '), 60)}`;
+}
+
+// Clients start servers of a project in its directory.
+function carryDirectory(cwd: string, draft: Draft, { file, surroundings }: CarryOptions): string {
+  if (isAbsolute(cwd) || cwd.startsWith('~') || cwd.startsWith('${')) return cwd;
+  if (file.scope === 'project') return join(surroundings.workdir, cwd);
+  draft.notes.push('cwd: relative to wherever the client starts; write the whole path');
+  return cwd;
+}
+
+function findVariables(text: string): string[] {
+  return [...new Set([...text.matchAll(/\$\{([A-Za-z_]\w*)(?::-[^}]*)?\}/g)].map((match) => match[1]!))];
+}
+
+function toDuration(milliseconds: number): string {
+  return milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
+}
+
+function unlessEmpty(key: string, map: Readonly<Record<string, string>>): JsonObject {
+  return Object.keys(map).length === 0 ? {} : { [key]: map };
+}
+
+function mapValues(
+  map: Readonly<Record<string, string>>,
+  change: (value: string, name: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value, name)]));
+}
