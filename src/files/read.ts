@@ -36,6 +36,15 @@ export function statOrNothing(path: string): Stats | undefined {
   }
 }
 
+/** Whether something is there, be it a link that leads nowhere. */
+export function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
 export function toIdentity(stats: Stats): FileIdentity {
   return {
     device: stats.dev,

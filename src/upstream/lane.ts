@@ -33,7 +33,7 @@ export interface Lane {
   readonly transport: Transport;
   /** Sends a request and waits for its answer. Throws RemoteError, LostError, or what the transport throws. */
   request(method: string, params: Readonly<Record<string, unknown>>, options: LaneRequest): Promise<unknown>;
-  /** What every message of the newer era carries; empty in the older one. */
+  /** What every message carries from now on: so the newer era wants it. */
   setEnvelope(envelope: Readonly<Record<string, unknown>>): void;
   /** Requests that wait for their answers. */
   readonly waiting: number;
@@ -54,7 +54,7 @@ const PREFIX = 'w';
 export function createLane(wire: Transport & { write?(message: string): void }): Lane {
   const waiters = new Map<string, Waiter>();
   let ids = 0;
-  let envelope: Readonly<Record<string, unknown>> = {};
+  let envelope: Readonly<Record<string, unknown>> | undefined;
   let closed: Error | undefined;
 
   const transport: Transport = {
@@ -126,9 +126,9 @@ export function createLane(wire: Transport & { write?(message: string): void }):
       new Promise((resolve, reject) => {
         if (closed !== undefined) throw closed;
         const id = `${PREFIX}${++ids}`;
-        const meta = { ...envelope, ...(onProgress === undefined ? {} : { progressToken: id }) };
-        const given = isRecord(params._meta) ? { ...meta, ...params._meta } : meta;
-        const stop = new AbortController();
+        const meta = onProgress === undefined ? envelope : { ...envelope, progressToken: id };
+        // Over one channel for all a request cannot be dropped, only cancelled.
+        const stop = wire.write === undefined ? new AbortController() : undefined;
         const done = (): void => {
           waiters.delete(id);
           signal.removeEventListener('abort', onAbort);
@@ -139,10 +139,14 @@ export function createLane(wire: Transport & { write?(message: string): void }):
         };
         const onAbort = (): void => {
           fail(new LostError('the request was given up'));
-          stop.abort();
+          stop?.abort();
           // Over HTTP in the newer era the end of the request says it; elsewhere it has to be told.
-          if (wire.hasPerRequestStream === true && Object.keys(envelope).length > 0) return;
-          const told = { requestId: id, reason: 'cancelled', ...withMeta(envelope) };
+          if (wire.hasPerRequestStream === true && envelope !== undefined) return;
+          const told = {
+            requestId: id,
+            reason: 'cancelled',
+            ...(envelope === undefined ? {} : { _meta: envelope }),
+          };
           void Promise.resolve()
             .then(() => send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: told }))
             .catch(() => {});
@@ -163,17 +167,14 @@ export function createLane(wire: Transport & { write?(message: string): void }):
         const lost = (): void => {
           if (waiters.has(id)) fail(new LostError('the server ended its answer before it was whole'));
         };
-        const message = { jsonrpc: '2.0', id, method, params: { ...params, ...withMeta(given) } } as const;
-        send(message as unknown as JSONRPCMessage, stop.signal, lost).catch(fail);
+        const whole = meta === undefined ? params : { ...params, _meta: meta };
+        const message = { jsonrpc: '2.0', id, method, params: whole } as const;
+        send(message as unknown as JSONRPCMessage, stop?.signal, lost).catch(fail);
       }),
   };
 }
 
 const SENT = Promise.resolve();
-
-function withMeta(meta: Readonly<Record<string, unknown>>): { _meta?: Readonly<Record<string, unknown>> } {
-  return Object.keys(meta).length === 0 ? {} : { _meta: meta };
-}
 
 function answer(waiter: Waiter, message: object): void {
   const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };

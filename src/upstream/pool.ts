@@ -41,6 +41,8 @@ export interface Lease {
 
 interface Slot {
   readonly opening: Promise<Opened>;
+  /** Set once it is open: most calls find it so, and wait for nothing. */
+  opened: Opened | undefined;
   users: number;
   called: boolean;
   idle: NodeJS.Timeout | undefined;
@@ -89,10 +91,12 @@ export function createPool(options: PoolOptions): Pool {
 
   const start = (key: string, server: ServerEntry): Slot => {
     const opening = open(server, options);
-    const slot: Slot = { opening, users: 0, called: false, idle: undefined };
+    const slot: Slot = { opening, opened: undefined, users: 0, called: false, idle: undefined };
     slots.set(key, slot);
     opening.then(
-      ({ connection, wire }) => {
+      (opened) => {
+        const { connection, wire } = opened;
+        slot.opened = opened;
         options.onListing(server, connection.listing(), connection);
         connection.onListing((listing) => options.onListing(server, listing, connection));
         void connection.gone.then(() => {
@@ -144,7 +148,7 @@ export function createPool(options: PoolOptions): Pool {
       if (slots.get(key) === mine) rest(key, mine);
     };
     try {
-      const { connection, wire } = await waitFor(mine.opening, signal);
+      const { connection, wire } = mine.opened ?? (await waitFor(mine.opening, signal));
       return {
         connection,
         wire,

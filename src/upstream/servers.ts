@@ -7,7 +7,7 @@ import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { readServers, type ServersReading, toShadowed } from '../descriptor/mcp-servers.js';
-import { readTextOrFault, statIdentity } from '../files/read.js';
+import { isThere, readTextOrFault, statIdentity } from '../files/read.js';
 
 export interface ServerListOptions {
   readonly workdir: () => string;
@@ -49,13 +49,16 @@ const NOTHING: ServersReading = { entries: [], problems: [] };
 export function createServerList({ workdir, settings, world }: ServerListOptions): ServerList {
   const files = new Map<string, KnownFile>();
   let last: { readonly from: readonly unknown[]; readonly joined: Servers } | undefined;
+  // A call asks several times before it waits for anything: once is enough.
+  let now: Servers | undefined;
 
   const readFile = ({ file, owner }: SourceFile): ServersReading => {
     const key = `${owner} ${file}`;
     const known = files.get(key);
     const state = statIdentity(file);
+    // A link that leads nowhere looks like nothing until it is looked at itself.
+    if (state === undefined && !isThere(file)) return NOTHING;
     const isSettled = state !== undefined && world.now() - state.changedMs > SETTLE_MS;
-    // A link that leads nowhere looks like nothing until it is looked at.
     if (known !== undefined && isSettled && sameIdentity(known.state, state)) return known.reading;
     const text = readTextOrFault(file, MAX_FILE);
     const reading =
@@ -67,6 +70,7 @@ export function createServerList({ workdir, settings, world }: ServerListOptions
   return {
     files: () => sourcesOf(workdir(), world.home).map(({ file }) => file),
     read() {
+      if (now !== undefined) return now;
       const { servers, disabledServers } = settings();
       const readings = sourcesOf(workdir(), world.home).map(readFile);
       const from = [servers, disabledServers, ...readings];
@@ -76,7 +80,11 @@ export function createServerList({ workdir, settings, world }: ServerListOptions
         from.some((one, at) => one !== last!.from[at])
       )
         last = { from, joined: joinServers(servers, disabledServers, readings) };
-      return last.joined;
+      now = last.joined;
+      queueMicrotask(() => {
+        now = undefined;
+      });
+      return now;
     },
   };
 }
