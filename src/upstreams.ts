@@ -11,7 +11,12 @@ import type { ServerEntry } from './core/upstream.js';
 import type { World } from './core/world.js';
 import { createRemoteExecutor } from './executors/remote.js';
 import { digestParts } from './files/digest.js';
-import { createListingFiles, createUpstreamFormat, type UpstreamFormat } from './formats/upstream/index.js';
+import {
+  createListingFiles,
+  createUpstreamFormat,
+  type ServerState,
+  type UpstreamFormat,
+} from './formats/upstream/index.js';
 import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
@@ -29,6 +34,7 @@ export interface UpstreamsOptions {
   /** What servers were given that must be shown nowhere. */
   readonly secrets: KnownSecrets;
   readonly patienceMs: number;
+  readonly onWait?: (servers: readonly string[]) => void;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
   readonly world: World;
@@ -41,8 +47,17 @@ export interface Upstreams {
   readonly servers: ReturnType<typeof createServerList>;
   /** Starts a server for its list of tools, whatever happened before. Throws why it cannot be had. */
   refresh(server: ServerEntry): Promise<void>;
+  /** How each server stands, those that are switched off last; nothing is started to tell. */
+  states(): readonly ServerState[];
+  /** The tools of a server that are others than those that were approved, with lines that say how. */
+  changes(state: ServerState): readonly ChangedTool[];
   /** Tools as they are now are approved. */
   approve(tools: readonly Tool[]): void;
+}
+
+export interface ChangedTool {
+  readonly tool: Tool;
+  readonly diff: readonly string[];
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
@@ -120,6 +135,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       return found.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
     },
     patienceMs: options.patienceMs,
+    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
     onChange: options.onChange,
     world,
   });
@@ -129,6 +145,20 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     executor,
     servers,
     refresh,
+    states: () => [
+      ...format.states(),
+      ...servers
+        .read()
+        .disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
+    ],
+    changes: ({ tools, changed }) =>
+      tools
+        .filter(({ name }) => changed.includes(name))
+        .map(withDigest)
+        .flatMap((tool) => {
+          const pin = pins.check(tool);
+          return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
+        }),
     approve(tools) {
       pins.pin(tools, new Date(world.now()));
       format.accept(new Set(tools.map(({ name }) => name)));

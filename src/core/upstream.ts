@@ -1,5 +1,6 @@
 // Upstream servers: how one is configured, with references in place of secrets, and what it says of its tools.
 
+import type { ToolError } from './error.js';
 import type { Json } from './json.js';
 import type { Problem, Tool } from './tool.js';
 
@@ -76,6 +77,8 @@ export interface Upstream {
   find(name: string): Tool | undefined;
   /** The tool of a URI. */
   at(uri: string): Tool | undefined;
+  /** Why a server gives none, whose tool this name could be; undefined where there is no such server. */
+  absence(name: string): ToolError | undefined;
   /**
    * Asks the servers that are not known yet for their tools: all, or those that a reference could be about. Undefined
    * where there is nothing to wait for.

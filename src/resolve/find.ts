@@ -211,7 +211,7 @@ export function createFinder(options: FinderOptions): Finder {
     if (tool !== undefined) return tool;
     const { mayName = () => true } = reach;
     throw fragment === undefined && isToolName(name)
-      ? notFound(name, near().filter(mayName), places())
+      ? (upstream?.absence(name) ?? notFound(name, near().filter(mayName), places()))
       : invalidName(text);
   };
 

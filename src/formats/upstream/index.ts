@@ -9,7 +9,9 @@ import type { RemoteTool, ServerEntry, Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import type { FailedStart, ListedTool, Listing, ListingFiles } from './listing-file.js';
 import { mayBeOf, toToolName, toUri } from './name.js';
+import { absent, clash, failed, toProblems, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
+import { waitFor } from './wait.js';
 
 export { createListingFiles } from './listing-file.js';
 
@@ -29,13 +31,15 @@ export interface UpstreamFormatOptions {
   readonly review: (tools: readonly Tool[]) => readonly (Approved | undefined)[];
   /** How long a listing waits for servers that it does not know yet. */
   readonly patienceMs: number;
+  /** Told which servers someone waits for, each time one of them has answered; none when the wait is over. */
+  readonly onWait?: (servers: readonly string[]) => void;
   readonly onChange: () => void;
   readonly world: World;
 }
 
 export interface ServerState {
   readonly server: ServerEntry;
-  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown';
+  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown' | 'off';
   readonly tools: readonly Tool[];
   /** Tools that are others than those that were approved. */
   readonly changed: readonly string[];
@@ -49,7 +53,7 @@ export interface UpstreamFormat extends Upstream {
   fail(server: ServerEntry, error: ToolError): void;
   /** The era of a server, where it is known and not too old. */
   verdictOf(server: ServerEntry): Json | undefined;
-  /** Whether a server still describes a tool as it did. */
+  /** How each server stands that is not switched off; nothing is started to tell. */
   states(): readonly ServerState[];
   /** A tool as it is now was approved: it is shown as it is. */
   accept(names: ReadonlySet<string>): void;
@@ -101,7 +105,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       const offered = offerOf(server);
       if (offered === undefined) {
         if (!options.mayStart(server)) all.push(untrusted(server));
-      } else if ('count' in offered) all.push(problemOf(server, 'error', offered.message, offered.hint));
+      } else if ('count' in offered) all.push(failed(server, offered));
       else {
         all.push(...offered.problems);
         for (const tool of offered[face]) {
@@ -153,11 +157,23 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       // Whoever names a tool of it waits until it is there, and whoever looks around has less patience.
       const patience = ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY;
       const waits = wanted
-        .map(askOnce)
-        .map(({ since, over }) => ({ over, left: since + patience - world.monotonic() }))
+        .map((server) => ({ name: server.name, ...askOnce(server) }))
+        .map(({ name, since, over }) => ({ name, over, left: since + patience - world.monotonic() }))
         .filter(({ left }) => left > 0);
       if (waits.length === 0) return undefined;
-      return atMost(Promise.all(waits.map(({ over }) => over)), Math.max(...waits.map(({ left }) => left)));
+      return waitFor(waits, options.onWait);
+    },
+    absence(name) {
+      for (const server of options.servers().servers) {
+        if (!mayBeOf(name, server.name)) continue;
+        const offered = offerOf(server);
+        if (offered === undefined) {
+          if (options.mayStart(server)) continue;
+          return absent('needs_trust', name, untrusted(server));
+        }
+        if ('count' in offered) return absent('unavailable', name, failed(server, offered));
+      }
+      return undefined;
     },
     keep(server, { tools, faults, verdict, instructions }) {
       const configuration = configurationOf(server);
@@ -208,8 +224,9 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           return { ...none, state: options.mayStart(server) ? 'unknown' : 'untrusted' };
         if ('count' in offered) return { ...none, state: 'failed', failure: offered };
         const { tools, listing } = offered;
+        const offeredNow = new Set(tools.map((tool) => tool.name));
         const changed = listing.tools
-          .filter((tool) => tool.head.changed === true)
+          .filter(({ head }) => head.changed === true && offeredNow.has(head.name))
           .map(({ head }) => head.name);
         return { server, state: 'listed', tools, changed, listedAt: listing.at };
       }),
@@ -276,53 +293,6 @@ function decode(uri: string): string {
   } catch {
     return uri;
   }
-}
-
-function toProblems({ faults }: Listing, server: ServerEntry): readonly Problem[] {
-  return faults.map(({ severity, message }) =>
-    problemOf(server, severity, `the server ${server.name}: ${message}`, 'tell the author of the server'),
-  );
-}
-
-function problemOf(
-  server: ServerEntry,
-  severity: Problem['severity'],
-  message: string,
-  hint: string,
-): Problem {
-  const { file, pointer } = server.place;
-  return { severity, path: file, ...(pointer === null ? {} : { pointer }), message, hint };
-}
-
-function untrusted(server: ServerEntry): Problem {
-  return problemOf(
-    server,
-    'warning',
-    `the server ${server.name} is not started: the workspace is not trusted`,
-    'look at its command, then: wield trust',
-  );
-}
-
-function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
-  return problemOf(
-    server,
-    'error',
-    `${tool.origin.uri} is not offered: its name here would be ${tool.name}, as that of ${taken.origin.uri}`,
-    'give one of the servers another name',
-  );
-}
-
-async function atMost(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  if (milliseconds === Number.POSITIVE_INFINITY) {
-    await promise;
-    return;
-  }
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
 }
 
 export { toToolName };
