@@ -10,6 +10,7 @@ import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Toolbox } from './core/toolbox.js';
+import { readRemote } from './core/upstream.js';
 import type { World } from './core/world.js';
 import { createDelegateExecutor } from './executors/delegate.js';
 import { createFunctionExecutor } from './executors/function.js';
@@ -273,6 +274,11 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     ],
     trusted,
     instructions: offer.instructions,
+    remoteTools: async (caller) =>
+      (await toolbox.list({ caller })).flatMap((tool) => {
+        const remote = readRemote(tool);
+        return remote === undefined ? [] : [{ ...remote, description: tool.description }];
+      }),
     stores,
     watch: watching.add,
     rules: (tool, call) => {

@@ -53,13 +53,19 @@ export function createPlaces(options: CreatePlacesOptions): Places {
     home,
     workspaces: [...new Set([workdir(), firstWorkdir, ...roots()])],
   });
-  // RES-6, SCR-17, INS-22: the search path first, then the workdir's scripts, then the person's own; what is installed
-  // comes last, and where nothing is, nothing is looked for.
-  const list = (): readonly Place[] => [
-    ...findSearchPath(searchPath()),
-    ...findScriptPlaces(workdir(), home),
-    ...(statOrNothing(store.directory) === undefined ? [] : [store]),
-  ];
+  // RES-6, RES-43, SCR-17: the search path first, with what is installed before what is the person's own; then the
+  // workdir's scripts, then the person's. Where nothing is installed, nothing is looked for.
+  const list = (): readonly Place[] => {
+    const path = findSearchPath(searchPath());
+    const own = path.findIndex(({ owner }) => owner === 'user');
+    const at = own === -1 ? path.length : own;
+    return [
+      ...path.slice(0, at),
+      ...(statOrNothing(store.directory) === undefined ? [] : [store]),
+      ...path.slice(at),
+      ...findScriptPlaces(workdir(), home),
+    ];
+  };
   return {
     list,
     roots,

@@ -5,6 +5,7 @@ import { ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { CallerKind, Tool } from '../core/tool.js';
+import { readRemote } from '../core/upstream.js';
 import { toTool } from '../formats/module/define.js';
 import { type AskingFunction, toBuiltin } from './builtin.js';
 
@@ -42,11 +43,10 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
   ) => {
     const { name } = await find(server, tool, caller);
     const { content, structured, error } = await (context as ToolContext).toolbox.call(name, args);
-    if (error !== undefined) {
-      const { code, message, hint, data } = error;
-      throw new ToolError(code, message, { hint, data });
-    }
-    return { content, ...(structured === undefined ? {} : { structured }) };
+    const more = structured === undefined ? {} : { structured };
+    if (error === undefined) return { content, ...more };
+    const { code, message, hint, data } = error;
+    return { content, ...more, error: new ToolError(code, message, { hint, data }) };
   };
   const info: AskingFunction<{ server: string; tool: string }> = async (
     { server, tool },
@@ -144,9 +144,8 @@ function isRemote({ origin }: Tool): boolean {
   return origin.owner === 'upstream';
 }
 
-// The server's own name for it stands in its address: `mcp://server/tool`.
-function nameOf({ origin }: Tool): string {
-  return decodeURIComponent(origin.uri!.slice(origin.uri!.lastIndexOf('/') + 1));
+function nameOf(tool: Tool): string {
+  return readRemote(tool)!.name;
 }
 
 function toLine(tool: Tool) {

@@ -149,7 +149,6 @@ function assertUsable(client: Client, draft: Draft, { command, args, cwd, url, h
   if (words.some((word) => word.startsWith('file:') || word.includes('${file:')))
     draft.unusable ??= 'its command line refers to a file in a way that only the client knows';
   if (client.references === undefined && [...words, draft.url ?? ''].some((word) => word.includes('${')))
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: shown to a person
     draft.unusable ??= 'its command line or address has ${…} in it, which wield would take for a variable';
   if (odd.length > 0)
     draft.unusable ??= `it names tools in a way that is no selector: ${quoteOutside(odd.join(', '), 60)}`;

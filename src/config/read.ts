@@ -61,7 +61,7 @@ export function readConfigFile(file: string, layer: Layer, text: string | undefi
         ),
       );
     } else if (key.server) {
-      const lineOfSteps = (steps: readonly string[]): number => lineOf(text, [...path, ...steps]);
+      const lineOfSteps = (steps: readonly string[]): number => lineOf(text, [...path, ...steps], 1);
       const read = readServerTable({ path, value, file, layer, lineOf: lineOfSteps });
       values.push(...read.values);
       problems.push(...read.problems);

@@ -1,6 +1,6 @@
 // The seam of executors: an Action and its input become a Plan, a Plan becomes Output.
 
-import type { NestedOptions, ProgressListener } from './context.js';
+import type { NestedOptions, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
@@ -40,6 +40,8 @@ export interface RunContext {
   readonly config: ToolConfig;
   /** What a function is given of the stores. */
   readonly store: ContextStore | null;
+  /** The tools of servers that this caller may know of; absent where the toolbox knows no servers. */
+  readonly remoteTools?: ToolUpstreams['list'];
   /** Where output goes that is too much to be shown; without it all is kept, up to the cap. */
   readonly spill?: Spill;
 }

@@ -70,6 +70,18 @@ export interface RemoteTool {
   readonly _meta?: Readonly<Record<string, Json>>;
 }
 
+/** `mcp://server/tool`. */
+export function toRemoteUri(server: string, tool: string): string {
+  return `mcp://${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
+}
+
+/** The server of a tool and its name there; undefined where it is no server's. */
+export function readRemote({ origin }: Tool): { readonly server: string; readonly name: string } | undefined {
+  const { uri, server } = origin;
+  if (origin.owner !== 'upstream' || uri === null || typeof server !== 'string') return undefined;
+  return { server, name: decodeURIComponent(uri.slice(uri.lastIndexOf('/') + 1)) };
+}
+
 /** The tools of servers, as the catalog sees them: what is known without starting one. */
 export interface Upstream {
   list(): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };

@@ -12,6 +12,7 @@ import type { ContextStore } from '../core/store.js';
 import { formatDuration } from '../core/text.js';
 import { startTimeLimit, type TimeLimit } from '../core/time-limit.js';
 import type { FunctionAction, Tool } from '../core/tool.js';
+import { toRemoteUri } from '../core/upstream.js';
 
 export interface FunctionExecutorOptions {
   /** SHA-256 of parts, from whoever has it. */
@@ -47,7 +48,7 @@ function sourceOf(tool: Tool): string {
 async function runFunction(
   plan: Plan,
   context: RunContext,
-  { store, mcp = null, debug }: FunctionExecutorOptions,
+  { store, mcp, debug }: FunctionExecutorOptions,
 ): Promise<Output> {
   const { action, name } = plan.tool;
   if (action.kind !== 'function') throw new TypeError(`${name} is no function`);
@@ -105,12 +106,16 @@ export interface Surroundings {
   readonly signal: () => AbortSignal;
   /** The stores, made when first asked for. */
   readonly scope: () => ScopedStore;
-  readonly mcp: ToolUpstreams | null;
+  /** In place of those that the toolbox knows. */
+  readonly mcp?: ToolUpstreams | null | undefined;
   readonly log: (message: string) => void;
 }
 
 /** What of a call a function sees. */
-export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'config'>;
+export type CallPart = Pick<
+  RunContext,
+  'call' | 'elicit' | 'progress' | 'workdir' | 'config' | 'remoteTools'
+>;
 
 /** Runs a function to its end. Whatever it returns or throws is an Output. */
 export async function invoke(
@@ -152,7 +157,9 @@ export function createContext(run: CallPart, { name, signal, scope, mcp, log }: 
       return scope().store;
     },
     withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
-    mcp,
+    get mcp() {
+      return mcp === undefined ? toUpstreams(run) : mcp;
+    },
     workdir,
     config,
     get signal() {
@@ -167,6 +174,15 @@ export function createContext(run: CallPart, { name, signal, scope, mcp, log }: 
     log: (message: string) => log(message),
     ask: async (question: string) => askText(elicitFor(question), question, signal()),
     elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal()),
+  });
+}
+
+// Their tools are called as all others are, by the same policy.
+function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
+  if (remoteTools === undefined) return null;
+  return Object.freeze({
+    list: () => remoteTools(),
+    call: (server: string, name: string, input: unknown) => call(toRemoteUri(server, name), input),
   });
 }
 
@@ -185,6 +201,8 @@ function toOutput(result: unknown, name: string): Output {
     return {
       content: result.content,
       ...(result.structured === undefined ? {} : { structured: result.structured as Json }),
+      // One that failed with more to show than words.
+      ...(isToolError(result.error) ? { error: result.error } : {}),
     };
   }
   const text = JSON.stringify(result);

@@ -71,7 +71,6 @@ async function run(request: RunRequest): Promise<void> {
       name: tool,
       signal: () => mine.controller.signal,
       scope: () => scoped,
-      mcp: null,
       log: (message) => send({ type: 'log', id, message: String(message) }),
     }).finally(scoped.end);
   } catch (error) {
@@ -136,7 +135,7 @@ function isInline(source: ModuleFiles | InlineModule): source is InlineModule {
 }
 
 function createCall(
-  { id, workdir, config, asks, stores }: RunRequest,
+  { id, workdir, config, asks, stores, upstreams }: RunRequest,
   { questions }: Running,
 ): { readonly call: CallPart; readonly store: ContextStore | null } {
   let asked = 0;
@@ -169,6 +168,15 @@ function createCall(
       if ('result' in given) return given.result;
       throw toError(given);
     },
+    ...(upstreams
+      ? {
+          async remoteTools() {
+            const given = await question((mine) => ({ type: 'remote-tools', id, question: mine }));
+            if ('remoteTools' in given) return given.remoteTools;
+            throw toError(given);
+          },
+        }
+      : {}),
     ...(asks
       ? {
           async elicit(request: Elicitation) {

@@ -2,7 +2,7 @@
 
 import type { Consent } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
-import type { NestedOptions } from '../core/context.js';
+import type { NestedOptions, ToolUpstreams } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { CallEvent, EndEvent, Recorder } from '../core/event.js';
 import type { Executor } from '../core/executor.js';
@@ -44,6 +44,8 @@ export interface CallParts extends ConsentParts {
   readonly paths: () => readonly string[];
   /** What a tool called by this caller is given of the stores. */
   readonly store: (caller: Caller) => ContextStore | null;
+  /** The tools of servers that this caller may know of. */
+  readonly remoteTools: ((caller: Caller) => ReturnType<ToolUpstreams['list']>) | undefined;
   /** Where too large results for this caller go; undefined: nowhere, they are shown whole. */
   readonly room: (caller: Caller) => ResultRoom | undefined;
   /** Undefined while nobody watches: then no event is made. */

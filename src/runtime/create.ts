@@ -55,6 +55,8 @@ export interface AssembleOptions {
   readonly instructions: (options: InstructionsOptions) => string;
   /** Where large results and documents are kept; without it results are shown whole. */
   readonly stores?: Stores;
+  /** The tools of servers that a caller may know of; left out where there can be none. */
+  readonly remoteTools?: NonNullable<CallParts['remoteTools']>;
   /** Tells when the catalog may have changed. */
   readonly watch: (listener: () => void) => () => void;
   /** Where approvals are kept; without it consent is given in the call or not at all. */
@@ -233,6 +235,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
             documents: stores.documents,
             openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
           },
+    remoteTools: options.remoteTools,
     room: (caller) =>
       stores && {
         store: stores.results,

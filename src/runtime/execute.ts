@@ -61,6 +61,7 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
         ...(room === undefined || steps !== undefined ? {} : { spill: toSpill(room) }),
         ...asking?.context,
         store: parts.store(caller),
+        ...(parts.remoteTools === undefined ? {} : { remoteTools: () => parts.remoteTools!(caller) }),
         workdir,
         config: toToolConfig(settings),
         call: (inner, input, wishes) =>

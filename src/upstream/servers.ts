@@ -1,6 +1,7 @@
 // Which upstream servers there are: those of the configuration and of four files, each name once, read anew when one changes.
 
 import { join } from 'node:path';
+import { isOwnServer } from '../core/own-server.js';
 import type { Settings } from '../core/settings.js';
 import { formatBytes, quoteOutside } from '../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
@@ -143,7 +144,10 @@ function joinServers(
     else problems.push(toShadowed(entry, first));
   }
   const isOff = ({ name, disabled }: ServerEntry): boolean => disabled === true || off.includes(name);
-  const servers = [...byName.values()];
+  // `wield connect` writes it for other clients into a file that is read here too.
+  const servers = [...byName.values()].filter(
+    (entry) => entry.kind !== 'stdio' || !isOwnServer(entry.command, entry.args),
+  );
   return {
     servers: servers.filter((entry) => !isOff(entry)),
     disabled: servers.filter(isOff),

@@ -156,19 +156,41 @@ describe('bytes', () => {
     },
   );
 
-  spec('INS-22', 'A36: an installed tool shadows neither built-in tools nor the workspace', async () => {
-    const workspace = createInstallWorkspace();
-    workspace.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
-    const source = workspace.source('shadow', {
-      'tools/mine/mine!': '#!/bin/sh\necho theirs\n',
-      'tools/workdir/workdir!': '#!/bin/sh\necho theirs\n',
-    });
-    await workspace.json('add', source, '--yes');
-    expect((await workspace.run('call', 'mine')).stdout).toBe('mine\n');
-    expect((await workspace.run('call', 'workdir')).stdout).not.toContain('theirs');
-    const { tools } = await workspace.json('list', '--all');
-    expect(tools.filter((tool: { shadowedBy: string | null }) => tool.shadowedBy !== null)).toHaveLength(2);
-  });
+  spec(
+    'INS-22 RES-43 SCR-17',
+    'A36: an installed tool shadows no built-in tool and none of the search path of the workspace, and no script unsaid',
+    async () => {
+      const workspace = createInstallWorkspace();
+      workspace.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
+      workspace.write('.agents/skills/ours/SKILL.md', '---\nname: ours\ndescription: Ours.\n---\nOurs.\n');
+      workspace.write(
+        '.agents/skills/ours/tools.json',
+        JSON.stringify({
+          tools: [{ name: 'skilled', description: 'Ours.', parameters: { type: 'object', properties: {} } }],
+          allowlist: { echo: ['ours'] },
+          execution: [{ tool: 'skilled', binary: 'echo', subcommand: 'ours', args: [] }],
+        }),
+      );
+      const source = workspace.source('shadow', {
+        'tools/mine/mine!': '#!/bin/sh\necho theirs\n',
+        'tools/skilled/skilled!': '#!/bin/sh\necho theirs\n',
+        'tools/workdir/workdir!': '#!/bin/sh\necho theirs\n',
+      });
+      const toolbox = workspace.toolbox();
+      expect((await toolbox.call('mine', {})).content).toEqual([{ type: 'text', text: 'mine\n' }]);
+      await workspace.json('add', source, '--yes');
+      // The next look of a toolbox that runs already sees what was installed.
+      expect((await toolbox.call('mine', {})).content).toEqual([{ type: 'text', text: 'theirs\n' }]);
+      expect((await workspace.run('call', 'mine')).stdout).toBe('theirs\n');
+      expect((await workspace.run('call', 'skilled')).stdout).toBe('ours\n');
+      expect((await workspace.run('call', 'workdir')).stdout).not.toContain('theirs');
+      const { tools } = await workspace.json('list', '--all');
+      const shadowed = tools.filter((tool: { shadowedBy: string | null }) => tool.shadowedBy !== null);
+      expect(
+        shadowed.map(({ name, format }: { name: string; format: string }) => `${name} ${format}`).sort(),
+      ).toEqual(['mine script', 'skilled package', 'workdir package']);
+    },
+  );
 });
 
 test('A44: a process that a tool started may not install, add, upgrade or remove', async () => {

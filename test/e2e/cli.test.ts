@@ -16,7 +16,34 @@ import { json, wield } from '../support/cli.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-const VERBS = ['init', 'list', 'show', 'call', 'doctor', 'version'];
+const VERBS = [
+  ...[
+    'init',
+    'list',
+    'show',
+    'call',
+    'search',
+    'serve',
+    'check',
+    'doctor',
+    'explain',
+    'trust',
+    'approvals',
+    'audit',
+  ],
+  ...[
+    'add',
+    'install',
+    'uninstall',
+    'remove-source',
+    'sync',
+    'upgrade',
+    'verify',
+    'connect',
+    'completions',
+    'version',
+  ],
+];
 const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
 const isRoot = process.getuid?.() === 0;
 
@@ -38,20 +65,24 @@ describe('help', () => {
   });
 
   for (const verb of VERBS) {
-    spec('CLI-1', `wield ${verb} --help explains itself with an example, and does nothing`, async () => {
-      const workspace = createWorkspace();
-      const { status, stdout, stderr } = await wield(workspace, [verb, '--help']);
-      expect([status, stderr]).toEqual([0, '']);
-      expect(stdout).toMatch(/\nExamples?\n {2}\S/);
-      expect(stdout).toContain(`wield ${verb}`);
-      expect((await wield(workspace, [verb, '-h'])).stdout).toBe(stdout);
-      expect(json(await wield(workspace, [verb, '--help', '--json']))).toEqual({
-        ok: true,
-        schema: 1,
-        help: stdout,
-      });
-      expect(existsSync(join(workspace.dir, '.agents'))).toBe(false);
-    });
+    spec(
+      'CLI-1 CLI-2',
+      `wield ${verb} --help explains itself with an example, and does nothing`,
+      async () => {
+        const workspace = createWorkspace();
+        const { status, stdout, stderr } = await wield(workspace, [verb, '--help']);
+        expect([status, stderr]).toEqual([0, '']);
+        expect(stdout).toMatch(/\nExamples?\n {2}\S/);
+        expect(stdout).toContain(`wield ${verb}`);
+        expect((await wield(workspace, [verb, '-h'])).stdout).toBe(stdout);
+        expect(json(await wield(workspace, [verb, '--help', '--json']))).toEqual({
+          ok: true,
+          schema: 1,
+          help: stdout,
+        });
+        expect(existsSync(join(workspace.dir, '.agents'))).toBe(false);
+      },
+    );
   }
 
   for (const [wrong, right] of [

@@ -246,6 +246,12 @@ describe('files of servers', () => {
         pointer: '/mcpServers/a',
         message: expect.stringContaining('.agents/mcp.json'),
       },
+      {
+        severity: 'error',
+        path: join(workspace.home, '.agents/mcp.json'),
+        pointer: '/mcpServers/a',
+        message: expect.stringContaining('cannot start x'),
+      },
     ]);
     const doctor = await wield(workspace, ['doctor']);
     expect(doctor.status).toBe(1);

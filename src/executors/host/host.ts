@@ -199,6 +199,11 @@ export async function startHost(
                 message.question,
                 answerStore(context.store, message.method, message.args).then((value) => ({ value })),
               );
+            else if (message.type === 'remote-tools' && context.remoteTools !== undefined)
+              reply(
+                message.question,
+                context.remoteTools().then((remoteTools) => ({ remoteTools })),
+              );
             else if (message.type === 'elicit' && context.elicit !== undefined)
               reply(
                 message.question,
@@ -221,6 +226,7 @@ export async function startHost(
           workdir: context.workdir,
           config: context.config,
           stores: context.store !== null,
+          upstreams: context.remoteTools !== undefined,
           asks: context.elicit !== undefined,
           outputBytes: plan.limits.outputBytes,
         });

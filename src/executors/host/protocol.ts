@@ -1,6 +1,6 @@
 // What is said between us and the tool host: one JSON object a line, both ways.
 
-import type { Progress } from '../../core/context.js';
+import type { Progress, ToolUpstreams } from '../../core/context.js';
 import type { ElicitAnswer, Elicitation } from '../../core/elicit.js';
 import type { ErrorValue } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
@@ -22,6 +22,8 @@ export type Request =
       readonly config: ToolConfig;
       /** Whether there is a store. */
       readonly stores: boolean;
+      /** Whether tools of servers can be reached. */
+      readonly upstreams: boolean;
       /** Whether the person can be asked. */
       readonly asks: boolean;
       readonly outputBytes: number;
@@ -29,11 +31,12 @@ export type Request =
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly question: number; readonly answer: Answer };
 
-/** What a tool's question got: a nested call's result, the person's answer, a value of the store, or why there is none. */
+/** What a tool's question got: a nested call's result, the person's answer, a value of the store, tools of servers, or why there is none. */
 export type Answer =
   | { readonly result: ToolResult }
   | { readonly elicited: ElicitAnswer }
   | { readonly value: Json }
+  | { readonly remoteTools: Awaited<ReturnType<ToolUpstreams['list']>> }
   | { readonly error: ErrorValue };
 
 /** What the host says to us. */
@@ -63,6 +66,7 @@ export type Reply =
       readonly question: number;
       readonly request: Elicitation;
     }
+  | { readonly type: 'remote-tools'; readonly id: number; readonly question: number }
   | {
       readonly type: 'store';
       readonly id: number;

@@ -5,10 +5,10 @@ import type { Json } from '../../core/json.js';
 import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
-import type { RemoteTool, ServerEntry, Upstream } from '../../core/upstream.js';
+import { type RemoteTool, type ServerEntry, toRemoteUri, type Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import type { FailedStart, ListedTool, Listing, ListingFiles } from './listing-file.js';
-import { mayBeOf, toToolName, toUri } from './name.js';
+import { mayBeOf, toToolName } from './name.js';
 import { absent, clash, failed, toProblems, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
 import { waitFor } from './wait.js';
@@ -283,7 +283,7 @@ function withoutApproved(tool: ListedTool): KeptTool {
 function isAbout(ref: string | undefined, server: ServerEntry): boolean {
   if (ref === undefined) return true;
   return ref.startsWith('mcp:')
-    ? ref.startsWith(toUri(server.name, '')) || ref.startsWith(`mcp://${server.name}/`)
+    ? ref.startsWith(toRemoteUri(server.name, '')) || ref.startsWith(`mcp://${server.name}/`)
     : mayBeOf(ref, server.name);
 }
 

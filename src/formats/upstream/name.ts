@@ -25,11 +25,6 @@ export function mayBeOf(name: string, server: string): boolean {
   return name.startsWith(prefix.slice(0, KEPT));
 }
 
-/** `mcp://server/tool`. */
-export function toUri(server: string, tool: string): string {
-  return `mcp://${encodeURIComponent(server)}/${encodeURIComponent(tool)}`;
-}
-
 function encode(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^-/, '_');
 }

@@ -5,10 +5,10 @@ import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { RemoteAction, Tool, Traits } from '../../core/tool.js';
-import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import { type RemoteTool, type ServerEntry, toRemoteUri } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { digestDefinition } from '../../upstream/definition.js';
-import { toPrefix, toToolName, toUri } from './name.js';
+import { toPrefix, toToolName } from './name.js';
 
 /** What of a tool is kept between two starts of its server: its schemas as text, read when someone asks. */
 export interface KeptTool {
@@ -62,7 +62,7 @@ export function toTool(kept: () => KeptTool, head: KeptHead, place: ToolPlace): 
     },
     origin: {
       format: 'upstream',
-      uri: toUri(server.name, head.remoteName),
+      uri: toRemoteUri(server.name, head.remoteName),
       directory: null,
       source: server.place.file,
       digest: null,
