@@ -533,7 +533,7 @@ describe('the command', () => {
   });
 
   spec(
-    'UPS-21',
+    'UPS-21 UPS-22',
     'opens the browser by the opener of the platform, which outlives it and is no tool',
     async () => {
       const upstream = await startLoginServer();

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Workspace } from './workspace.js';
+import { createWorkspace, type Workspace } from './workspace.js';
 
 const SCRIPTED = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url));
 
@@ -38,4 +38,25 @@ export function countedServer(
     starts: () => linesOf(file).map(Number),
     log: () => linesOf(`${file}.log`),
   };
+}
+
+const SEARCH = {
+  name: 'search',
+  description: 'Search the docs.',
+  inputSchema: { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] },
+  annotations: { readOnlyHint: true },
+};
+const OTHER = { name: 'other', description: 'Something else.', inputSchema: { type: 'object' } };
+
+/** A workspace with the server `docs`, whose tools stand in a file: `search` and `other`, until it describes others. */
+export function createDocs() {
+  const workspace = createWorkspace();
+  const file = join(workspace.home, 'tools.json');
+  /** The tool `search` is described so from now on. */
+  const describeSearch = (changes: object = {}): void =>
+    writeFileSync(file, JSON.stringify([{ ...SEARCH, ...changes }, OTHER]));
+  describeSearch();
+  const docs = countedServer(workspace, 'docs', { args: ['changing'], more: [file] });
+  configureServers(workspace, { docs: docs.entry });
+  return { workspace, docs, describeSearch };
 }

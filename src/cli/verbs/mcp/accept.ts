@@ -57,18 +57,19 @@ function mayApprove(call: VerbCall, question: string): Promise<boolean> {
 
 type Changed = ReturnType<NodeToolbox['upstreams']['changes']>;
 
+type NamedTool = Changed[number]['tool'];
+
+const namesOf = ({ name, action }: NamedTool): string[] =>
+  action.kind === 'remote' ? [name, action.tool] : [name];
+
 // A tool is named as its server names it, or as it is called here.
 function choose({ upstreams }: NodeToolbox, state: ServerState, named: readonly string[]): Changed {
   const all = upstreams.changes(state);
   if (named.length === 0) return all;
   return [...new Set(named)].flatMap((name) => {
-    const isNamed = (tool: Changed[number]['tool']): boolean =>
-      tool.name === name || (tool.action.kind === 'remote' && tool.action.tool === name);
+    const isNamed = (tool: NamedTool): boolean => namesOf(tool).includes(name);
     if (!state.tools.some(isNamed)) {
-      const [close] = nearest(
-        name,
-        state.tools.map((tool) => tool.name),
-      );
+      const [close] = nearest(name, state.tools.flatMap(namesOf));
       throw new ToolError(
         'not_found',
         `the server ${spellOut(state.server.name)} has no tool "${quoteOutside(name, 60)}"`,
