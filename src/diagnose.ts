@@ -194,7 +194,7 @@ function serverProblems({ upstreams }: NodeToolbox): Problem[] {
         : [
             warn(
               server.place.file,
-              `the server ${server.name} describes ${changed.join(', ')} otherwise than approved`,
+              `the server ${server.name} describes ${changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ')} otherwise than approved`,
               `wield mcp accept ${server.name} shows how, and asks`,
             ),
           ],

@@ -11,7 +11,7 @@ import { widthOf } from '../../line.js';
 import { printJson } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';
-import { findState, type ServerState } from './server.js';
+import { findState, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
   usage: 'accept NAME [TOOL …] [--dry-run | --yes]',
@@ -41,8 +41,7 @@ export const accept: McpAction = {
       });
     } else if (changed.length === 0)
       call.terminal.out(`No tool of ${spellOut(name)} changed since it was approved.\n`);
-    else if (isAccepted)
-      call.terminal.out(`  approved  ${changed.map(({ tool }) => tool.name).join(', ')}\n`);
+    else if (isAccepted) call.terminal.out(`  approved  ${someOf(changed.map(({ tool }) => tool.name))}\n`);
     else call.terminal.out('  nothing was approved\n');
     return 0;
   },

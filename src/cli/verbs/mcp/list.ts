@@ -6,7 +6,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { printJson, printTable } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';
-import { describePlace, findLine, type ServerState } from './server.js';
+import { describePlace, findLine, type ServerState, someOf } from './server.js';
 
 export const list: McpAction = {
   usage: '[list]',
@@ -104,7 +104,7 @@ function noteOf({ server, changed, failure }: ServerState): [string, string][] {
     ];
   }
   if (changed.length === 0) return [];
-  return [['changed', `${changed.map(spellOut).join(', ')}: wield mcp accept ${name} shows how, and asks`]];
+  return [['changed', `${someOf(changed)}: wield mcp accept ${name} shows how, and asks`]];
 }
 
 function describeAge(milliseconds: number): string {

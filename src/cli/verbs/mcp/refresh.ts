@@ -10,7 +10,7 @@ import type { VerbCall } from '../../verb.js';
 import { showWait } from '../../wait.js';
 import type { McpAction } from './action.js';
 import { toServerJson } from './list.js';
-import { findState, findUsable } from './server.js';
+import { findState, findUsable, someOf } from './server.js';
 
 // Each may be a program of a hundred megabytes.
 const AT_ONCE = 4;
@@ -94,7 +94,7 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
     terminal.out(`  ${terminal.paint('green', 'ready ')}   ${name}   ${count(tools.length, 'tool')}\n`);
     if (changed.length > 0)
       terminal.out(
-        `  ${terminal.paint('yellow', 'changed')}  ${changed.map(spellOut).join(', ')}: wield mcp accept ${name} shows how, and asks\n`,
+        `  ${terminal.paint('yellow', 'changed')}  ${someOf(changed)}: wield mcp accept ${name} shows how, and asks\n`,
       );
     return;
   }

@@ -7,6 +7,8 @@ import type { HttpServer, ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
 
+const SHOWN_NAMES = 3;
+
 export type ServerState = ReturnType<NodeToolbox['upstreams']['states']>[number];
 
 /** How the server of a name stands. Throws where there is none. */
@@ -67,6 +69,12 @@ export async function findAddressed(
   const { world, workdir } = toolbox;
   // Whether a workspace has a say was asked above.
   return expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
+}
+
+/** Some names in a line, the rest counted. */
+export function someOf(names: readonly string[]): string {
+  const shown = names.slice(0, SHOWN_NAMES).map(spellOut).join(', ');
+  return names.length > SHOWN_NAMES ? `${shown} and ${names.length - SHOWN_NAMES} more` : shown;
 }
 
 /** The line of a server's file that names it; null where that cannot be told. */
