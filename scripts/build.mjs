@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { synchronousJsonata } from './jsonata.mjs';
@@ -49,7 +50,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-)/,
+        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-|upstream\/(?!(?:servers|secrets|definition|failure|lane)\.ts))/,
         minShareCount: 2,
         priority: 3,
       },
@@ -58,6 +59,12 @@ await bundle.write({
       {
         name: 'installing',
         test: /src\/(?:install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
+        priority: 1,
+      },
+      // Loaded with the first server that is started or logged in to.
+      {
+        name: 'upstream',
+        test: /src\/upstream\/(?!(?:servers|secrets|definition|failure|lane)\.ts)/,
         priority: 1,
       },
       { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },
@@ -77,6 +84,11 @@ for (const name of readdirSync(`${root}dist/cli`)) {
   build.update(`${name} ${text}`);
 }
 
+// The first help never changes, so it is no chunk.
+const help = `${root}dist/cli/help.cjs`;
+const { formatHelp } = createRequire(import.meta.url)(help);
+rmSync(help);
+
 // What starts first knows the build of the chunks that it loads, since code that was compiled of them is kept by it.
 const entry = await rolldown({
   input: `${root}src/cli/main.ts`,
@@ -84,6 +96,7 @@ const entry = await rolldown({
   transform: {
     define: {
       WIELD_VERSION: JSON.stringify(version),
+      WIELD_HELP: JSON.stringify(formatHelp()),
       WIELD_BUILD: JSON.stringify(build.digest('hex').slice(0, 16)),
     },
   },

@@ -28,7 +28,7 @@ export interface Places {
   /** The directories that the workdir may be moved within. */
   roots(): readonly string[];
   /** Directories that nobody looks above for the skill that governs a tool (RES-16). */
-  tops(): readonly { readonly directory: string; readonly owner: Owner }[];
+  tops(): Iterable<{ readonly directory: string; readonly owner: Owner }>;
   /** Whose it is what lies in a directory that someone names. */
   ownerOf(directory: string): Owner;
   toAbsolute(path: string): string | undefined;
@@ -69,7 +69,11 @@ export function createPlaces(options: CreatePlacesOptions): Places {
   return {
     list,
     roots,
-    tops: () => [...findTops(workdir(), home), ...list()],
+    // Most tools lie below one of the first; the places are asked for only where none of them holds the tool.
+    *tops() {
+      yield* findTops(workdir(), home);
+      yield* list();
+    },
     ownerOf: (directory) => findOwner(directory, list()),
     toAbsolute: (path) => toDirectory(path, workdir(), home),
     problems: () => findMissing(searchPath()),

@@ -1,9 +1,10 @@
 // Upstream servers put together: which there are, what they listed, and how one is started when it is needed.
 
 import { join } from 'node:path';
+import { toToolError } from './core/error.js';
 import type { Executor } from './core/executor.js';
 import { canonicalJson, type Json } from './core/json.js';
-import { redactOutput } from './core/redact.js';
+import { redactError, redactOutput, redactValue } from './core/redact.js';
 import { describeServer } from './core/server-text.js';
 import type { Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
@@ -80,6 +81,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     return createPool({
       world,
       version: readVersion(),
+      redact: (said) => redactValue(said, secrets.all()),
       keyOf: configurationOf,
       open: async (entry) => {
         // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
@@ -95,7 +97,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
       onListing: (server, listing, { verdict, instructions }) =>
         format.keep(server, { ...listing, verdict: verdict as unknown as Json, instructions }),
-      onFailure: format.fail,
+      onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
     });
   };
   const pool: Pick<Pool, 'acquire' | 'close'> = {
@@ -103,7 +105,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     close: async () => (await opened)?.close(),
   };
   const refresh = async (server: ServerEntry): Promise<void> => {
-    await (await loadPool()).refresh(server);
+    try {
+      await (await loadPool()).refresh(server);
+    } catch (error) {
+      throw redactError(toToolError(error), secrets.all());
+    }
   };
 
   const executor = createRemoteExecutor({
@@ -161,7 +167,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
         }),
     approve(tools) {
       pins.pin(tools, new Date(world.now()));
-      format.accept(new Set(tools.map(({ name }) => name)));
+      format.accept();
     },
   };
 }

@@ -6,6 +6,8 @@ import { createChunks } from './chunks.js';
 
 declare const WIELD_VERSION: string;
 declare const WIELD_BUILD: string;
+/** What `help.ts` gives, written when the binary is built. */
+declare const WIELD_HELP: string;
 
 // Each has code of its own that is kept. All else starts from that of a call.
 const KEPT = new Set(['__complete', 'list', 'serve', 'call']);
@@ -19,10 +21,7 @@ if (argv.length === 1 && (first === 'version' || first === '--version')) {
   argv.length === 0 ||
   (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))
 ) {
-  const { formatHelp } = createChunks(import.meta.dirname, undefined).load(
-    'help.cjs',
-  ) as typeof import('./help.js');
-  writeSync(1, formatHelp());
+  writeSync(1, WIELD_HELP);
 } else {
   void start(argv.find((word) => KEPT.has(word)) ?? 'call');
 }

@@ -3,7 +3,7 @@
 import { ToolError } from './error.js';
 import { isRecord } from './json.js';
 import type { Fault } from './schema.js';
-import { nearest, quoteOutside } from './text.js';
+import { listSome, nearest, quoteOutside } from './text.js';
 import type { Tool } from './tool.js';
 
 /** What is wrong with an input. */
@@ -29,7 +29,7 @@ function hintFor(tool: Pick<Tool, 'name'>, faults: readonly Fault[], declared: r
   const unknown = faults.find((fault) => fault.got.startsWith('undeclared '));
   const close = unknown ? nearest(unknown.path.slice(1), declared) : [];
   const takes =
-    declared.length === 0 ? `${tool.name} takes no parameters` : `${tool.name} takes ${declared.join(', ')}`;
+    declared.length === 0 ? `${tool.name} takes no parameters` : `${tool.name} takes ${listSome(declared)}`;
   return close.length > 0 ? `did you mean ${close.join(', ')}? ${takes}` : takes;
 }
 

@@ -75,7 +75,7 @@ export function redactOutput(output: Output, secrets: readonly string[]): Output
 }
 
 // What caused it is left out with them.
-function redactError(error: ToolError, secrets: readonly string[]): ToolError {
+export function redactError(error: ToolError, secrets: readonly string[]): ToolError {
   const message = redactKnown(error.message, secrets);
   const hint = error.hint === undefined ? undefined : redactKnown(error.hint, secrets);
   const data = redactValue(error.data, secrets);

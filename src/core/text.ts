@@ -92,6 +92,14 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+const MOST_LISTED = 100;
+
+/** Words one after the other; of very many the first, and how many more there are. */
+export function listSome(words: readonly string[]): string {
+  if (words.length <= MOST_LISTED) return words.join(', ');
+  return `${words.slice(0, MOST_LISTED).join(', ')} and ${words.length - MOST_LISTED} more`;
+}
+
 /** `1 problem`, `2 problems`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -89,8 +89,8 @@ export interface Upstream {
   find(name: string): Tool | undefined;
   /** The tool of a URI. */
   at(uri: string): Tool | undefined;
-  /** Why a server gives none, whose tool this name could be; undefined where there is no such server. */
-  absence(name: string): ToolError | undefined;
+  /** Why nothing is known of the tools of a server that a reference is about. */
+  why(ref: string): ToolError | undefined;
   /**
    * Asks the servers that are not known yet for their tools: all, or those that a reference could be about. Undefined
    * where there is nothing to wait for.

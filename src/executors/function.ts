@@ -141,30 +141,23 @@ export async function invoke(
 }
 
 /** What a function can reach: frozen, and nothing else hangs on it (MOD-5). */
-export function createContext(run: CallPart, { name, signal, scope, mcp, log }: Surroundings): ToolContext {
+export function createContext(run: CallPart, surroundings: Surroundings): ToolContext {
   const { call, progress, workdir, config } = run;
+  const { name, signal, scope, mcp, log } = surroundings;
   const elicitFor = (question: string) => {
     if (run.elicit !== undefined) return run.elicit;
     throw new ToolError('unavailable', `${name} has a question, and nobody can be asked here: ${question}`, {
       hint: 'call it from a terminal, or give the answer as a parameter',
     });
   };
-  return Object.freeze({
+  return Lazy.freeze(surroundings, {
     toolbox: Object.freeze({
       call: (ref: string, input: unknown, wishes?: NestedOptions) => call(ref, input, wishes),
     }),
-    get store() {
-      return scope().store;
-    },
     withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
-    get mcp() {
-      return mcp === undefined ? toUpstreams(run) : mcp;
-    },
+    mcp: mcp === undefined ? toUpstreams(run) : mcp,
     workdir,
     config,
-    get signal() {
-      return signal();
-    },
     progress: (done: number, total?: number, message?: string) =>
       progress({
         done,
@@ -184,6 +177,43 @@ function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
     list: () => remoteTools(),
     call: (server: string, name: string, input: unknown) => call(toRemoteUri(server, name), input),
   });
+}
+
+const Same = function (this: object, object: object) {
+  return object;
+} as unknown as new (
+  object: object,
+) => object;
+
+// Getters that every context shares, over a field that nobody else can read: an object with getters of its own has a
+// shape of its own, and making that takes the engine as long as the rest of a call.
+class Lazy extends Same {
+  readonly #surroundings: Surroundings;
+  static readonly #getters: PropertyDescriptorMap & ThisType<Lazy> = {
+    store: {
+      enumerable: true,
+      get() {
+        return this.#surroundings.scope().store;
+      },
+    },
+    signal: {
+      enumerable: true,
+      get() {
+        return this.#surroundings.signal();
+      },
+    },
+  };
+
+  constructor(object: object, surroundings: Surroundings) {
+    super(object);
+    this.#surroundings = surroundings;
+  }
+
+  /** The object itself, with what is made when it is first asked for. */
+  static freeze(surroundings: Surroundings, object: Omit<ToolContext, 'store' | 'signal'>): ToolContext {
+    const context = new Lazy(object, surroundings);
+    return Object.freeze(Object.defineProperties(context, Lazy.#getters)) as unknown as ToolContext;
+  }
 }
 
 function timeoutError(name: string, timeoutMs: number): ToolError {

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../core/error.js';
 import type { Executor, RunContext } from '../core/executor.js';
-import { canonicalJson, copyJson } from '../core/json.js';
+import { canonicalJson, copyJson, isRecord } from '../core/json.js';
 import type { RemotePlan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import { formatDuration, quoteOutside } from '../core/text.js';
@@ -68,6 +68,7 @@ async function callServer(
   try {
     const remote = findRemote(plan, lease);
     const output = await lease.connection.call(remote, copyJson(plan.input), {
+      name: plan.tool.name,
       signal: context.signal,
       ...(context.wantsProgress ? { onProgress: context.progress } : {}),
       ...(context.elicit === undefined ? {} : { elicit: context.elicit }),
@@ -79,8 +80,9 @@ async function callServer(
       outcome = 'answered';
       return { content: [], error: refused(plan, error) };
     }
-    if (error instanceof ToolError || context.signal.aborted) throw error;
+    if (context.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
     outcome = 'lost';
+    if (error instanceof ToolError) return { content: [], error: cutOff(plan, error) };
     // A session that the server has forgotten took nothing on: the call was not run.
     if (!isLostSession(error) || attempt > 1)
       return { content: [], error: callLost(plan.tool.name, error, describeWire(server, lease)) };
@@ -154,6 +156,20 @@ function refused({ tool }: RemotePlan, { message, code }: RemoteError): ToolErro
       data: { code },
     },
   );
+}
+
+// What was sent and then cut off may have been run, unlike what could not be sent.
+const CUT = new Set(['ECONNRESET', 'EPIPE']);
+
+function isCut({ data }: ToolError): boolean {
+  return isRecord(data) && CUT.has(String(data.errno));
+}
+
+function cutOff({ tool, server }: RemotePlan, { message, data }: ToolError): ToolError {
+  return new ToolError('exec_failed', `the server ${server} was lost while it ran ${tool.name}: ${message}`, {
+    hint: 'call it again; whether the first call did something is not known',
+    data,
+  });
 }
 
 function timeoutError({ name }: Tool, timeoutMs: number): ToolError {

@@ -17,7 +17,7 @@ export interface Rules {
   /** What changed in the tool's definition since it was pinned, where it did (POL-21). */
   readonly changes?: readonly string[] | undefined;
   /** How its bytes differ from those that were installed, where they do: no model runs them (INS-23). */
-  readonly altered?: { readonly reason: string; readonly hint: string };
+  readonly altered?: { readonly reason: string; readonly hint: string } | undefined;
 }
 
 /** What is judged: a plan, or the tool and input of one that cannot be made here. */
@@ -49,15 +49,13 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
     };
   }
   if (caller.kind === 'model' && rules.altered !== undefined) return alteration(rules.altered);
-  if (rules.changes !== undefined && ruling.verdict === 'allow') {
-    return {
-      verdict: 'ask',
-      rule: null,
-      reason: 'its definition changed since it was approved',
-      changes: rules.changes,
-    };
-  }
-  return ruling;
+  if (rules.changes === undefined) return ruling;
+  // Whoever is asked is shown what changed, whatever else they are asked for.
+  const asking =
+    ruling.verdict === 'ask'
+      ? ruling
+      : { verdict: 'ask' as const, rule: null, reason: 'its definition changed since it was approved' };
+  return { ...asking, changes: rules.changes };
 }
 
 /**

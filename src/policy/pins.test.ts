@@ -1,6 +1,6 @@
 // Pins: a tool of a package or an upstream that is not what it was when it was approved asks again, and shows how.
 
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -29,6 +29,13 @@ function createStore(): { readonly store: PinStore; readonly home: string } {
   const home = mkdtempSync(join(tmpdir(), 'wield-pins-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
   return { store: createPinStore(home), home };
+}
+
+/** The one file that pins are in. */
+function pinFile(home: string): string {
+  const [name, ...others] = readdirSync(join(home, 'pins'));
+  expect(others).toEqual([]);
+  return join(home, 'pins', name!);
 }
 
 function upstreamTool(description: string, owner: Owner = 'upstream', inputSchema?: JsonSchema): Tool {
@@ -81,7 +88,7 @@ describe('a pin', () => {
     store.pin([found], new Date());
     expect(store.check(found)).toBe('same');
     expect((await before.call('remote', {}, model)).ok).toBe(true);
-    expect(statSync(join(home, 'pins.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(pinFile(home)).mode & 0o777).toBe(0o600);
 
     const after = offering(upstreamTool('Read a page, and send it on.', owner), createPinStore(home));
     const result = await after.call('remote', {}, model);
@@ -128,7 +135,7 @@ describe('a pin', () => {
       store.pin([found], new Date());
       expect(store.check(found)).toBe('same');
     }
-    expect(() => statSync(join(home, 'pins.json'))).toThrow();
+    expect(() => pinFile(home)).toThrow('ENOENT');
   });
 
   test('is kept apart by source and name; a record that cannot be read refuses', async () => {
@@ -137,7 +144,7 @@ describe('a pin', () => {
     store.pin([one], new Date());
     expect(store.check({ ...one, origin: { ...one.origin, source: 'other' } })).toBe('new');
     expect(store.check({ ...one, name: 'remote2' })).toBe('new');
-    writeFileSync(join(home, 'pins.json'), '{ "pins": [1] }');
+    writeFileSync(pinFile(home), '{ "pins": [1] }');
     const result = await offering(upstreamTool('Read.'), store).call('remote', {}, model);
     expect(result.error).toMatchObject({ code: 'io' });
   });

@@ -6,7 +6,8 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { revealHidden } from '../core/text.js';
-import { type FileIdentity, sameIdentity, type Tool } from '../core/tool.js';
+import { type FileIdentity, sameIdentity, type Tool, type Traits } from '../core/tool.js';
+import { digestParts } from '../files/digest.js';
 import { readTextFile, statIdentity } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 
@@ -24,6 +25,7 @@ export interface PinStore {
 
 export interface ApprovedTool {
   readonly description: string;
+  readonly traits: Traits;
   readonly input: JsonSchema;
   readonly output?: JsonSchema;
 }
@@ -36,65 +38,84 @@ interface Pin {
   readonly since: string;
 }
 
+type Pins = ReadonlyMap<string, Pin>;
+
+// A package or a server has a file of its own: a call reads no other's, and whoever pins at the same time writes another.
+const MAX_BYTES = 64 * 1024 * 1024;
+
 export function createPinStore(wieldHome: string): PinStore {
-  const file = join(wieldHome, 'pins.json');
-  let known: { readonly state: FileIdentity | undefined; readonly pins: Map<string, Pin> } | undefined;
+  const known = new Map<string, { readonly state: FileIdentity | undefined; readonly pins: Pins }>();
+  const fileOf = (source: string): string => join(wieldHome, 'pins', `${source}.json`);
 
   // Asked at every call of such a tool: read again only where the file changed.
-  const read = (): Map<string, Pin> => {
+  const read = (source: string): Pins => {
+    const file = fileOf(source);
     const state = statIdentity(file);
-    if (known === undefined || !sameIdentity(known.state, state)) {
-      const text = readTextFile(file);
-      known = { state, pins: text === undefined ? new Map() : parsePins(text, file) };
+    let found = known.get(source);
+    if (found === undefined || !sameIdentity(found.state, state)) {
+      const text = readTextFile(file, MAX_BYTES);
+      found = { state, pins: text === undefined ? new Map() : parsePins(text, file) };
+      known.set(source, found);
     }
-    return known.pins;
+    return found.pins;
+  };
+  const find = (tool: Tool): Pin | undefined => {
+    const source = sourceOf(tool);
+    return source === undefined ? undefined : read(source).get(keyOf(tool));
   };
 
   return {
     check(tool) {
-      const key = keyOf(tool);
-      if (key === undefined) return 'same';
-      const pin = read().get(key);
+      if (sourceOf(tool) === undefined) return 'same';
+      const pin = find(tool);
       if (pin === undefined) return 'new';
       if (pin.digest === tool.origin.digest) return 'same';
       const diff = lineDiff(pin.definition, describeTool(tool)).map(revealHidden);
       return { diff: diff.length > 0 ? diff : [unseenChange(tool)] };
     },
     pin(tools, now) {
-      const kept = tools.filter((tool) => keyOf(tool) !== undefined);
-      if (kept.length === 0) return;
-      const pins = new Map(read());
-      for (const tool of kept) {
-        const key = keyOf(tool);
+      const changed = new Map<string, Map<string, Pin>>();
+      for (const tool of tools) {
+        const source = sourceOf(tool);
         const { digest } = tool.origin;
-        if (key === undefined || digest === null) continue;
+        if (source === undefined || digest === null) continue;
+        const pins = changed.get(source) ?? new Map(read(source));
+        const key = keyOf(tool);
         pins.set(key, { key, digest, definition: describeTool(tool), since: now.toISOString() });
+        changed.set(source, pins);
       }
-      writeFileAtomic(file, `${JSON.stringify({ version: 1, pins: [...pins.values()] }, null, 2)}\n`);
-      known = undefined;
+      for (const [source, pins] of changed) {
+        const document = { version: 1, pins: [...pins.values()] };
+        writeFileAtomic(fileOf(source), `${JSON.stringify(document, null, 2)}\n`);
+        known.delete(source);
+      }
     },
     approved(tool) {
-      const key = keyOf(tool);
-      const pin = key === undefined ? undefined : read().get(key);
-      return pin === undefined ? undefined : readDefinition(pin.definition);
+      const pin = find(tool);
+      return pin && readDefinition(pin.definition);
     },
   };
 }
 
-function keyOf({ name, origin }: Tool): string | undefined {
-  if (origin.owner !== 'package' && origin.owner !== 'upstream') return undefined;
-  return JSON.stringify([origin.owner, origin.source ?? origin.server, name]);
+// Whose tool it is, as the name of a file; undefined where it needs no pin.
+function sourceOf({ origin: { owner, source, server } }: Tool): string | undefined {
+  if (owner !== 'package' && owner !== 'upstream') return undefined;
+  return digestParts([owner, source ?? '', server ?? '']).slice(0, 32);
+}
+
+// Two tools of a server can have one name here, and only one of them gets it.
+function keyOf({ name, origin: { owner, uri } }: Tool): string {
+  return owner === 'upstream' && uri !== null ? uri : name;
 }
 
 // A line a fact, so that a diff shows which of them changed.
 function describeTool({ description, input, output, action, traits }: Tool): string {
-  const { title, readOnly, destructive, idempotent, openWorld } = traits;
   return JSON.stringify(
     {
       description: description.split('\n'),
+      traits,
       input: input.json,
       output: output?.json,
-      traits: { title, readOnly, destructive, idempotent, openWorld },
       // The state of a file is not what it says, and a hash says nothing to a person.
       action: {
         // First, so that no other line changes with it.
@@ -117,15 +138,16 @@ function unseenChange({ action }: Tool): string {
 }
 
 function readDefinition(definition: string): ApprovedTool {
-  const { description, input, output } = JSON.parse(definition) as {
+  const { description, traits, input, output } = JSON.parse(definition) as {
     readonly description: readonly string[];
+    readonly traits: Traits;
     readonly input: JsonSchema;
     readonly output?: JsonSchema;
   };
-  return { description: description.join('\n'), input, ...(output === undefined ? {} : { output }) };
+  return { description: description.join('\n'), traits, input, ...(output === undefined ? {} : { output }) };
 }
 
-function parsePins(text: string, file: string): Map<string, Pin> {
+function parsePins(text: string, file: string): Pins {
   let pins: unknown;
   try {
     const document = JSON.parse(text) as unknown;

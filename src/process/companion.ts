@@ -58,16 +58,19 @@ async function startStaying(
   child.unref();
   for (const pipe of pipes) (pipe as { unref?: () => void } | null)?.unref?.();
   let gone = false;
+  let killed = false;
   const kill = (): void => {
     if (gone) return;
+    killed = true;
     signalGroup(pid, 'SIGKILL');
     killMarked(mark, world.platform);
   };
   remember(pid);
   const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // What it started and left behind in its group goes with it.
+      // What it started and left behind, in its group or out of it, goes with it.
       signalGroup(pid, 'SIGKILL');
+      if (!killed) killMarked(mark, world.platform);
       gone = true;
       living?.delete(pid);
       resolve({ code, signal });

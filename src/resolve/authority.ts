@@ -11,8 +11,8 @@ export interface AuthorityOptions {
   /** Reads the skill of a directory. */
   readonly readSkill: (directory: string, owner: Owner) => Reading | undefined;
   readonly workdir: () => string;
-  /** Directories that nobody looks above, each with its owner; the first that holds a tool counts. */
-  readonly roots: () => readonly { readonly directory: string; readonly owner: Owner }[];
+  /** Directories that nobody looks above, each with its owner; the first that holds a tool counts, and ends the asking. */
+  readonly roots: () => Iterable<{ readonly directory: string; readonly owner: Owner }>;
   readonly now: () => number;
 }
 
@@ -54,7 +54,10 @@ export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityO
     return main;
   };
 
-  const rootOf = (directory: string) => roots().find((root) => isWithin(root.directory, directory));
+  const rootOf = (directory: string) => {
+    for (const root of roots()) if (isWithin(root.directory, directory)) return root;
+    return undefined;
+  };
 
   const skillOf = ({ action, origin }: Tool): Skill | undefined => {
     if (!standsInSkill(action) || origin.directory === null) return undefined;

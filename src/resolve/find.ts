@@ -193,7 +193,7 @@ export function createFinder(options: FinderOptions): Finder {
     if (remote !== undefined && mayReach(asClaimed(remote), reach)) return asClaimed(remote);
     if (scheme === 'file') return findAt(text, toFilePath(uri), fragment, reach);
     const inside = fragment === undefined ? findInside(uri, reach) : undefined;
-    if (inside === undefined) throw nothingAt(text, []);
+    if (inside === undefined) throw upstream?.why(text) ?? nothingAt(text, []);
     return inside;
   };
 
@@ -211,7 +211,7 @@ export function createFinder(options: FinderOptions): Finder {
     if (tool !== undefined) return tool;
     const { mayName = () => true } = reach;
     throw fragment === undefined && isToolName(name)
-      ? (upstream?.absence(name) ?? notFound(name, near().filter(mayName), places()))
+      ? (upstream?.why(name) ?? notFound(name, near().filter(mayName), places()))
       : invalidName(text);
   };
 

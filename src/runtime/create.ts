@@ -209,18 +209,18 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         return findDenial(tool, caller, { policy: holding, within }) === undefined;
       };
       const model = caller.kind === 'model';
-      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer };
-      return look(() => findStable(() => catalog.find(ref, { ...reach, mayName }), withDigest), ref);
+      const reach = { visibleOnly: model && named === 'by-caller', offeredOnly: model, offer, mayName };
+      return look(() => findStable(() => catalog.find(ref, reach), withDigest), ref);
     },
     permissionsOf: cascade.permissionsOf,
     executors,
-    rules: (tool, callOptions, within) => ({
-      ...rules(tool, callOptions),
-      policy: policy(callOptions.caller ?? CODE),
-      within,
-    }),
+    rules: (tool, callOptions, within) =>
+      steadily(() => {
+        const { trusted, changes, altered } = rules(tool, callOptions);
+        return { trusted, changes, altered, policy: policy(callOptions.caller ?? CODE), within };
+      }),
     settings,
-    inheritedTimeout: cascade.inheritedTimeout,
+    inheritedTimeout: (tool, standard) => steadily(() => cascade.inheritedTimeout(tool, standard)),
     secrets,
     workdir: workdir.get,
     limiter: createLimiter(() => settings().limits),
@@ -236,11 +236,11 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
             openResult: (id) => stores.results.open(id, caller.session ?? ownSession),
           },
     remoteTools: options.remoteTools,
-    room: (caller) =>
+    room: (caller, { results }) =>
       stores && {
         store: stores.results,
         session: caller.session ?? ownSession,
-        inline: settings().results.inline,
+        inline: results.inline,
         ways: stores.ways,
       },
     get emit() {

@@ -26,14 +26,13 @@ export function createLimiter(limits: () => Settings['limits']): Limiter {
   const running = new Map<string, number>();
   const queue: Waiting[] = [];
 
-  const keysOf = (tool: Tool): [string, number][] => {
-    const { concurrentPerTool, concurrentPerGroup } = limits();
-    const keys: [string, number][] = [[`tool ${tool.name}`, concurrentPerTool]];
+  const keysFor = (tool: Tool, nested: boolean): [string, number][] => {
+    const { concurrent, concurrentPerTool, concurrentPerGroup } = limits();
+    const keys: [string, number][] = nested ? [] : [['all', concurrent]];
+    keys.push([`tool ${tool.name}`, concurrentPerTool]);
     if (tool.traits.group !== undefined) keys.push([`group ${tool.traits.group}`, concurrentPerGroup]);
     return keys;
   };
-  const keysFor = (tool: Tool, nested: boolean): [string, number][] =>
-    nested ? keysOf(tool) : [['all', limits().concurrent], ...keysOf(tool)];
   const fits = (keys: [string, number][]): boolean =>
     keys.every(([key, limit]) => (running.get(key) ?? 0) < limit);
 

@@ -3,6 +3,7 @@
 import type { OutputUnit } from '@cfworker/json-schema';
 import { describeValue, escapePointer, isRecord, type Json } from '../core/json.js';
 import type { Fault, JsonSchema } from '../core/schema.js';
+import { listSome } from '../core/text.js';
 
 // Keywords that only say that something below them failed.
 const WRAPPERS = new Set([
@@ -77,7 +78,7 @@ function expectation(unit: OutputUnit, limit: unknown): string {
     case 'type':
       return Array.isArray(limit) ? limit.join(' or ') : String(limit);
     case 'enum':
-      return `one of ${Array.isArray(limit) ? limit.map((choice) => JSON.stringify(choice)).join(', ') : text}`;
+      return `one of ${Array.isArray(limit) ? listSome(limit.map((choice) => JSON.stringify(choice))) : text}`;
     case 'const':
       return `exactly ${text}`;
     case 'minimum':

@@ -3,6 +3,7 @@
 import { ToolError } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
 import { type Check, type JsonSchema, lookUp, type Schema } from '../core/schema.js';
+import { quoteOutside } from '../core/text.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
@@ -128,7 +129,8 @@ function assertPattern(pattern: string, path: SchemaPath): void {
 
 function badSchema(path: SchemaPath, problem: string): ToolError {
   const where = path.map((step) => `/${step}`).join('');
-  return new ToolError('invalid_definition', `the schema${where === '' ? '' : ` at ${where}`} ${problem}`, {
+  const place = where === '' ? '' : ` at ${quoteOutside(where)}`;
+  return new ToolError('invalid_definition', `the schema${place} ${quoteOutside(problem, 200)}`, {
     hint: 'give a JSON Schema (2020-12) whose references begin with "#"',
   });
 }

@@ -8,7 +8,7 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { Output } from '../core/result.js';
 import { quoteOutside } from '../core/text.js';
 import type { RemoteTool } from '../core/upstream.js';
-import { answerInputs, toElicitation } from './elicitation.js';
+import { answerInputs, limitQuestions, toElicitation } from './elicitation.js';
 import { createLane } from './lane.js';
 import type { Ending } from './process-transport.js';
 import { toOutput } from './remote-result.js';
@@ -31,9 +31,13 @@ export interface ConnectOptions {
   readonly verdict: Verdict | undefined;
   readonly signal: AbortSignal;
   readonly debug: (message: string) => void;
+  /** Takes out of what a server says of itself what nobody may be shown. */
+  readonly redact: <T>(said: T) => T;
 }
 
 export interface RemoteCall {
+  /** What the tool is called here: messages name it so. */
+  readonly name: string;
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly elicit?: Elicit | undefined;
@@ -61,7 +65,7 @@ const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. Throws what the transport or the server said. */
 export async function connect(wire: Wire, options: ConnectOptions): Promise<Connection> {
-  const { name, signal, debug } = options;
+  const { name, signal, debug, redact } = options;
   const sdk = await import('@modelcontextprotocol/client');
   const lane = createLane(wire);
   const clientInfo = { name: 'wield', version: options.version };
@@ -108,8 +112,12 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   const list = (until: AbortSignal): Promise<ToolListing> =>
     capabilities?.tools === undefined
       ? Promise.resolve({ tools: [], faults: [] })
-      : fetchTools((params) => lane.request('tools/list', params, { signal: until }));
-  let listing = await list(signal);
+      : fetchTools(async (params) => {
+          const answer = await lane.request('tools/list', params, { signal: until });
+          if (isNewer && options.verdict !== undefined) assertNewer(answer);
+          return answer;
+        });
+  let listing = redact(await list(signal));
 
   const listeners = new Set<(listing: ToolListing) => void>();
   // However often it tells of changes, it is asked once at a time, and once more for those that came meanwhile.
@@ -122,7 +130,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     while (again && open) {
       again = false;
       try {
-        listing = await list(AbortSignal.timeout(PROBE_MS));
+        listing = redact(await list(AbortSignal.timeout(PROBE_MS)));
         for (const listener of listeners) listener(listing);
       } catch (error) {
         debug(`${name}: its new list of tools did not come: ${quoteOutside((error as Error).message, 200)}`);
@@ -153,19 +161,20 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
   };
 
   return {
-    verdict,
-    instructions: client.getInstructions(),
+    verdict: redact(verdict),
+    instructions: redact(client.getInstructions()),
     listing: () => listing,
     onListing: (listener) => {
       listeners.add(listener);
     },
-    async call(tool, input, call) {
+    async call(tool, input, asked) {
+      const call = asked.elicit === undefined ? asked : { ...asked, elicit: limitQuestions(asked.elicit) };
       calls.add(call);
       try {
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };
         for (let round = 0; round < MAX_ROUNDS; round++) {
           const result = await request(tool, params, call);
-          if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(tool.name, result);
+          if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(call.name, result);
           params = {
             name: tool.name,
             arguments: input,
@@ -173,7 +182,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
             ...(result.requestState === undefined ? {} : { requestState: result.requestState }),
           };
         }
-        throw new ToolError('tool_failed', `${tool.name} asked more than ${MAX_ROUNDS} times`, {
+        throw new ToolError('tool_failed', `${call.name} asked more than ${MAX_ROUNDS} times`, {
           hint: 'this is for the author of the server',
         });
       } finally {
@@ -196,6 +205,13 @@ function verdictOf(client: Client): Verdict {
   return client.getProtocolEra() === 'modern' && discover !== undefined
     ? { kind: 'modern', discover: discover as unknown as Json }
     : { kind: 'legacy' };
+}
+
+// Many an older server answers without a greeting too, and would then never hear what it asks: what was known of it is
+// believed only where its answers say what every answer of the newer era says.
+function assertNewer(answer: unknown): void {
+  if (!isRecord(answer) || typeof answer.resultType !== 'string')
+    throw new Error('it speaks an older protocol than it did');
 }
 
 // Over HTTP such a tool wants some of its parameters in headers too, which the protocol's client knows how to write.

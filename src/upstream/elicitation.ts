@@ -17,6 +17,16 @@ export function toElicitation(params: JsonObject): Elicitation {
   };
 }
 
+// More than any tool needs to ask, and few enough for a person who has to send them all away.
+const MAX_QUESTIONS = 16;
+
+/** The questions of one call: a server that asks on and on is answered in the person's place. */
+export function limitQuestions(elicit: Elicit): Elicit {
+  let asked = 0;
+  return async (question, signal) =>
+    ++asked > MAX_QUESTIONS ? { action: 'cancel' } : elicit(question, signal);
+}
+
 /** The answers to what a call of the newer era waits for. Throws where it waits for something else than a person. */
 export async function answerInputs(
   requests: unknown,

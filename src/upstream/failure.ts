@@ -38,6 +38,17 @@ export function startTimeout(milliseconds: number, about: Circumstances): ToolEr
   );
 }
 
+/** A server that went while it was used. */
+export function serverLost(about: Circumstances): ToolError {
+  const why = about.ending?.why ?? 'the connection was lost';
+  return say(
+    'unavailable',
+    `the server ${about.server} went in the midst of a call: ${why}`,
+    `wield mcp refresh ${about.server} starts it and shows what it says`,
+    about,
+  );
+}
+
 /** A call that got no answer, since its server went. */
 export function callLost(tool: string, error: unknown, about: Circumstances): ToolError {
   const own = ownError(error);

@@ -5,7 +5,7 @@ import { formatDuration } from '../core/text.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { type Connection, connect, type Verdict, type Wire } from './connection.js';
-import { isSettled, startFailure, startTimeout } from './failure.js';
+import { isSettled, serverLost, startFailure, startTimeout } from './failure.js';
 import type { ToolListing } from './tool-list.js';
 
 export interface PoolOptions {
@@ -15,6 +15,8 @@ export interface PoolOptions {
   readonly keyOf: (server: ServerEntry) => string;
   /** The wire to a server, not started. References are expanded here. */
   readonly open: (server: ServerEntry) => Promise<Wire>;
+  /** Takes the secrets that servers were given out of what one says of itself. */
+  readonly redact: <T>(said: T) => T;
   /** What is known of a server's era. */
   readonly verdictOf: (server: ServerEntry) => Verdict | undefined;
   /** Told of each list of tools that a server gave. */
@@ -35,8 +37,10 @@ export interface Pool {
 export interface Lease {
   readonly connection: Connection;
   readonly wire: Wire;
-  /** `lost`: the connection is of no use any more. `answered`: the server does its work. */
-  release(outcome: 'answered' | 'lost' | 'unknown'): void;
+  /**
+   * `lost`: the connection is of no use any more. `answered`: the server does its work. `listed`: nothing was called.
+   */
+  release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
 
 interface Slot {
@@ -77,6 +81,10 @@ export function createPool(options: PoolOptions): Pool {
     troubles.set(key, { count, until: world.monotonic() + wait, error });
   };
 
+  const recordLoss = (key: string, { name }: ServerEntry, { ending, lastLines }: Wire): void => {
+    recordTrouble(key, serverLost({ server: name, ending, lastLines }), true);
+  };
+
   const end = (slot: Slot): void => {
     clearTimeout(slot.idle);
     slot.stop.abort();
@@ -101,15 +109,22 @@ export function createPool(options: PoolOptions): Pool {
       (opened) => {
         const { connection, wire } = opened;
         slot.opened = opened;
-        options.onListing(server, connection.listing(), connection);
-        connection.onListing((listing) => options.onListing(server, listing, connection));
+        const tell = (listing: ToolListing): void => {
+          try {
+            options.onListing(server, listing, connection);
+          } catch (error) {
+            // A list that cannot be kept is no reason to end what works.
+            options.onFailure(server, startFailure(error, { server: server.name }));
+          }
+        };
+        tell(connection.listing());
+        connection.onListing(tell);
         void connection.gone.then(() => {
           clearTimeout(slot.idle);
           // One that goes while nobody uses it has done its work.
           if (slots.get(key) === slot) {
             slots.delete(key);
-            if (slot.users > 0)
-              recordTrouble(key, startFailure(undefined, { server: server.name, ending: wire.ending }), true);
+            if (slot.users > 0) recordLoss(key, server, wire);
           }
         });
         if (closed) drop(key, slot);
@@ -158,10 +173,13 @@ export function createPool(options: PoolOptions): Pool {
         connection,
         wire,
         release(outcome) {
-          mine.called = true;
+          if (outcome !== 'listed') mine.called = true;
           leave();
           if (outcome === 'answered') troubles.delete(key);
-          if (outcome === 'lost') drop(key, mine);
+          if (outcome !== 'lost') return;
+          // Whoever is first to know that it went says so.
+          if (slots.get(key) === mine) recordLoss(key, server, wire);
+          drop(key, mine);
         },
       };
     } catch (error) {
@@ -174,7 +192,7 @@ export function createPool(options: PoolOptions): Pool {
     acquire,
     async refresh(server) {
       const lease = await acquire(server, undefined, true);
-      lease.release('unknown');
+      lease.release('listed');
       return lease.connection;
     },
     async close() {
@@ -204,7 +222,8 @@ async function open(server: ServerEntry, options: PoolOptions, given: AbortSigna
     try {
       const { signal } = stop;
       const { debug } = world;
-      const connection = await connect(wire, { name: server.name, version, verdict, signal, debug });
+      const { redact } = options;
+      const connection = await connect(wire, { name: server.name, version, verdict, signal, debug, redact });
       return { connection, wire };
     } catch (error) {
       const isLate = stop.signal.aborted;

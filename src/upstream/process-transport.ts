@@ -65,6 +65,12 @@ export class ProcessTransport implements Transport {
     const companion = await startPiped(this.#request, this.#world);
     this.#companion = companion;
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk));
+    // One that lives on without an output answers nobody; one that ends closes it too, and says how in a moment.
+    companion.stdout.once('end', () => {
+      void within(companion.ended, DRAIN_MS).then(
+        (hasEnded) => hasEnded || this.fail('it closed its output'),
+      );
+    });
     companion.stderr.on('data', (chunk: Buffer) => this.#tail.add(chunk));
     void companion.ended.then(async ({ code, signal }) => {
       await drained([companion.stdout, companion.stderr]);

@@ -35,8 +35,9 @@ function readAnswer(tool: string, result: unknown): Answer {
   let answer: Json;
   try {
     answer = toJson(result, BOUNDS);
-  } catch {
-    throw badResult(tool, 'it is nested deeper than 64 levels, or larger than 16 MiB');
+  } catch (error) {
+    const { message } = error as ToolError;
+    throw badResult(tool, message.replace(/^input at (\S+)/, 'what stands at $1').replace(/^input/, 'it'));
   }
   if (!isRecord(answer)) throw badResult(tool, 'it is no object');
   const { resultType } = answer;

@@ -10,7 +10,7 @@ import { createWorkspace } from '../support/workspace.js';
 
 describe('add and remove', () => {
   spec(
-    'UPS-11',
+    'UPS-14',
     'write a file of the person, readable by them alone, and take the entry out again',
     async () => {
       const workspace = createWorkspace();
@@ -39,7 +39,7 @@ describe('add and remove', () => {
     },
   );
 
-  spec('UPS-11', 'write no secret itself, and repeat none', async () => {
+  spec('UPS-14', 'write no secret itself, and repeat none', async () => {
     const workspace = createWorkspace();
     const secret = 'abcdefgh12345678abcdef';
     for (const args of [
@@ -65,7 +65,7 @@ describe('add and remove', () => {
     });
   });
 
-  spec('UPS-11', 'are no use to a tool, and leave the files of others alone', async () => {
+  spec('UPS-14', 'are no use to a tool, and leave the files of others alone', async () => {
     const workspace = createWorkspace();
     workspace.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'x' } } }));
     const env = { WIELD_CALL: '1-2-3' };

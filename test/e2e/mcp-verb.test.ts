@@ -156,7 +156,7 @@ describe('waiting', () => {
   specIf(
     hasPty,
     without,
-    'UPS-12 CLI-4',
+    'UPS-15 CLI-4',
     'a terminal is told whom a listing waits for, a pipe is not',
     async () => {
       const { workspace } = createDocs();
@@ -169,7 +169,7 @@ describe('waiting', () => {
     },
   );
 
-  spec('UPS-12', 'an interrupt ends the wait and the server, and says nothing of it', async () => {
+  spec('UPS-15', 'an interrupt ends the wait and the server, and says nothing of it', async () => {
     const workspace = createWorkspace();
     const slow = countedServer(workspace, 'slow', { args: ['hang'] });
     configureServers(workspace, { slow: slow.entry });

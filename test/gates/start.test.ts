@@ -18,7 +18,7 @@ echo "hello $WIELD_PARAM_NAME"
 
 test.each([
   { args: ['version'], atMost: 8 * KILOBYTE },
-  { args: ['--help'], atMost: 16 * KILOBYTE },
+  { args: ['--help'], atMost: 8 * KILOBYTE },
   { args: ['list'], atMost: 360 * KILOBYTE },
   { args: ['call', 'hello', '--name', 'Ada'], atMost: 420 * KILOBYTE },
 ])('wield $args.0 loads few bytes of itself', async ({ args, atMost }) => {

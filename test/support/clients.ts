@@ -4,6 +4,7 @@ import {
   Client,
   type ClientCapabilities,
   type ElicitRequest,
+  type ElicitRequestParams,
   type ElicitResult,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
@@ -58,6 +59,37 @@ export async function connectAsking(
   );
   onTestFinished(() => client.close());
   return client;
+}
+
+/** What a person behind a client does with a question of any kind. */
+export type Person = (params: ElicitRequestParams) => ElicitResult | Promise<ElicitResult>;
+
+/** A client whose person is asked with forms and pages, at a `wield serve` with these arguments. */
+export async function connectPerson(
+  workspace: Workspace,
+  era: Era,
+  transport: 'stdio' | 'http',
+  person: Person,
+  { args = ['--trust'], onListChanged = () => {} }: PersonOptions = {},
+): Promise<Client> {
+  const client = new Client(INFO, {
+    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    capabilities: { elicitation: { form: {}, url: {} } },
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+  });
+  client.setRequestHandler('elicitation/create', async ({ params }) => person(params));
+  await client.connect(
+    transport === 'stdio'
+      ? new StdioClientTransport(stdioParameters(workspace, args))
+      : new StreamableHTTPClientTransport(new URL((await serveHttp(workspace, { args })).url)),
+  );
+  onTestFinished(() => client.close());
+  return client;
+}
+
+export interface PersonOptions {
+  readonly args?: readonly string[];
+  readonly onListChanged?: () => void;
 }
 
 function stdioParameters(workspace: Workspace, args: readonly string[]) {

@@ -116,8 +116,7 @@ export function createInstallWorkspace(): InstallWorkspace {
   };
 }
 
-const NOT_ABOUT =
-  /^\.wield\/(?:audit|cache|pins\.json|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
+const NOT_ABOUT = /^\.wield\/(?:audit|cache|pins|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
 
 function snapshot(home: string): Record<string, string> {
   const seen: Record<string, string> = {};

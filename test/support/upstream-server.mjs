@@ -1,7 +1,8 @@
 // A server over stdio that does as its first argument says: well, or in one of the ways that servers go wrong.
 // Each start is a line in the file that the second argument names.
 
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { appendFileSync, closeSync, existsSync, readFileSync } from 'node:fs';
 
 const [, , mode = 'well', starts] = process.argv;
 if (starts) appendFileSync(starts, `${process.pid}\n`);
@@ -75,10 +76,98 @@ const TOOLS = {
     { name: `${'x'.repeat(80)}1`, description: 'Long.', inputSchema: object() },
     { name: `${'x'.repeat(80)}2`, description: 'Long too.', inputSchema: object() },
   ],
+  bad: () => Object.keys(BAD).map((name) => ({ name, description: 'Goes wrong.', inputSchema: object() })),
+  // The tools of one page, over and over.
+  pages: () => [{ name: `page-${++pages}`, description: 'One of many.', inputSchema: object() }],
+  many: () =>
+    Array.from({ length: 10_001 }, (_, at) => ({
+      name: `t${at}`,
+      description: 'One.',
+      inputSchema: object(),
+    })),
   // What it says of itself stands in a file.
   changing: () => JSON.parse(readFileSync(process.argv[4], 'utf8')),
 };
+let pages = 0;
 const tools = () => (TOOLS[mode] ?? TOOLS.well)();
+const nested = (levels) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+const raw = (line) => process.stdout.write(`${line}\n`);
+const answerRaw = (id, result) => raw(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+const SAID = '"content":[{"type":"text","text":"said"}]';
+
+const QUESTION = { message: 'Which?', requestedSchema: object({ a: { type: 'string' } }) };
+
+// Calls that go wrong; each gets the id of its request and answers it itself, or never.
+const BAD = {
+  'no-object': (id) => answerRaw(id, '5'),
+  'no-list': (id) => answerRaw(id, '{"content":{"length":1}}'),
+  'no-part': (id) => answerRaw(id, '{"content":[{"type":"text"}]}'),
+  nothing: (id) => raw(`{"jsonrpc":"2.0","id":${JSON.stringify(id)}}`),
+  both: (id) =>
+    raw(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${SAID}},"error":{"code":1,"message":"no"}}`),
+  deep: (id) => answerRaw(id, `{"content":[{"type":"text","text":"said","x":${nested(10_000)}}]}`),
+  'deep-structured': (id) => answerRaw(id, `{${SAID},"structuredContent":{"x":${nested(10_000)}}}`),
+  proto: (id) => answerRaw(id, `{${SAID},"structuredContent":{"__proto__":{"polluted":true}}}`),
+  'proto-result': (id) => answerRaw(id, `{"__proto__":{"isError":true},${SAID}}`),
+  huge: (id) => answerRaw(id, `{"content":[{"type":"text","text":"${'x'.repeat(100 * 1024 * 1024)}"}]}`),
+  'wrong-id': (id) => {
+    for (const other of [`${id}0`, 'w999999', 7, null, true, {}, []])
+      raw(JSON.stringify({ jsonrpc: '2.0', id: other, result: text('of another') }));
+    answerRaw(id, `{${SAID}}`);
+  },
+  twice: (id) => {
+    answerRaw(id, `{${SAID}}`);
+    answerRaw(id, '{"content":[{"type":"text","text":"said again"}]}');
+  },
+  'not-json': (id) => {
+    for (const line of [
+      '{',
+      'null',
+      '"text"',
+      '12',
+      '[]',
+      '\u0000\u001b[31m',
+      '{"jsonrpc":"2.0"}',
+      '{"id":1e999}',
+    ])
+      raw(line);
+    answerRaw(id, `{${SAID}}`);
+  },
+  'no-line': () => setInterval(() => process.stdout.write('y'.repeat(1_000_000)), 1),
+  garbage: () => setInterval(() => raw('x'.repeat(100_000)), 1),
+  chatter: () =>
+    setInterval(() => {
+      for (let at = 0; at < 500; at++)
+        write({ method: 'notifications/message', params: { level: 'info', data: 'z'.repeat(2000) } });
+    }, 1),
+  changes: async (id) => {
+    for (let at = 0; at < 20_000; at++) write({ method: 'notifications/tools/list_changed' });
+    answerRaw(id, `{${SAID}}`);
+  },
+  requests: async (id) => {
+    const kinds = ['ping', 'sampling/createMessage', 'roots/list', 'elicitation/create', 'no/such'];
+    for (let at = 0; at < 100_000; at++) {
+      write({ id: `q${at}`, method: kinds[at % kinds.length], params: QUESTION });
+      if (at % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    answerRaw(id, `{${SAID}}`);
+  },
+  'close-output': () => {
+    process.stderr.write('no more words\n');
+    closeSync(1);
+  },
+  'dies-loudly': () => {
+    for (let at = 0; at < 5000; at++) process.stderr.write(`\u001b[31mline ${at} ${'.'.repeat(1000)}\n`);
+    process.stderr.write('the last line\u001b]0;title\u0007\n', () => process.exit(7));
+  },
+  'leaves-a-child': (id) => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+      detached: true,
+      stdio: 'ignore',
+    });
+    answerRaw(id, `{"content":[{"type":"text","text":"${child.pid}"}]}`);
+  },
+};
 
 const CALLS = {
   echo: ({ text: said }) => text(said),
@@ -114,6 +203,14 @@ const CALLS = {
   },
 };
 
+const CURSORS = {
+  pages: () => ({ nextCursor: `after-${pages}` }),
+  circle: () => ({ nextCursor: 'again' }),
+};
+
+const structuredFor = (name) =>
+  tools().find((tool) => tool.name === name)?.outputSchema === undefined ? {} : { structuredContent: {} };
+
 let ids = 1000;
 const waiting = new Map();
 function request(method, params) {
@@ -136,6 +233,9 @@ async function handle({ id, method, params, result, error }) {
   if (method === 'initialize') {
     if (mode === 'hang') return;
     if (mode === 'wrong') return write({ id, result: { protocolVersion: 42 } });
+    if (mode === 'slow-start') await new Promise((resolve) => setTimeout(resolve, 8000));
+    // Once its answer is out.
+    if (mode === 'gone') setImmediate(() => process.stdout.write('', () => process.exit(4)));
     return write({
       id,
       result: {
@@ -145,9 +245,14 @@ async function handle({ id, method, params, result, error }) {
       },
     });
   }
-  if (method === 'tools/list') return write({ id, result: { tools: tools() } });
+  if (method === 'tools/list') {
+    if (mode === 'raw') return answerRaw(id, `{"tools":${readFileSync(process.argv[4], 'utf8')}}`);
+    if (mode === 'no-list') return write({ id, result: { tools: 'none' } });
+    return write({ id, result: { tools: tools(), ...(CURSORS[mode]?.() ?? {}) } });
+  }
   if (method === 'tools/call') {
     running.set(id, params.name);
+    if (mode === 'bad' && BAD[params.name] !== undefined) return BAD[params.name](id);
     const call = CALLS[params.name];
     if (call === undefined && !tools().some(({ name }) => name === params.name))
       return write({ id, error: { code: -32602, message: `no tool ${params.name}` } });
@@ -162,7 +267,12 @@ async function handle({ id, method, params, result, error }) {
             message: `step ${progress}`,
           },
         });
-    const answer = call === undefined ? text('called') : await call(params.arguments ?? {});
+    const answer =
+      call === undefined
+        ? mode === 'changing'
+          ? { ...text(`called ${params.name}`), ...structuredFor(params.name) }
+          : text('called')
+        : await call(params.arguments ?? {});
     running.delete(id);
     return write({ id, result: answer });
   }
@@ -178,6 +288,10 @@ function appendLog(line) {
 if (mode === 'exits') {
   process.stderr.write('first line\nno configuration found\n');
   process.exit(2);
+}
+if (mode === 'stubborn') {
+  process.on('SIGTERM', () => {});
+  setInterval(() => {}, 1000);
 }
 if (mode === 'greets') process.stdout.write('Welcome to this server!\n\n{"not": "a message"}\n[1,2]\n');
 if (mode === 'loud') setInterval(() => process.stderr.write(`${'noise '.repeat(10_000)}\n`), 1);
@@ -195,9 +309,11 @@ if (mode === 'changing' && existsSync(process.argv[4])) {
 
 let rest = '';
 process.stdin.setEncoding('utf8');
-process.stdin.on('data', (chunk) => {
-  const lines = (rest + chunk).split('\n');
-  rest = lines.pop();
-  for (const line of lines) if (line.trim() !== '') void handle(JSON.parse(line));
-});
-process.stdin.on('end', () => process.exit(0));
+if (mode === 'deaf') setInterval(() => {}, 1000);
+else
+  process.stdin.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines) if (line.trim() !== '') void handle(JSON.parse(line));
+  });
+if (mode !== 'deaf' && mode !== 'stubborn') process.stdin.on('end', () => process.exit(0));

@@ -1,8 +1,11 @@
 // Upstream servers for a workspace: its person's own entries, and how often each was started.
 
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { Era } from './clients.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 const SCRIPTED = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url));
@@ -39,6 +42,73 @@ export function countedServer(
     log: () => linesOf(`${file}.log`),
   };
 }
+
+/** The program of a server that speaks one era only. */
+export const ERA_SERVER = fileURLToPath(new URL('./era-server.mjs', import.meta.url));
+
+export interface EraServer extends CountedServer {
+  /** Ends it, where it is not ours to end it: over HTTP. */
+  stop(): Promise<void>;
+  /** Starts it again at the same address, with nothing that it knew. */
+  restart(): Promise<void>;
+}
+
+/** A server that speaks one era only, over stdio or HTTP. */
+export async function eraServer(
+  workspace: Workspace,
+  name: string,
+  era: Era,
+  wire: Wire,
+): Promise<EraServer> {
+  const counted = countedServer(workspace, name, { program: ERA_SERVER, args: [era] });
+  if (wire === 'stdio') return { ...counted, stop: async () => {}, restart: async () => {} };
+  const file = join(workspace.home, `${name}.starts`);
+  const start = async (port: string): Promise<{ url: string; stop(): Promise<void> }> => {
+    const child = spawn(process.execPath, [ERA_SERVER, era, file, port], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    const stop = async (): Promise<void> => {
+      child.kill('SIGKILL');
+      await exited;
+    };
+    onTestFinished(stop);
+    const url = await new Promise<string>((resolve, reject) => {
+      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString('utf8').trim()));
+      void exited.then(() => reject(new Error('the server ended at once')));
+    });
+    return { url, stop };
+  };
+  let running = await start('0');
+  const { url } = running;
+  return {
+    ...counted,
+    entry: { url },
+    stop: () => running.stop(),
+    async restart() {
+      await running.stop();
+      running = await start(new URL(url).port);
+    },
+  };
+}
+
+export type Wire = 'stdio' | 'http';
+
+// Each era on each wire, met by each era of client on each wire at least once.
+export const COMBINATIONS: readonly (readonly [Era, Wire, Era, Wire])[] = [
+  ['older', 'stdio', 'older', 'stdio'],
+  ['older', 'stdio', 'newer', 'http'],
+  ['newer', 'stdio', 'older', 'http'],
+  ['newer', 'stdio', 'newer', 'stdio'],
+  ['older', 'http', 'older', 'http'],
+  ['older', 'http', 'newer', 'stdio'],
+  ['newer', 'http', 'older', 'stdio'],
+  ['newer', 'http', 'newer', 'http'],
+];
+
+/** The first text of a result. */
+export const said = (result: unknown): string =>
+  ((result as { content: { text: string }[] }).content[0] ?? { text: '' }).text;
 
 const SEARCH = {
   name: 'search',

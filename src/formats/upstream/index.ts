@@ -1,17 +1,17 @@
 // The upstream format: the tools of servers, by what each listed when it was last asked; nothing is started to list them.
 
-import { isToolError, type ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
-import { type RemoteTool, type ServerEntry, toRemoteUri, type Upstream } from '../../core/upstream.js';
+import type { RemoteTool, ServerEntry, Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
-import type { FailedStart, ListedTool, Listing, ListingFiles } from './listing-file.js';
-import { mayBeOf, toToolName } from './name.js';
-import { absent, clash, failed, toProblems, untrusted } from './problems.js';
+import { createAsking } from './asking.js';
+import type { FailedStart, Listing, ListingFiles } from './listing-file.js';
+import { mayBeOf, toUri } from './name.js';
+import { isOf, type Offered, toOffered, withApproved } from './offered.js';
+import { clash, failed, untrusted } from './problems.js';
 import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
-import { waitFor } from './wait.js';
 
 export { createListingFiles } from './listing-file.js';
 
@@ -53,10 +53,10 @@ export interface UpstreamFormat extends Upstream {
   fail(server: ServerEntry, error: ToolError): void;
   /** The era of a server, where it is known and not too old. */
   verdictOf(server: ServerEntry): Json | undefined;
-  /** How each server stands that is not switched off; nothing is started to tell. */
+  /** What is known of each server that is not switched off; nothing is started to tell. */
   states(): readonly ServerState[];
-  /** A tool as it is now was approved: it is shown as it is. */
-  accept(names: ReadonlySet<string>): void;
+  /** Tools were approved as they are now: those that are the same still are shown as they are. */
+  accept(): void;
 }
 
 export interface RemoteListing {
@@ -66,33 +66,51 @@ export interface RemoteListing {
   readonly instructions?: string | undefined;
 }
 
-/** What a server gives, made of its listing once. */
-interface Offered {
-  readonly server: ServerEntry;
-  readonly listing: Listing;
-  readonly tools: readonly Tool[];
-  /** The same, those that changed as they were approved. */
-  readonly shown: readonly Tool[];
-  readonly problems: readonly Problem[];
-}
-
 const VERDICT_MS = 24 * 3_600_000;
+// What a server can have people told about it.
+const MAX_FAULTS = 200;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 
 export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFormat {
   const { files, configurationOf, world } = options;
   const offers = new Map<string, Offered>();
-  const asks = new Map<string, { readonly since: number; readonly over: Promise<unknown> }>();
+  const asking = createAsking(options);
 
-  const offerOf = (server: ServerEntry): Offered | FailedStart | undefined => {
+  const placeOf = (server: ServerEntry): ToolPlace => ({
+    server,
+    configuration: configurationOf(server),
+    target: options.describe(server),
+  });
+
+  // What cannot be what this server listed is asked for again.
+  const load = (server: ServerEntry): Listing | FailedStart | undefined => {
     const configuration = configurationOf(server);
     const listing = files.load(configuration);
     if (listing === undefined || 'count' in listing) return listing;
+    if (offers.get(configuration)?.listing === listing || isOf(listing, server)) return listing;
+    world.debug(`what is kept of the server ${server.name} is discarded: it is not its own`);
+    files.remove(configuration);
+    return undefined;
+  };
+
+  const save = (server: ServerEntry, header: Omit<Listing, 'tools'>, tools: readonly KeptTool[]): void => {
+    const place = placeOf(server);
+    const approved = options.review(tools.map((tool) => toTool(() => tool, tool, place)));
+    files.save(
+      place.configuration,
+      header,
+      tools.map((tool, at) => withApproved(tool, approved[at])),
+    );
+  };
+
+  const offerOf = (server: ServerEntry): Offered | FailedStart | undefined => {
+    const configuration = configurationOf(server);
+    const listing = load(server);
+    if (listing === undefined || 'count' in listing) return listing;
     const known = offers.get(configuration);
     if (known?.listing === listing && known.server === server) return known;
-    const place = { server, configuration, target: options.describe(server) };
-    const offered = { server, listing, ...toTools(listing, place), problems: toProblems(listing, server) };
+    const offered = toOffered(listing, placeOf(server));
     offers.set(configuration, offered);
     return offered;
   };
@@ -119,24 +137,10 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   };
 
   const isDue = (server: ServerEntry): boolean => {
-    const listing = files.load(configurationOf(server));
+    const listing = load(server);
     if (listing === undefined) return true;
     if (!('count' in listing)) return false;
     return world.now() >= listing.at + Math.min(FIRST_RETRY_MS * 2 ** (listing.count - 1), LONGEST_RETRY_MS);
-  };
-
-  const askOnce = (server: ServerEntry): { readonly since: number; readonly over: Promise<unknown> } => {
-    const configuration = configurationOf(server);
-    let asking = asks.get(configuration);
-    if (asking === undefined) {
-      const over = options
-        .ask(server)
-        .catch((error: unknown) => world.debug(`${server.name}: ${String(error)}`))
-        .finally(() => asks.delete(configuration));
-      asking = { since: world.monotonic(), over };
-      asks.set(configuration, asking);
-    }
-    return asking;
   };
 
   return {
@@ -148,35 +152,28 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     },
     at: (uri) =>
       listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
+    why(ref) {
+      for (const server of options.servers().servers) {
+        if (!isAbout(ref, server)) continue;
+        const offered = offerOf(server);
+        if (offered === undefined && !options.mayStart(server)) {
+          const { message, hint } = untrusted(server);
+          return new ToolError('needs_trust', message, { hint });
+        }
+        if (offered !== undefined && 'count' in offered)
+          return new ToolError('unavailable', failed(server, offered).message, { hint: offered.hint });
+      }
+      return undefined;
+    },
     settle(ref) {
       const { servers } = options.servers();
       const wanted = servers.filter(
         (server) => isAbout(ref, server) && options.mayStart(server) && isDue(server),
       );
-      if (wanted.length === 0) return undefined;
       // Whoever names a tool of it waits until it is there, and whoever looks around has less patience.
-      const patience = ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY;
-      const waits = wanted
-        .map((server) => ({ name: server.name, ...askOnce(server) }))
-        .map(({ name, since, over }) => ({ name, over, left: since + patience - world.monotonic() }))
-        .filter(({ left }) => left > 0);
-      if (waits.length === 0) return undefined;
-      return waitFor(waits, options.onWait);
-    },
-    absence(name) {
-      for (const server of options.servers().servers) {
-        if (!mayBeOf(name, server.name)) continue;
-        const offered = offerOf(server);
-        if (offered === undefined) {
-          if (options.mayStart(server)) continue;
-          return absent('needs_trust', name, untrusted(server));
-        }
-        if ('count' in offered) return absent('unavailable', name, failed(server, offered));
-      }
-      return undefined;
+      return asking(wanted, ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY);
     },
     keep(server, { tools, faults, verdict, instructions }) {
-      const configuration = configurationOf(server);
       const said: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
       const kept = tools.flatMap((remote) => {
         const about = `the tool "${quoteOutside(remote.name, 80)}"`;
@@ -190,18 +187,21 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           return [];
         }
       });
-      const place = { server, configuration, target: options.describe(server) };
-      const approved = options.review(kept.map((tool) => toTool(() => tool, tool, place)));
-      files.save(
-        configuration,
-        { at: world.now(), verdict, faults: said, ...(instructions === undefined ? {} : { instructions }) },
-        kept.map((tool, at) => withApproved(tool, approved[at])),
-      );
+      const unsaid = said.length - MAX_FAULTS;
+      const told: Listing['faults'] =
+        unsaid <= 0
+          ? said
+          : [
+              ...said.slice(0, MAX_FAULTS),
+              { severity: 'error', message: `${unsaid} more faults of its tools are not shown` },
+            ];
+      const header = { at: world.now(), verdict, faults: told };
+      save(server, instructions === undefined ? header : { ...header, instructions }, kept);
       options.onChange();
     },
     fail(server, error) {
       const configuration = configurationOf(server);
-      const before = files.load(configuration);
+      const before = load(server);
       // What it listed once is still the best that is known of it.
       if (before !== undefined && !('count' in before)) return;
       files.saveFailure(configuration, {
@@ -212,7 +212,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       });
     },
     verdictOf(server) {
-      const listing = files.load(configurationOf(server));
+      const listing = load(server);
       if (listing === undefined || 'count' in listing) return undefined;
       return world.now() < listing.at + VERDICT_MS ? listing.verdict : undefined;
     },
@@ -224,23 +224,23 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           return { ...none, state: options.mayStart(server) ? 'unknown' : 'untrusted' };
         if ('count' in offered) return { ...none, state: 'failed', failure: offered };
         const { tools, listing } = offered;
-        const offeredNow = new Set(tools.map((tool) => tool.name));
+        const names = new Set(tools.map(({ name }) => name));
         const changed = listing.tools
-          .filter(({ head }) => head.changed === true && offeredNow.has(head.name))
+          .filter(({ head }) => head.changed === true && names.has(head.name))
           .map(({ head }) => head.name);
         return { server, state: 'listed', tools, changed, listedAt: listing.at };
       }),
-    accept(names) {
+    accept() {
       for (const server of options.servers().servers) {
-        const configuration = configurationOf(server);
-        const listing = files.load(configuration);
+        const listing = load(server);
         if (listing === undefined || 'count' in listing) continue;
-        if (!listing.tools.some(({ head }) => head.changed === true && names.has(head.name))) continue;
+        if (!listing.tools.some(({ head }) => head.changed === true)) continue;
         const { tools, ...header } = listing;
-        files.save(
-          configuration,
+        // Judged again one by one: a server may have changed a tool once more while a person read.
+        save(
+          server,
           header,
-          tools.map((tool) => (names.has(tool.head.name) ? withoutApproved(tool) : tool.whole())),
+          tools.map((tool) => tool.whole()),
         );
       }
       options.onChange();
@@ -248,42 +248,10 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   };
 }
 
-function toTools({ tools }: Listing, place: ToolPlace): Pick<Offered, 'tools' | 'shown'> {
-  const isChosen = createChoice(place.server);
-  const chosen = tools.filter(({ head }) => isChosen(head.name, head.remoteName));
-  const now = chosen.map((tool) => toTool(tool.whole, tool.head, place));
-  const shown = chosen.map(({ head, whole }, at) => {
-    if (head.changed === undefined) return now[at]!;
-    const before = { ...whole(), ...whole().approved };
-    return toTool(() => before, before, place);
-  });
-  return { tools: now, shown };
-}
-
-// A selector names a tool as its server does or as it is called here.
-function createChoice({ allow, deny = [] }: ServerEntry): (name: string, remoteName: string) => boolean {
-  const allowing = allow === undefined ? undefined : parseSelectors(allow);
-  const denying = parseSelectors(deny);
-  return (name, remoteName) => {
-    const matches = (selector: Selector): boolean =>
-      matchSelectorTool(selector, { name }) || matchSelectorTool(selector, { name: remoteName });
-    return !denying.some(matches) && (allowing === undefined || allowing.some(matches));
-  };
-}
-
-function withApproved(tool: KeptTool, approved: Approved | undefined): KeptTool {
-  return approved === undefined ? tool : { ...tool, approved, changed: true };
-}
-
-function withoutApproved(tool: ListedTool): KeptTool {
-  const { approved: _, changed: __, ...kept } = tool.whole();
-  return kept;
-}
-
 function isAbout(ref: string | undefined, server: ServerEntry): boolean {
   if (ref === undefined) return true;
   return ref.startsWith('mcp:')
-    ? ref.startsWith(toRemoteUri(server.name, '')) || ref.startsWith(`mcp://${server.name}/`)
+    ? ref.startsWith(toUri(server.name, '')) || ref.startsWith(`mcp://${server.name}/`)
     : mayBeOf(ref, server.name);
 }
 
@@ -294,5 +262,3 @@ function decode(uri: string): string {
     return uri;
   }
 }
-
-export { toToolName };

@@ -2,7 +2,8 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Json } from '../../core/json.js';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type Json } from '../../core/json.js';
 import { type FileIdentity, sameIdentity } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { readTextFile, statIdentity } from '../../files/read.js';
@@ -61,6 +62,10 @@ export function createListingFiles(directory: string, world: World): ListingFile
     }
     known.delete(configuration);
   };
+  const remove = (configuration: string): void => {
+    rmSync(fileOf(configuration), { force: true });
+    known.delete(configuration);
+  };
   return {
     load(configuration) {
       const file = fileOf(configuration);
@@ -70,7 +75,7 @@ export function createListingFiles(directory: string, world: World): ListingFile
       let listing: Listing | FailedStart | undefined;
       try {
         const text = state === undefined ? undefined : readTextFile(file, MAX_BYTES);
-        listing = text === undefined ? undefined : parse(text);
+        listing = text === undefined ? undefined : parse(text, () => remove(configuration));
       } catch (error) {
         world.debug(`${file}: discarded: ${(error as Error).message}`);
       }
@@ -83,10 +88,7 @@ export function createListingFiles(directory: string, world: World): ListingFile
     saveFailure(configuration, failure) {
       write(configuration, [JSON.stringify({ failed: failure })]);
     },
-    remove(configuration) {
-      rmSync(fileOf(configuration), { force: true });
-      known.delete(configuration);
-    },
+    remove,
   };
 }
 
@@ -95,26 +97,93 @@ function formatTool({ name, remoteName, description, traits, changed, ...rest }:
   return `${JSON.stringify({ name, remoteName, description, traits, changed })}\t${JSON.stringify(rest)}`;
 }
 
-function parse(text: string): Listing | FailedStart {
+function parse(text: string, discard: () => void): Listing | FailedStart {
   const lines = text.split('\n');
   if (lines[0] !== FIRST_LINE || lines[lines.length - 2] !== 'end')
     throw new Error('cut short, or of another version');
-  const header = JSON.parse(lines[1]!) as Omit<Listing, 'tools'> & { readonly failed?: FailedStart };
-  if (header.failed !== undefined) return header.failed;
-  return { ...header, tools: lines.slice(2, -2).map(parseTool) };
+  const header = JSON.parse(lines[1]!) as unknown;
+  if (!isRecord(header)) throw new Error('no header');
+  if (isFailure(header.failed)) return header.failed;
+  if (!isHeader(header)) throw new Error('another header');
+  return { ...header, tools: lines.slice(2, -2).map((line) => parseTool(line, discard)) };
 }
 
-function parseTool(line: string): ListedTool {
+function parseTool(line: string, discard: () => void): ListedTool {
   const tab = line.indexOf('\t');
-  const head = JSON.parse(line.slice(0, tab)) as KeptHead;
+  const head = JSON.parse(line.slice(0, tab)) as unknown;
+  if (!isHead(head)) throw new Error('a line that is no tool');
   let whole: KeptTool | undefined;
   return {
     head,
     whole() {
-      whole ??= { ...head, ...(JSON.parse(line.slice(tab + 1)) as Rest) };
+      whole ??= { ...head, ...parseRest(head, line.slice(tab + 1), discard) };
       return whole;
     },
   };
 }
 
+function parseRest({ name }: KeptHead, text: string, discard: () => void): Rest {
+  try {
+    const rest = JSON.parse(text) as unknown;
+    if (isRest(rest)) return rest;
+  } catch {
+    // Said below.
+  }
+  discard();
+  throw new ToolError('io', `what was kept of ${name} cannot be read`, {
+    hint: 'do it again: its server is then asked for its tools anew',
+  });
+}
+
+// A file that somebody cut or wrote into is asked for again, not believed in part.
+function isFailure(value: unknown): value is FailedStart {
+  return (
+    isRecord(value) &&
+    typeof value.at === 'number' &&
+    typeof value.count === 'number' &&
+    typeof value.message === 'string' &&
+    typeof value.hint === 'string'
+  );
+}
+
+function isHeader(value: Record<string, unknown>): value is Header {
+  const { at, verdict, faults, instructions } = value;
+  return (
+    typeof at === 'number' &&
+    isRecord(verdict) &&
+    Array.isArray(faults) &&
+    faults.every((fault) => isRecord(fault) && typeof fault.message === 'string') &&
+    (instructions === undefined || typeof instructions === 'string')
+  );
+}
+
+function isHead(value: unknown): value is KeptHead {
+  return (
+    isRecord(value) &&
+    typeof value.name === 'string' &&
+    typeof value.remoteName === 'string' &&
+    typeof value.description === 'string' &&
+    isTraits(value.traits)
+  );
+}
+
+function isRest(value: unknown): value is Rest {
+  if (!isRecord(value)) return false;
+  const { definition, input, output, approved } = value;
+  const isSchema = (schema: unknown): boolean => schema === undefined || isRecord(schema);
+  const isApproved =
+    approved === undefined ||
+    (isRecord(approved) &&
+      typeof approved.description === 'string' &&
+      isTraits(approved.traits) &&
+      isRecord(approved.input) &&
+      isSchema(approved.output));
+  return typeof definition === 'string' && isRecord(input) && isSchema(output) && isApproved;
+}
+
+function isTraits(value: unknown): boolean {
+  return isRecord(value) && Array.isArray(value.tags) && Array.isArray(value.examples);
+}
+
+type Header = Omit<Listing, 'tools'> & Record<string, unknown>;
 type Rest = Omit<KeptTool, keyof KeptHead>;

@@ -25,6 +25,8 @@ export function mayBeOf(name: string, server: string): boolean {
   return name.startsWith(prefix.slice(0, KEPT));
 }
 
+export { toRemoteUri as toUri } from '../../core/upstream.js';
+
 function encode(text: string): string {
-  return text.replace(/[^A-Za-z0-9_-]/g, '_').replace(/^-/, '_');
+  return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');
 }

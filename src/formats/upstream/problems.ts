@@ -1,6 +1,5 @@
-// What is told of servers that give no tools, or fewer than they list, and of names that could have been theirs.
+// What is wrong with a server or with a tool of one, said at the place where the server is configured.
 
-import { ToolError } from '../../core/error.js';
 import type { Problem, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FailedStart, Listing } from './listing-file.js';
@@ -11,14 +10,10 @@ export function toProblems({ faults }: Listing, server: ServerEntry): readonly P
   );
 }
 
-function problemOf(
-  server: ServerEntry,
-  severity: Problem['severity'],
-  message: string,
-  hint: string,
-): Problem {
-  const { file, pointer } = server.place;
-  return { severity, path: file, ...(pointer === null ? {} : { pointer }), message, hint };
+// What is wrong with an address or a reference is said without the name of a server.
+export function failed(server: ServerEntry, { message, hint }: FailedStart): Problem {
+  const about = message.includes(`server ${server.name}`) ? message : `the server ${server.name}: ${message}`;
+  return problemOf(server, 'error', about, hint);
 }
 
 export function untrusted(server: ServerEntry): Problem {
@@ -30,26 +25,22 @@ export function untrusted(server: ServerEntry): Problem {
   );
 }
 
-// What is wrong with an address or a reference is said without the name of a server.
-export function failed(server: ServerEntry, { message, hint }: FailedStart): Problem {
-  const about = message.includes(`server ${server.name}`) ? message : `the server ${server.name}: ${message}`;
-  return problemOf(server, 'error', about, hint);
-}
-
 export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
+  const isOwn = taken.origin.server === server.name;
   return problemOf(
     server,
     'error',
     `${tool.origin.uri} is not offered: its name here would be ${tool.name}, as that of ${taken.origin.uri}`,
-    'give one of the servers another name',
+    isOwn ? 'tell the author of the server' : 'give one of the servers another name',
   );
 }
 
-/** A name that could be that of a server's tool, where the server gives none. */
-export function absent(
-  code: 'needs_trust' | 'unavailable',
-  name: string,
-  { message, hint }: Problem,
-): ToolError {
-  return new ToolError(code, `there is no tool "${name}" yet: ${message}`, { hint });
+function problemOf(
+  server: ServerEntry,
+  severity: Problem['severity'],
+  message: string,
+  hint: string,
+): Problem {
+  const { file, pointer } = server.place;
+  return { severity, path: file, ...(pointer === null ? {} : { pointer }), message, hint };
 }

@@ -5,10 +5,10 @@ import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { RemoteAction, Tool, Traits } from '../../core/tool.js';
-import { type RemoteTool, type ServerEntry, toRemoteUri } from '../../core/upstream.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { digestDefinition } from '../../upstream/definition.js';
-import { toPrefix, toToolName } from './name.js';
+import { toPrefix, toToolName, toUri } from './name.js';
 
 /** What of a tool is kept between two starts of its server: its schemas as text, read when someone asks. */
 export interface KeptTool {
@@ -25,7 +25,7 @@ export interface KeptTool {
   readonly changed?: true;
 }
 
-export type Approved = Pick<KeptTool, 'description' | 'input' | 'output'>;
+export type Approved = Pick<KeptTool, 'description' | 'traits' | 'input' | 'output'>;
 
 // A description is read by a model at every turn; no tool needs more to say what it does.
 const LONGEST_DESCRIPTION = 8000;
@@ -62,7 +62,7 @@ export function toTool(kept: () => KeptTool, head: KeptHead, place: ToolPlace): 
     },
     origin: {
       format: 'upstream',
-      uri: toRemoteUri(server.name, head.remoteName),
+      uri: toUri(server.name, head.remoteName),
       directory: null,
       source: server.place.file,
       digest: null,

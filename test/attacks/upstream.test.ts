@@ -1,0 +1,238 @@
+// What an upstream server can say of itself to do harm: schemas, names, texts, and questions without end.
+
+import { describe, expect } from 'vitest';
+import { textOf } from '../../src/index.js';
+import { json, wield } from '../support/cli.js';
+import { connectAsking } from '../support/clients.js';
+import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import type { Message } from '../support/server.js';
+import { spec, specIf } from '../support/spec.js';
+import {
+  createUpstreamWorkspace,
+  remoteTool,
+  type UpstreamWorkspace,
+} from '../support/upstream-workspace.js';
+
+const ESCAPES =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u;
+
+function listing(tools: readonly object[]): UpstreamWorkspace {
+  const workspace = createUpstreamWorkspace({ odd: { mode: 'changing' } });
+  workspace.tools('odd', tools);
+  return workspace;
+}
+
+async function survey(workspace: UpstreamWorkspace): Promise<{ names: string[]; problems: string[] }> {
+  const document = json(await wield(workspace, ['list', '--json']));
+  return {
+    names: document.tools.map(({ name }: Message) => name),
+    problems: document.problems.map(({ message }: Message) => message),
+  };
+}
+
+const inputOf = (name: string, inputSchema: unknown): object => remoteTool(name, { inputSchema });
+const deep = (levels: number): object => {
+  let schema: object = { type: 'string' };
+  for (let level = 0; level < levels; level++) schema = { type: 'object', properties: { next: schema } };
+  return schema;
+};
+
+describe('schemas', () => {
+  spec('UPS-4 TOOL-4', 'those that cannot be used are named, and the rest is listed', async () => {
+    const workspace = listing([
+      remoteTool('fine'),
+      inputOf('remote', { $ref: 'https://example.com/\u001b[31mschema.json' }),
+      inputOf('deep', deep(40)),
+      inputOf('deeper', deep(500)),
+      inputOf('list', { type: 'array' }),
+      inputOf('no-schema', undefined),
+      inputOf('text', 'object'),
+      inputOf('proto', JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}')),
+      inputOf('pattern', { type: 'object', properties: { s: { type: 'string', pattern: '(' } } }),
+      inputOf('wide', {
+        type: 'object',
+        properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`p${at}`, {}])),
+      }),
+      inputOf('enums', {
+        type: 'object',
+        properties: { e: { enum: Array.from({ length: 30_000 }, (_, at) => `value ${at}`) } },
+      }),
+      remoteTool('out', { outputSchema: { $ref: 'file:///etc/passwd' } }),
+      remoteTool('long', { description: 'x'.repeat(1024 * 1024) }),
+      { description: 'Has no name.', inputSchema: { type: 'object' } },
+      remoteTool(''),
+      ['no tool at all'],
+      remoteTool('fine', { description: 'Another.' }),
+    ]);
+    const { names, problems } = await survey(workspace);
+    expect(names).toEqual(['odd_enums', 'odd_fine']);
+    const all = problems.join('\n');
+    for (const says of [
+      /"remote" is not offered: .*outside the schema/,
+      /"deep" is not offered: .*deeper than 64 levels/,
+      /"deeper" cannot be read: .*deeper than 100 levels/,
+      /"list" is not offered: .*something else than an object/,
+      /"no-schema" has no schema/,
+      /"text" has no schema/,
+      /"proto" cannot be read: .*__proto__/,
+      /"pattern" is not offered: .*not a regular expression/,
+      /"wide" is not offered: .*more than 20000 parts/,
+      /"out" is not offered: .*outside the schema/,
+      /"long" is described by more than 1 MiB/,
+      /lists something without a name/,
+      /lists the tool "fine" twice/,
+    ])
+      expect(all).toMatch(says);
+    expect(all).not.toMatch(ESCAPES);
+    expect((await wield(workspace, ['list'])).stderr).toMatch(/15 problems/);
+    expect((await wield(workspace, ['show', 'odd_fine'])).stdout).toContain('Does fine.');
+    // A list of words that is long is no reason to say them all.
+    const wrong = await wield(workspace, ['call', 'odd_enums', '--e', 'another']);
+    expect(wrong.status).toBe(2);
+    expect(wrong.stderr.length).toBeLessThan(10_000);
+  });
+
+  spec('UPS-4', 'ten thousand levels are one tool less, and nothing else', async () => {
+    const workspace = createUpstreamWorkspace({ odd: { mode: 'raw' } });
+    const levels = (count: number): string => `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`;
+    workspace.tools(
+      'odd',
+      `[${JSON.stringify(remoteTool('fine'))},{"name":"deep","inputSchema":${levels(10_000)}}]`,
+    );
+    const { names, problems } = await survey(workspace);
+    expect(names).toEqual(['odd_fine']);
+    expect(problems).toEqual([expect.stringMatching(/"deep" cannot be read: .*deeper than 100 levels/)]);
+  });
+
+  spec(
+    'UPS-4 TOOL-4',
+    'a pattern that never ends, a promise and a circle end a check, not the program',
+    async () => {
+      const workspace = listing([
+        inputOf('backtracks', { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }),
+        inputOf('async', {
+          $async: true,
+          type: 'object',
+          properties: { n: { type: 'integer' } },
+          required: ['n'],
+        }),
+        inputOf('circle', {
+          type: 'object',
+          properties: { next: { $ref: '#' } },
+        }),
+        inputOf('loop', {
+          type: 'object',
+          properties: { a: { $ref: '#/$defs/a' } },
+          $defs: { a: { $ref: '#/$defs/a' } },
+        }),
+      ]);
+      const toolbox = workspace.toolbox();
+      const began = performance.now();
+      const stuck = await toolbox.call('odd_backtracks', { s: `${'a'.repeat(40)}!` });
+      expect(stuck.error?.code).toBe('invalid_input');
+      expect(performance.now() - began).toBeLessThan(10_000);
+      // A promise would count as true: whatever is made of the keyword, a wrong value passes nowhere.
+      for (const input of [{}, { n: 'x' }]) expect((await toolbox.call('odd_async', input)).ok).toBe(false);
+      expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called circle');
+      expect((await toolbox.call('odd_circle', { next: { next: 5 } })).error?.code).toBe('invalid_input');
+      expect((await toolbox.call('odd_loop', { a: 1 })).ok).toBe(false);
+    },
+  );
+
+  spec('UPS-4', 'more tools than anybody reads, and pages without end, are cut and told', async () => {
+    const cases = [
+      ['many', 10_000, /lists more than 10000 tools: the rest is left out/],
+      ['pages', 100, /lists more than 100 pages of tools: the rest is left out/],
+      ['circle', 9, /lists a page of tools that it has listed: the rest is left out/],
+      ['no-list', 0, /answers a request for its tools with something else/],
+    ] as const;
+    for (const [mode, count, says] of cases) {
+      const { names, problems } = await survey(createUpstreamWorkspace({ odd: { mode } }));
+      expect([mode, names.length]).toEqual([mode, count]);
+      expect(problems).toContainEqual(expect.stringMatching(says));
+    }
+  });
+
+  spec('UPS-4', 'a server can have people told only so much, and be kept only so large', async () => {
+    const bad = Array.from({ length: 5000 }, (_, at) => inputOf(`bad${at}`, { type: 'array' }));
+    const nameless = Array.from({ length: 5000 }, () => ({}));
+    const heavy = Array.from({ length: 30 }, (_, at) =>
+      remoteTool(`heavy${at}`, { title: 'x'.repeat(900_000) }),
+    );
+    const { names, problems } = await survey(listing([...nameless, remoteTool('fine'), ...bad]));
+    expect(names).toEqual(['odd_fine']);
+    expect(problems.length).toBeLessThan(250);
+    expect(problems).toContainEqual(expect.stringMatching(/4900 more faults in its list/));
+    expect(problems).toContainEqual(expect.stringMatching(/more faults of its tools are not shown/));
+    // One message holds no more than 16 MiB, so these come as a flood, and nothing of them is kept.
+    const flooded = await survey(listing(heavy));
+    expect(flooded.names).toEqual([]);
+    expect(flooded.problems).toEqual([expect.stringMatching(/a message of more than 16 MiB/)]);
+  });
+});
+
+const NASTY = '\u001b[2J\u001b]0;owned\u0007\u202eevil\u200b\u{e0041}\u009b31m\r';
+
+describe('texts', () => {
+  const workspaceOf = (): UpstreamWorkspace =>
+    listing([
+      remoteTool(`name${NASTY}`, { title: `title${NASTY}` }),
+      remoteTool('described', {
+        description: `description${NASTY}`,
+        inputSchema: {
+          type: 'object',
+          properties: { a: { type: 'string', description: `parameter${NASTY}`, enum: [`one${NASTY}`] } },
+        },
+      }),
+      inputOf(`bad${NASTY}`, { type: 'array' }),
+      { description: NASTY },
+    ]);
+  const COMMANDS = [
+    ['list'],
+    ['list', '--json'],
+    ['doctor'],
+    ['search', 'description'],
+    ['show', 'odd_described'],
+    ['call', 'odd_described', '--help'],
+    ['call', 'odd_described', '--a', 'wrong'],
+    ['explain', 'odd_described'],
+  ];
+
+  spec(
+    'UPS-4 ERR-5',
+    'A55: escapes in names, titles, descriptions and schemas reach no terminal',
+    async () => {
+      const workspace = workspaceOf();
+      for (const command of COMMANDS) {
+        const { stdout, stderr } = await wield(workspace, command);
+        expect([command.join(' '), (stdout + stderr).match(ESCAPES)]).toEqual([command.join(' '), null]);
+      }
+      const doctor = await wield(workspace, ['doctor']);
+      expect(doctor.stdout).toMatch(/"described" has characters in its description that cannot be seen/);
+    },
+  );
+
+  specIf(hasPty, 'no script(1)', 'UPS-4 ERR-5', 'A55: at a real terminal either', async () => {
+    const workspace = workspaceOf();
+    for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {
+      const { screen } = await wieldAtTerminal(workspace, command, { env: { NO_COLOR: '1' } });
+      expect([command.join(' '), screen.match(/\u001b\[2J|\u001b\]0|\u202e|\u200b|\u009b/u)]).toEqual([
+        command.join(' '),
+        null,
+      ]);
+    }
+  });
+});
+
+spec('UPS-4', 'a server that asks a person thousands of times is answered for them', async () => {
+  const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' } });
+  let questions = 0;
+  const client = await connectAsking(workspace, 'older', 'stdio', () => {
+    questions++;
+    return { action: 'decline' };
+  });
+  await client.listTools();
+  const answer = (await client.callTool({ name: 'odd_requests', arguments: {} })) as Message;
+  expect(answer.content).toEqual([{ type: 'text', text: 'said' }]);
+  expect(questions).toBeLessThan(20);
+});

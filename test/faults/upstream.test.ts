@@ -1,0 +1,281 @@
+// Upstream servers that go wrong: each case beside a server and a script that keep working.
+
+import { existsSync } from 'node:fs';
+import { describe, expect } from 'vitest';
+import { textOf } from '../../src/index.js';
+import { json, wield } from '../support/cli.js';
+import { connectStdio } from '../support/clients.js';
+import { sleep } from '../support/processes.js';
+import { type Message, type StdioServer, serveStdio, until } from '../support/server.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
+import { createUpstreamWorkspace, isAlive, type UpstreamWorkspace } from '../support/upstream-workspace.js';
+
+// A call of what works, in the same serve, whatever the other server does: generous, since the machine is busy.
+const USUAL_MS = 5000;
+
+const codeOf = ({ result }: Message): string | undefined => result?._meta?.['wield/error']?.code;
+const saidBy = ({ result, error }: Message): string =>
+  result?.content?.map((part: Message) => part.text).join('\n') ?? JSON.stringify(error);
+
+let ids = 0;
+const callTool = (server: StdioServer, name: string, input: object = {}): Promise<Message> =>
+  server.request(`call-${++ids}`, 'tools/call', { name, arguments: input });
+
+/** Calls a tool of the server that works and a script; fails where one of them takes long. */
+async function expectOthersWork(server: StdioServer): Promise<void> {
+  const began = performance.now();
+  const [remote, script] = await Promise.all([
+    callTool(server, 'good_echo', { text: 'hello' }),
+    callTool(server, 'hello'),
+  ]);
+  expect(saidBy(remote)).toBe('hello');
+  expect(saidBy(script)).toBe('hello');
+  expect(performance.now() - began).toBeLessThan(USUAL_MS);
+}
+
+function expectOnlyProtocol(server: StdioServer): void {
+  for (const line of server.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+}
+
+function createPair(mode: string, more: Record<string, unknown> = {}): UpstreamWorkspace {
+  const workspace = createUpstreamWorkspace({ good: {}, odd: { mode, more } });
+  workspace.script('hello', shellScript('printf hello'));
+  return workspace;
+}
+
+async function serve(workspace: UpstreamWorkspace): Promise<StdioServer> {
+  const server = serveStdio(workspace);
+  await server.initialize();
+  // Both were asked before anything is called.
+  await server.request('first', 'tools/list');
+  return server;
+}
+
+const listedBy = async (server: StdioServer): Promise<string[]> =>
+  (await server.request(`list-${++ids}`, 'tools/list')).result.tools.map(
+    ({ name }: { name: string }) => name,
+  );
+
+describe('a server that does not start', () => {
+  for (const [mode, says] of [
+    ['exits', /exited with status 2; it said: first line \| no configuration found/],
+    ['gone', /exited with status 4/],
+    ['wrong', /could not be started/],
+    ['endless', /more than 16 MiB/],
+  ] as const) {
+    spec('UPS-4', `${mode}: it is named with what it said, and nothing else is slowed`, async () => {
+      const workspace = createPair(mode, { startTimeout: '20s' });
+      const server = await serve(workspace);
+      expect(await listedBy(server)).toContain('good_echo');
+      await expectOthersWork(server);
+      expectOnlyProtocol(server);
+
+      const list = await wield(workspace, ['list']);
+      expect(list.stdout).toContain('good_echo');
+      expect(list.stdout).not.toContain('odd_');
+      expect(list.stderr).toMatch(/1 problem/);
+      const problems: Message[] = json(await wield(workspace, ['list', '--json'])).problems;
+      expect(problems.map(({ message }) => message).join('\n')).toMatch(says);
+      const doctor = await wield(workspace, ['doctor']);
+      expect(doctor.stdout + doctor.stderr).toMatch(says);
+    });
+  }
+
+  spec(
+    'UPS-4',
+    'one that hangs: a listing waits no longer than its patience, its tools come later',
+    async () => {
+      const workspace = createPair('slow-start');
+      let changes = 0;
+      const client = await connectStdio(workspace, 'older', ['--trust'], () => {
+        changes++;
+      });
+      const began = performance.now();
+      const first = (await client.listTools()).tools.map(({ name }) => name);
+      expect(performance.now() - began).toBeLessThan(7000);
+      expect(first).toContain('good_echo');
+      expect(first).not.toContain('odd_echo');
+      expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({
+        content: [{ type: 'text', text: 'hello' }],
+      });
+      const before = changes;
+      const isThere = async (): Promise<boolean> =>
+        changes > before && (await client.listTools()).tools.some(({ name }) => name === 'odd_echo');
+      await until(isThere, 'a change of the list', 30_000);
+    },
+  );
+
+  spec('UPS-4', 'one that never answers is given up after its time, and told so', async () => {
+    for (const mode of ['hang', 'deaf']) {
+      const workspace = createPair(mode, { startTimeout: '2s' });
+      const problems = json(await wield(workspace, ['list', '--json'])).problems as Message[];
+      expect(problems.map(({ message }) => message)).toEqual([
+        expect.stringMatching(/the server odd did not answer within 2 s of its start/),
+      ]);
+      for (const pid of workspace.starts('odd')) expect(isAlive(pid)).toBe(false);
+      const call = await wield(workspace, ['call', 'good_echo', '--text', 'hi']);
+      expect(call.stdout).toBe('hi\n');
+    }
+  });
+
+  spec('UPS-4', 'one that greets on its output, or ends at what it does not know, works', async () => {
+    for (const mode of ['greets', 'curt']) {
+      const run = await wield(createPair(mode), ['call', 'odd_echo', '--text', 'hi']);
+      expect(run).toMatchObject({ status: 0, stdout: 'hi\n' });
+    }
+  });
+});
+
+describe('a server that goes wrong in a call', () => {
+  for (const [tool, code, says] of [
+    ['no-object', 'tool_failed', /neither a result nor an error/],
+    ['nothing', 'tool_failed', /neither a result nor an error/],
+    ['no-list', 'invalid_output', /its content is no list of parts/],
+    ['no-part', 'invalid_output', /part 1 of its content has no text/],
+    ['deep', 'invalid_output', /deeper than 64 levels/],
+    ['deep-structured', 'invalid_output', /deeper than 64 levels/],
+    ['proto', 'invalid_output', /has the key "__proto__"/],
+    ['proto-result', 'invalid_output', /has the key "__proto__"/],
+    ['huge', 'exec_failed', /a message of more than 16 MiB/],
+    ['no-line', 'exec_failed', /a message of more than 16 MiB/],
+    ['garbage', 'exec_failed', /floods its output with what nobody asked for/],
+    ['chatter', 'exec_failed', /floods its output with what nobody asked for/],
+    ['close-output', 'exec_failed', /it closed its output; it said: no more words/],
+    ['dies-loudly', 'exec_failed', /exited with status 7; it said: .*the last line/s],
+  ] as const) {
+    spec('UPS-4', `${tool}: the call fails and says why, and the others go on`, async () => {
+      const server = await serve(createPair('bad'));
+      const [answer] = await Promise.all([callTool(server, `odd_${tool}`), expectOthersWork(server)]);
+      expect([codeOf(answer), saidBy(answer)]).toEqual([code, expect.stringMatching(says)]);
+      expect(saidBy(answer)).not.toContain('\u001b');
+      await expectOthersWork(server);
+      // Whatever became of it, the next call finds it at work.
+      expect(saidBy(await callTool(server, 'odd_wrong-id'))).toBe('said');
+      expect(server.memory()).toBeLessThan(600);
+      expectOnlyProtocol(server);
+    });
+  }
+
+  spec(
+    'UPS-4',
+    'answers that nobody waits for, twice, or with an error beside them change nothing',
+    async () => {
+      const server = await serve(createPair('bad'));
+      for (const tool of ['wrong-id', 'twice', 'not-json', 'both', 'wrong-id'])
+        expect(saidBy(await callTool(server, `odd_${tool}`))).toBe('said');
+      expectOnlyProtocol(server);
+    },
+  );
+
+  spec('UPS-4', 'one that asks and tells without end slows nobody', async () => {
+    const workspace = createPair('bad');
+    const server = await serve(workspace);
+    for (const tool of ['requests', 'changes']) {
+      const [answer] = await Promise.all([callTool(server, `odd_${tool}`), expectOthersWork(server)]);
+      expect(saidBy(answer)).toBe('said');
+    }
+    await expectOthersWork(server);
+    expect(server.memory()).toBeLessThan(600);
+    // None of its questions came through to the client, which cannot ask anybody.
+    for (const line of server.lines)
+      expect(JSON.parse(line).method ?? '').not.toMatch(/elicitation|sampling/);
+    expect(workspace.starts('odd')).toHaveLength(1);
+  });
+
+  spec(
+    'UPS-4',
+    'one that says much beside the protocol is heard, and only its last lines are kept',
+    async () => {
+      const server = await serve(createPair('loud'));
+      const before = server.memory();
+      for (let round = 0; round < 20; round++) {
+        expect(saidBy(await callTool(server, 'odd_echo', { text: 'hi' }))).toBe('hi');
+        await sleep(50);
+      }
+      await expectOthersWork(server);
+      expect(server.memory() - before).toBeLessThan(150);
+      const lost = await callTool(server, 'odd_die');
+      expect(codeOf(lost)).toBe('exec_failed');
+      expect(saidBy(lost).length).toBeLessThan(5000);
+    },
+  );
+
+  spec(
+    'UPS-4',
+    'it is started anew at the next call; one that dies again and again is left alone a while',
+    async () => {
+      const workspace = createPair('well');
+      const server = await serve(workspace);
+      const lost = await callTool(server, 'odd_die');
+      expect([codeOf(lost), saidBy(lost)]).toEqual([
+        'exec_failed',
+        expect.stringMatching(
+          /the server odd was lost while it ran odd_die: it exited with status 3; it said: about to go/,
+        ),
+      ]);
+      expect(saidBy(await callTool(server, 'odd_echo', { text: 'again' }))).toBe('again');
+      expect(workspace.starts('odd')).toHaveLength(2);
+      // An answer between two deaths forgives the first.
+      for (const _ of [1, 2]) expect(codeOf(await callTool(server, 'odd_die'))).toBe('exec_failed');
+      const began = performance.now();
+      const refused = await callTool(server, 'odd_echo', { text: 'too soon' });
+      expect([codeOf(refused), saidBy(refused)]).toEqual([
+        'unavailable',
+        expect.stringMatching(/odd went in the midst of a call.*exited with status 3.*tried again in \d+ s/s),
+      ]);
+      expect(performance.now() - began).toBeLessThan(USUAL_MS);
+      expect(workspace.starts('odd')).toHaveLength(3);
+      await expectOthersWork(server);
+      await until(
+        async () => saidBy(await callTool(server, 'odd_echo', { text: 'back' })) === 'back',
+        'it is back',
+        15_000,
+      );
+      expect(workspace.starts('odd')).toHaveLength(4);
+    },
+  );
+
+  spec('UPS-4', 'in a program too: a call beside one that is lost has its answer', async () => {
+    const toolbox = createPair('well').toolbox();
+    const [lost, kept] = await Promise.all([
+      toolbox.call('odd_die', {}),
+      toolbox.call('good_slow', { ms: 500 }),
+    ]);
+    expect(lost.error).toMatchObject({
+      code: 'exec_failed',
+      data: { server: 'odd', lastLines: ['about to go'] },
+    });
+    expect(textOf(kept)).toBe('done');
+  });
+});
+
+describe('nothing is left', () => {
+  spec('UPS-4', 'of one that ignores what it is told, or left a process in another group', async () => {
+    const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' }, hard: { mode: 'stubborn' } });
+    const toolbox = workspace.toolbox();
+    const child = Number(textOf(await toolbox.call('odd_leaves-a-child', {})));
+    expect(textOf(await toolbox.call('hard_echo', { text: 'hi' }))).toBe('hi');
+    const pids = [...workspace.starts('odd'), ...workspace.starts('hard')];
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    expect(isAlive(child)).toBe(true);
+    await toolbox.close();
+    expect([child, ...pids].map(isAlive)).toEqual([false, false, false]);
+  });
+
+  spec('UPS-4', 'when the client goes, or the server is killed', async () => {
+    for (const signal of [undefined, 'SIGTERM', 'SIGKILL'] as const) {
+      const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' }, hard: { mode: 'stubborn' } });
+      const server = await serve(workspace);
+      const child = Number(saidBy(await callTool(server, 'odd_leaves-a-child')));
+      await callTool(server, 'hard_echo', { text: 'hi' });
+      const pids = [...workspace.starts('odd'), ...workspace.starts('hard'), child];
+      expect(pids.filter(isAlive)).toHaveLength(3);
+      if (signal === undefined) server.child.stdin.end();
+      else server.child.kill(signal);
+      await server.exited;
+      await until(() => !pids.some(isAlive), `nothing is left after ${signal ?? 'the end'}`, 10_000);
+      expect(existsSync(`/proc/${server.pid}`)).toBe(false);
+    }
+  });
+});
