@@ -50,7 +50,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end)\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-)/,
+        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-|upstream\/(?!(?:servers|secrets|definition|failure|lane)\.ts))/,
         minShareCount: 2,
         priority: 3,
       },
@@ -59,6 +59,12 @@ await bundle.write({
       {
         name: 'installing',
         test: /src\/(?:install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
+        priority: 1,
+      },
+      // Loaded with the first server that is started or logged in to.
+      {
+        name: 'upstream',
+        test: /src\/upstream\/(?!(?:servers|secrets|definition|failure|lane)\.ts)/,
         priority: 1,
       },
       { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },

@@ -35,6 +35,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
     ...(await interpreterProblems(toolbox)),
     ...(await approvalProblems(toolbox)),
     ...(await installProblems(toolbox)),
+    ...serverProblems(toolbox),
     ...more,
   ];
   const problems = all.filter((problem) => problem.severity === 'error');
@@ -181,6 +182,23 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
       },
     ];
   }
+}
+
+// What is wrong with a server itself is a problem of the catalog; this waits for a person.
+function serverProblems({ upstreams }: NodeToolbox): Problem[] {
+  return upstreams
+    .states()
+    .flatMap(({ server, changed }) =>
+      changed.length === 0
+        ? []
+        : [
+            warn(
+              server.place.file,
+              `the server ${server.name} describes ${changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ')} otherwise than approved`,
+              `wield mcp accept ${server.name} shows how, and asks`,
+            ),
+          ],
+    );
 }
 
 // Loaded only where something was ever installed.

@@ -70,6 +70,8 @@ export interface NodeToolboxOptions {
   readonly guard?: boolean;
   /** How long a listing waits for servers whose tools are not known yet; a server that serves others waits less. */
   readonly upstreamPatienceMs?: number;
+  /** Told which servers a listing waits for, as they answer; none when it goes on. */
+  readonly onWait?: (servers: readonly string[]) => void;
   /** The environment to read; the process's own by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where debug lines go; nowhere by default. */
@@ -185,6 +187,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     pins: pinStore,
     secrets: serverSecrets,
     patienceMs: options.upstreamPatienceMs ?? LISTING_PATIENCE_MS,
+    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
     onChange: () => watching.wake(),
     ...beforeRun,
     world,

@@ -1,6 +1,7 @@
 // Upstream servers put together: which there are, what they listed, and how one is started when it is needed.
 
 import { join } from 'node:path';
+import { toToolError } from './core/error.js';
 import type { Executor } from './core/executor.js';
 import { canonicalJson, type Json } from './core/json.js';
 import { redactError, redactOutput, redactValue } from './core/redact.js';
@@ -11,7 +12,12 @@ import type { ServerEntry } from './core/upstream.js';
 import type { World } from './core/world.js';
 import { createRemoteExecutor } from './executors/remote/index.js';
 import { digestParts } from './files/digest.js';
-import { createListingFiles, createUpstreamFormat, type UpstreamFormat } from './formats/upstream/index.js';
+import {
+  createListingFiles,
+  createUpstreamFormat,
+  type ServerState,
+  type UpstreamFormat,
+} from './formats/upstream/index.js';
 import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
@@ -29,6 +35,7 @@ export interface UpstreamsOptions {
   /** What servers were given that must be shown nowhere. */
   readonly secrets: KnownSecrets;
   readonly patienceMs: number;
+  readonly onWait?: (servers: readonly string[]) => void;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
   readonly world: World;
@@ -41,8 +48,17 @@ export interface Upstreams {
   readonly servers: ReturnType<typeof createServerList>;
   /** Starts a server for its list of tools, whatever happened before. Throws why it cannot be had. */
   refresh(server: ServerEntry): Promise<void>;
+  /** How each server stands, those that are switched off last; nothing is started to tell. */
+  states(): readonly ServerState[];
+  /** The tools of a server that are others than those that were approved, with lines that say how. */
+  changes(state: ServerState): readonly ChangedTool[];
   /** Tools as they are now are approved. */
   approve(tools: readonly Tool[]): void;
+}
+
+export interface ChangedTool {
+  readonly tool: Tool;
+  readonly diff: readonly string[];
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
@@ -94,7 +110,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     close: async () => (await opened)?.close(),
   };
   const refresh = async (server: ServerEntry): Promise<void> => {
-    await (await loadPool()).refresh(server);
+    try {
+      await (await loadPool()).refresh(server);
+    } catch (error) {
+      throw redactError(toToolError(error), secrets.all());
+    }
   };
 
   const executor = createRemoteExecutor({
@@ -127,6 +147,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       return found.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
     },
     patienceMs: options.patienceMs,
+    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
     onChange: options.onChange,
     world,
   });
@@ -136,6 +157,20 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     executor,
     servers,
     refresh,
+    states: () => [
+      ...format.states(),
+      ...servers
+        .read()
+        .disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
+    ],
+    changes: ({ tools, changed }) =>
+      tools
+        .filter(({ name }) => changed.includes(name))
+        .map(withDigest)
+        .flatMap((tool) => {
+          const pin = pins.check(tool);
+          return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
+        }),
     approve(tools) {
       pins.pin(tools, new Date(world.now()));
       format.accept();

@@ -10,6 +10,7 @@ import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
 import { findVerb, RESERVED } from './verbs.js';
+import { showWait } from './wait.js';
 
 const INTERRUPTED = 130;
 
@@ -48,6 +49,12 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
   }
   const cwd = findCwd(flags.get('cwd'));
   let toolbox: NodeToolbox | undefined;
+  let isWaiting = false;
+  const onWait = (servers: readonly string[]): void => {
+    if (!isWaiting) interrupt.signal().addEventListener('abort', () => void toolbox?.close(), { once: true });
+    isWaiting = true;
+    showWait(terminal, servers);
+  };
   const openToolbox: VerbCall['toolbox'] = (options = {}) => {
     toolbox ??= createNodeToolbox({
       env: process.env,
@@ -57,6 +64,7 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
         : {}),
       warn: (message) =>
         terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}\n`),
+      ...(verb.runsUntilStopped ? {} : { onWait }),
       ...options,
     });
     return toolbox;

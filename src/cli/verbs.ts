@@ -60,7 +60,7 @@ export const VERBS: readonly VerbEntry[] = [
   },
   {
     name: 'mcp',
-    summary: 'Bring servers of other clients here',
+    summary: 'Use the tools of other servers',
     load: async () => (await import('./verbs/mcp.js')).mcp,
   },
   {

@@ -12,6 +12,7 @@ import type { Client, ClientFile, Scope, Surroundings } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } from './config-file.js';
 import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
+import { ownFile } from './own-file.js';
 import { CLIENTS } from './table.js';
 
 export interface ImportSource {
@@ -48,8 +49,8 @@ export interface ImportOptions {
 function ownFiles({ workdir, home }: Surroundings): string[] {
   return [
     join(workdir, '.mcp.json'),
-    join(workdir, '.agents', 'mcp.json'),
-    join(home, '.agents', 'mcp.json'),
+    ownFile('project', { workdir, home }),
+    ownFile('user', { workdir, home }),
   ];
 }
 
@@ -100,7 +101,7 @@ export function readServers({ client, file }: ImportSource): [string, unknown][]
 
 export function planImport(sources: readonly ImportSource[], options: ImportOptions): ImportPlan {
   const { surroundings, wieldHome, scope, names, force } = options;
-  const path = join(scope === 'user' ? surroundings.home : surroundings.workdir, '.agents', 'mcp.json');
+  const path = ownFile(scope, surroundings);
   const destination = readConfig(path, jsonForm);
   const seen = new Set<string>();
   const placeOf = createPlaces(join(wieldHome, 'secrets'));

@@ -71,7 +71,7 @@ export function createPinStore(wieldHome: string): PinStore {
       if (pin === undefined) return 'new';
       if (pin.digest === tool.origin.digest) return 'same';
       const diff = lineDiff(pin.definition, describeTool(tool)).map(revealHidden);
-      return { diff: diff.length > 0 ? diff : ['what it runs changed, and nothing of its description'] };
+      return { diff: diff.length > 0 ? diff : [unseenChange(tool)] };
     },
     pin(tools, now) {
       const changed = new Map<string, Map<string, Pin>>();
@@ -116,12 +116,25 @@ function describeTool({ description, input, output, action, traits }: Tool): str
       traits,
       input: input.json,
       output: output?.json,
-      // The state of a file is not what it says.
-      action: { ...action, identity: undefined },
+      // The state of a file is not what it says, and a hash says nothing to a person.
+      action: {
+        // First, so that no other line changes with it.
+        ...('described' in action ? { described: action.described } : {}),
+        ...action,
+        identity: undefined,
+        configuration: undefined,
+        definition: undefined,
+      },
     },
     null,
     1,
   );
+}
+
+function unseenChange({ action }: Tool): string {
+  return action.kind === 'remote'
+    ? 'how its server is configured changed, or what its server adds for programs'
+    : 'what it runs changed, and nothing of its description';
 }
 
 function readDefinition(definition: string): ApprovedTool {

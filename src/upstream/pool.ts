@@ -45,6 +45,8 @@ export interface Lease {
 
 interface Slot {
   readonly opening: Promise<Opened>;
+  /** Gives up the opening. */
+  readonly stop: AbortController;
   /** Set once it is open: most calls find it so, and wait for nothing. */
   opened: Opened | undefined;
   users: number;
@@ -85,6 +87,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const end = (slot: Slot): void => {
     clearTimeout(slot.idle);
+    slot.stop.abort();
     const over = slot.opening
       .then(({ connection }) => connection.close())
       .catch(() => {})
@@ -98,8 +101,9 @@ export function createPool(options: PoolOptions): Pool {
   };
 
   const start = (key: string, server: ServerEntry): Slot => {
-    const opening = open(server, options);
-    const slot: Slot = { opening, opened: undefined, users: 0, called: false, idle: undefined };
+    const stop = new AbortController();
+    const opening = open(server, options, stop.signal);
+    const slot: Slot = { opening, stop, opened: undefined, users: 0, called: false, idle: undefined };
     slots.set(key, slot);
     opening.then(
       (opened) => {
@@ -128,6 +132,8 @@ export function createPool(options: PoolOptions): Pool {
       },
       (error: ToolError) => {
         if (slots.get(key) === slot) slots.delete(key);
+        // Given up, which says nothing about the server.
+        if (stop.signal.aborted) return;
         recordTrouble(key, error, false);
         options.onFailure(server, error);
       },
@@ -142,8 +148,7 @@ export function createPool(options: PoolOptions): Pool {
   };
 
   const acquire = async (server: ServerEntry, signal?: AbortSignal, forced = false): Promise<Lease> => {
-    if (closed)
-      throw new ToolError('cancelled', `${server.name} is closed`, { hint: 'open another toolbox' });
+    if (closed) throw givenUp(server);
     const key = keyOf(server);
     let slot = slots.get(key);
     if (slot === undefined) {
@@ -200,20 +205,20 @@ export function createPool(options: PoolOptions): Pool {
 
 type Opened = { readonly connection: Connection; readonly wire: Wire };
 
-async function open(server: ServerEntry, options: PoolOptions): Promise<Opened> {
+async function open(server: ServerEntry, options: PoolOptions, given: AbortSignal): Promise<Opened> {
   const { world, version } = options;
   const limit = server.startTimeoutMs ?? START_MS;
   const deadline = world.monotonic() + limit;
   const attempt = async (verdict: Verdict | undefined, other?: () => Promise<Opened>): Promise<Opened> => {
     const wire = await options.open(server);
     const stop = new AbortController();
-    const timer = setTimeout(
-      () => {
-        stop.abort();
-        void wire.close();
-      },
-      Math.max(1, deadline - world.monotonic()),
-    );
+    const giveUp = (): void => {
+      stop.abort();
+      void wire.close();
+    };
+    const timer = setTimeout(giveUp, Math.max(1, deadline - world.monotonic()));
+    given.addEventListener('abort', giveUp, { once: true });
+    if (given.aborted) giveUp();
     try {
       const { signal } = stop;
       const { debug } = world;
@@ -224,6 +229,7 @@ async function open(server: ServerEntry, options: PoolOptions): Promise<Opened> 
       const isLate = stop.signal.aborted;
       const { ending } = wire;
       await wire.close().catch(() => {});
+      if (given.aborted) throw givenUp(server);
       const about = { server: server.name, ending, lastLines: wire.lastLines };
       const failure = isLate ? startTimeout(limit, about) : startFailure(error, about);
       // Some servers end when they are asked before they are greeted, and a verdict may have become wrong.
@@ -235,10 +241,15 @@ async function open(server: ServerEntry, options: PoolOptions): Promise<Opened> 
       });
     } finally {
       clearTimeout(timer);
+      given.removeEventListener('abort', giveUp);
     }
   };
   const known = options.verdictOf(server);
   return attempt(known, () => attempt(known === undefined ? { kind: 'legacy' } : undefined));
+}
+
+function givenUp({ name }: ServerEntry): ToolError {
+  return new ToolError('cancelled', `${name} is closed`, { hint: 'open another toolbox' });
 }
 
 function stillDown(server: ServerEntry, error: ToolError, wait: number): ToolError {

@@ -8,7 +8,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { describe, expect, onTestFinished } from 'vitest';
 import type { Terminal } from '../../src/cli/terminal.js';
 import type { VerbCall } from '../../src/cli/verb.js';
-import { LOGIN_FLAGS, loginTo } from '../../src/cli/verbs/mcp/login.js';
+import { login as loginAction, loginTo } from '../../src/cli/verbs/mcp/login.js';
 import { logoutOf } from '../../src/cli/verbs/mcp/logout.js';
 import { isToolError, type ToolError } from '../../src/core/error.js';
 import type { HttpServer } from '../../src/core/upstream.js';
@@ -533,7 +533,7 @@ describe('the command', () => {
   });
 
   spec(
-    'UPS-21',
+    'UPS-21 UPS-22',
     'opens the browser by the opener of the platform, which outlives it and is no tool',
     async () => {
       const upstream = await startLoginServer();
@@ -557,7 +557,7 @@ describe('the command', () => {
   spec('UPS-21', 'is no use to a tool, and checks its flags', async () => {
     const page = findSection(readDocument('docs/guides/upstream-login.md'), 'Log in');
     const flags = findRows(page).map(([cell = '']) => /^--([a-z-]+)/.exec(cell)?.[1]);
-    expect(flags).toEqual(Object.keys(LOGIN_FLAGS));
+    expect(flags).toEqual(Object.keys(loginAction.flags));
     const setting = createSetting();
     const server = toServer('http://127.0.0.1:1/mcp');
     const inside = createCall(setting, {}, { WIELD_CALL: '1-2-3' });

@@ -14,9 +14,11 @@ export interface PtyRun {
   readonly screen: string;
 }
 
+type Typed = string | ((screen: string) => Promise<string>);
+
 export interface PtyOptions {
-  /** Typed when this text has appeared. */
-  readonly answers?: readonly (readonly [when: string, typed: string])[];
+  /** Typed when this text has appeared; a function is given what did. */
+  readonly answers?: readonly (readonly [when: string, typed: Typed])[];
   readonly env?: Record<string, string>;
 }
 
@@ -36,7 +38,11 @@ export function wieldAtTerminal(
     let screen = '';
     const onData = (chunk: Buffer): void => {
       screen += chunk.toString('utf8');
-      while (left.length > 0 && screen.includes(left[0]![0])) child.stdin.write(left.shift()![1]);
+      while (left.length > 0 && screen.includes(left[0]![0])) {
+        const [, typed] = left.shift()!;
+        if (typeof typed === 'string') child.stdin.write(typed);
+        else typed(screen.replaceAll('\r\n', '\n')).then((text) => child.stdin.write(text), reject);
+      }
     };
     child.stdout.on('data', onData);
     child.stderr.on('data', onData);

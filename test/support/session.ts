@@ -14,6 +14,9 @@ const SHOWN_HOME = '/home/ada';
 // What the guides import beside wield.
 const VENDORS = ['@anthropic-ai', '@ai-sdk', 'ai', 'ollama', 'openai'];
 
+// Programs that a guide starts as servers.
+const SERVERS = ['mcp-server-filesystem', 'mcp-server-memory'];
+
 export interface Stage {
   readonly home: string;
   /** The empty project that sessions begin in. */
@@ -34,6 +37,7 @@ export function createStage(atEnd: (remove: () => void) => void = onTestFinished
   for (const directory of [home, project, shims, join(home, 'node_modules')]) mkdirSync(directory);
   writeFileSync(join(shims, 'wield'), `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
   chmodSync(join(shims, 'wield'), 0o755);
+  for (const name of SERVERS) symlinkSync(join(ROOT, 'node_modules', '.bin', name), join(shims, name));
   symlinkSync(ROOT, join(home, 'node_modules', 'wield'));
   for (const name of ['@types', 'zod', ...VENDORS])
     symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name));

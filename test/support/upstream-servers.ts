@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Era } from './clients.js';
-import type { Workspace } from './workspace.js';
+import { createWorkspace, type Workspace } from './workspace.js';
 
 const SCRIPTED = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url));
 
@@ -109,3 +109,24 @@ export const COMBINATIONS: readonly (readonly [Era, Wire, Era, Wire])[] = [
 /** The first text of a result. */
 export const said = (result: unknown): string =>
   ((result as { content: { text: string }[] }).content[0] ?? { text: '' }).text;
+
+const SEARCH = {
+  name: 'search',
+  description: 'Search the docs.',
+  inputSchema: { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] },
+  annotations: { readOnlyHint: true },
+};
+const OTHER = { name: 'other', description: 'Something else.', inputSchema: { type: 'object' } };
+
+/** A workspace with the server `docs`, whose tools stand in a file: `search` and `other`, until it describes others. */
+export function createDocs() {
+  const workspace = createWorkspace();
+  const file = join(workspace.home, 'tools.json');
+  /** The tool `search` is described so from now on. */
+  const describeSearch = (changes: object = {}): void =>
+    writeFileSync(file, JSON.stringify([{ ...SEARCH, ...changes }, OTHER]));
+  describeSearch();
+  const docs = countedServer(workspace, 'docs', { args: ['changing'], more: [file] });
+  configureServers(workspace, { docs: docs.entry });
+  return { workspace, docs, describeSearch };
+}

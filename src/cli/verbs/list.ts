@@ -53,6 +53,8 @@ export const list: Verb = {
     );
     const hidden = all || flags.has('hidden');
     const { trusted } = toolbox;
+    const servers = toolbox.upstreams.states();
+    const changed = new Set(servers.flatMap((server) => server.changed));
     const fits = createFilter(repeated('tag'), repeated('format'));
     const entries: Entry[] = [];
     for (const tool of survey.tools)
@@ -68,7 +70,7 @@ export const list: Verb = {
     if (json) {
       printJson(terminal, {
         ok: true,
-        tools: entries.map((entry) => toJson(entry, trusted)),
+        tools: entries.map((entry) => toJson(entry, trusted, changed)),
         skills: skills.map(({ name, description, file }) => ({ name, description, path: file })),
         problems,
       });
@@ -79,7 +81,7 @@ export const list: Verb = {
         entry.tool.name,
         entry.tool.origin.format,
         oneLine(entry.tool.description),
-        marks(entry, trusted).join(' '),
+        marks(entry, trusted, changed).join(' '),
       ]);
       printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
     } else if (survey.tools.length > 0) terminal.out('No tool fits. wield list --all shows all there are.\n');
@@ -94,6 +96,13 @@ export const list: Verb = {
       const rows = others.map(({ name, description }) => [name, oneLine(description)]);
       terminal.out('\n');
       printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
+    }
+    const unstarted = servers.filter(({ state }) => state === 'untrusted').length;
+    if (unstarted > 0) {
+      const are = unstarted === 1 ? 'is' : 'are';
+      terminal.err(
+        `\n${count(unstarted, 'server')} of this workspace ${are} not started, since it is not trusted; wield mcp shows what would run\n`,
+      );
     }
     if (problems.length > 0) {
       const them = problems.length === 1 ? 'it' : 'them';
@@ -124,7 +133,11 @@ interface Entry {
   readonly deniedBy?: string;
 }
 
-function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean): string[] {
+function marks(
+  { tool, shadowedBy, deniedBy }: Entry,
+  trusted: boolean,
+  changed: ReadonlySet<string>,
+): string[] {
   const { hidden, destructive, group, tags } = tool.traits;
   const found: string[] = [];
   if (group !== undefined) found.push(quoteOutside(group, 40));
@@ -134,6 +147,7 @@ function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean): string[
   if (shadowedBy !== null) found.push(`shadowed by ${shadowedBy}`);
   if (deniedBy !== undefined) found.push(`denied: ${quoteOutside(revealHidden(deniedBy), 80)}`);
   if (isUntrusted(tool, trusted)) found.push('untrusted');
+  if (isChanged(tool, changed)) found.push('changed');
   return found;
 }
 
@@ -141,7 +155,12 @@ function isUntrusted(tool: Tool, trusted: boolean): boolean {
   return needsTrust(tool) && !trusted;
 }
 
-function toJson({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean) {
+// Shown as it was approved, until someone has looked at what it is now (POL-21).
+function isChanged({ name, origin }: Tool, changed: ReadonlySet<string>): boolean {
+  return origin.server !== null && changed.has(name);
+}
+
+function toJson({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean, changed: ReadonlySet<string>) {
   const { traits, origin } = tool;
   return {
     name: tool.name,
@@ -156,6 +175,7 @@ function toJson({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean) {
     shadowedBy,
     deniedBy: deniedBy ?? null,
     untrusted: isUntrusted(tool, trusted),
+    changed: isChanged(tool, changed),
     uri: origin.uri,
   };
 }

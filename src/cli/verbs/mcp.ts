@@ -2,43 +2,72 @@
 
 import { ToolError } from '../../core/error.js';
 import { nearest, quoteOutside } from '../../core/text.js';
-import { COMMON_FLAGS, type Verb } from '../verb.js';
+import { COMMON_FLAGS, type FlagHelp, type Verb } from '../verb.js';
+import { accept } from './mcp/accept.js';
 import type { McpAction } from './mcp/action.js';
+import { add } from './mcp/add.js';
 import { importServers } from './mcp/import.js';
+import { list } from './mcp/list.js';
+import { login } from './mcp/login.js';
+import { logout } from './mcp/logout.js';
+import { refresh } from './mcp/refresh.js';
+import { remove } from './mcp/remove.js';
 
-const ACTIONS: Readonly<Record<string, McpAction>> = { import: importServers };
+const ACTIONS: Readonly<Record<string, McpAction>> = {
+  list,
+  add,
+  remove,
+  import: importServers,
+  refresh,
+  accept,
+  login,
+  logout,
+};
 
 const actions = Object.values(ACTIONS);
 
 export const mcp: Verb = {
   name: 'mcp',
-  usage: actions.map(({ usage }) => `mcp ${usage}`).join(' | '),
-  summary: 'Bring servers of other clients here, so that their tools are used like any other.',
+  usage: actions.map(({ usage }) => `mcp ${usage}`).join('\n  wield '),
+  summary: 'Use the tools of other servers like any other: which there are, how they stand, what changed.',
   examples: actions.map(({ example }) => example),
-  flags: Object.assign({}, ...actions.map(({ flags }) => flags)),
-  positionals: 2,
+  flags: joinFlags(),
+  positionals: Number.POSITIVE_INFINITY,
   completes: Object.keys(ACTIONS),
   async run(call) {
-    const [name, ...rest] = call.positionals;
-    const action = name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name]! : undefined;
+    const [name = 'list', ...rest] = call.positionals;
+    const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name]! : undefined;
     if (action === undefined) throw unknownAction(name);
     const known = { ...COMMON_FLAGS, ...action.flags };
+    const hint = `wield mcp ${action.usage}`;
     for (const flag of call.flags.keys()) {
       if (Object.hasOwn(known, flag)) continue;
-      throw new ToolError('usage', `--${flag} is not for wield mcp ${name}`, {
-        hint: `wield mcp ${action.usage}`,
-      });
+      throw new ToolError('usage', `--${flag} is not for wield mcp ${name}`, { hint });
+    }
+    if (rest.length > action.positionals) {
+      const odd = quoteOutside(rest[action.positionals]!, 60);
+      throw new ToolError('usage', `unexpected argument "${odd}"`, { hint });
     }
     return action.run(call, rest);
   },
 };
 
-function unknownAction(name: string | undefined): ToolError {
+// A flag that several actions have is explained once, by each that says something else of it.
+function joinFlags(): Record<string, FlagHelp> {
+  const joined: Record<string, FlagHelp> = {};
+  for (const { flags } of actions) {
+    for (const [name, flag] of Object.entries(flags)) {
+      const known = joined[name];
+      if (known === undefined) joined[name] = flag;
+      else if (!known.description.includes(flag.description))
+        joined[name] = { ...known, description: `${known.description}. ${flag.description}` };
+    }
+  }
+  return joined;
+}
+
+function unknownAction(name: string): ToolError {
   const all = Object.keys(ACTIONS);
-  if (name === undefined)
-    return new ToolError('usage', 'wield mcp needs an action', {
-      hint: `use ${all.join(', ')}; wield mcp --help`,
-    });
   const [close] = nearest(name, all);
   return new ToolError('usage', `there is no wield mcp ${quoteOutside(name, 40)}`, {
     hint: close === undefined ? `use ${all.join(', ')}` : `did you mean wield mcp ${close}?`,

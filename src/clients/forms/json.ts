@@ -47,6 +47,12 @@ export const jsonForm: Form = {
   },
 };
 
+/** The line of the key that a path leads to; null where it leads nowhere. Throws `FormFault`. */
+export function findJsonLine(text: string, path: KeyPath): number | null {
+  const node = load().findNodeAtLocation(parseTree(text) ?? emptyObject(), [...path]);
+  return node === undefined ? null : lineAt(text, node.parent?.offset ?? node.offset);
+}
+
 // The library is needed by a few verbs only.
 function load(): typeof import('jsonc-parser') {
   const { createRequire } = process.getBuiltinModule('node:module');

@@ -7,6 +7,8 @@ export interface AskingOptions {
   readonly configurationOf: (server: ServerEntry) => string;
   /** Starts a server for its tools. */
   readonly ask: (server: ServerEntry) => Promise<unknown>;
+  /** Told which servers someone waits for, each time one of them has answered; none when the wait is over. */
+  readonly onWait?: (servers: readonly string[]) => void;
   readonly world: World;
 }
 
@@ -18,7 +20,7 @@ interface Ask {
 /** Waits for servers, each for the given time from when it was first asked; undefined where none has time left. */
 export type Asking = (servers: readonly ServerEntry[], patienceMs: number) => Promise<unknown> | undefined;
 
-export function createAsking({ configurationOf, ask, world }: AskingOptions): Asking {
+export function createAsking({ configurationOf, ask, onWait, world }: AskingOptions): Asking {
   const asks = new Map<string, Ask>();
 
   const askOnce = (server: ServerEntry): Ask => {
@@ -36,12 +38,28 @@ export function createAsking({ configurationOf, ask, world }: AskingOptions): As
 
   return (servers, patienceMs) => {
     const waits = servers
-      .map(askOnce)
-      .map(({ since, over }) => ({ over, left: since + patienceMs - world.monotonic() }))
+      .map((server) => ({ name: server.name, ...askOnce(server) }))
+      .map(({ name, since, over }) => ({ name, over, left: since + patienceMs - world.monotonic() }))
       .filter(({ left }) => left > 0);
     if (waits.length === 0) return undefined;
-    return atMost(Promise.all(waits.map(({ over }) => over)), Math.max(...waits.map(({ left }) => left)));
+    const all = Promise.all(waits.map(({ over }) => over));
+    const wait = atMost(all, Math.max(...waits.map(({ left }) => left)));
+    return onWait === undefined ? wait : tellWait(waits, wait, onWait);
   };
+}
+
+async function tellWait(
+  waits: readonly { readonly name: string; readonly over: Promise<unknown> }[],
+  wait: Promise<void>,
+  onWait: (servers: readonly string[]) => void,
+): Promise<void> {
+  const names = new Set(waits.map(({ name }) => name));
+  onWait([...names]);
+  for (const { name, over } of waits) void over.then(() => names.delete(name) && onWait([...names]));
+  await wait;
+  if (names.size === 0) return;
+  names.clear();
+  onWait([]);
 }
 
 async function atMost(promise: Promise<unknown>, milliseconds: number): Promise<void> {

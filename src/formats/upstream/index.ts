@@ -31,13 +31,15 @@ export interface UpstreamFormatOptions {
   readonly review: (tools: readonly Tool[]) => readonly (Approved | undefined)[];
   /** How long a listing waits for servers that it does not know yet. */
   readonly patienceMs: number;
+  /** Told which servers someone waits for, each time one of them has answered; none when the wait is over. */
+  readonly onWait?: (servers: readonly string[]) => void;
   readonly onChange: () => void;
   readonly world: World;
 }
 
 export interface ServerState {
   readonly server: ServerEntry;
-  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown';
+  readonly state: 'listed' | 'failed' | 'untrusted' | 'unknown' | 'off';
   readonly tools: readonly Tool[];
   /** Tools that are others than those that were approved. */
   readonly changed: readonly string[];
@@ -51,7 +53,7 @@ export interface UpstreamFormat extends Upstream {
   fail(server: ServerEntry, error: ToolError): void;
   /** The era of a server, where it is known and not too old. */
   verdictOf(server: ServerEntry): Json | undefined;
-  /** What is known of each server. */
+  /** What is known of each server that is not switched off; nothing is started to tell. */
   states(): readonly ServerState[];
   /** Tools were approved as they are now: those that are the same still are shown as they are. */
   accept(): void;
@@ -190,8 +192,9 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           return { ...none, state: options.mayStart(server) ? 'unknown' : 'untrusted' };
         if ('count' in offered) return { ...none, state: 'failed', failure: offered };
         const { tools, listing } = offered;
+        const names = new Set(tools.map(({ name }) => name));
         const changed = listing.tools
-          .filter((tool) => tool.head.changed === true)
+          .filter(({ head }) => head.changed === true && names.has(head.name))
           .map(({ head }) => head.name);
         return { server, state: 'listed', tools, changed, listedAt: listing.at };
       }),

@@ -11,8 +11,10 @@ export function toProblems({ faults }: Listing, server: ServerEntry): readonly P
   );
 }
 
+// What is wrong with an address or a reference is said without the name of a server.
 export function failed(server: ServerEntry, { message, hint }: FailedStart): Problem {
-  return problemOf(server, 'error', message, hint);
+  const about = message.includes(`server ${server.name}`) ? message : `the server ${server.name}: ${message}`;
+  return problemOf(server, 'error', about, hint);
 }
 
 export function untrusted(server: ServerEntry): Problem {
@@ -23,14 +25,15 @@ export function untrusted(server: ServerEntry): Problem {
 /** Why a tool of a server is not there: nobody may start it. */
 export function needsTrust({ name }: ServerEntry): ToolError {
   return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
-    hint: 'look at its command, then: wield trust',
+    hint: 'wield mcp shows what it runs; then: wield trust',
     data: { server: name },
   });
 }
 
 /** Why a tool of a server is not there: its last start gave nothing. */
-export function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
-  return new ToolError('unavailable', message, { hint, data: { server: name } });
+export function unavailable(server: ServerEntry, failure: FailedStart): ToolError {
+  const { message, hint } = failed(server, failure);
+  return new ToolError('unavailable', message, { hint, data: { server: server.name } });
 }
 
 export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {

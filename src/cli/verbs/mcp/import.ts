@@ -22,7 +22,7 @@ import { consent } from '../../consent.js';
 import { DRY_RUN, YES } from '../../installing.js';
 import { printJson, printTable } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
-import type { McpAction } from './action.js';
+import { type McpAction, SCOPE } from './action.js';
 
 export const importServers: McpAction = {
   usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project]',
@@ -34,15 +34,12 @@ export const importServers: McpAction = {
       repeats: true,
       description: 'Only this one; may stand more than once',
     },
-    scope: {
-      kind: 'value',
-      value: 'SCOPE',
-      description: 'user: for every directory, which is the default; project: for this one',
-    },
+    scope: SCOPE,
     force: { kind: 'switch', description: 'Replace servers that are here already' },
     'dry-run': DRY_RUN,
     yes: YES,
   },
+  positionals: 1,
   async run(call, [from]) {
     const toolbox = call.toolbox();
     const surroundings = findSurroundings(toolbox);

@@ -4,18 +4,26 @@ import { join } from 'node:path';
 import { ToolError } from '../../../core/error.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
-import { login } from '../../../upstream/login.js';
-import { openBrowser } from '../../../upstream/open-browser.js';
 import { assertPerson } from '../../approve.js';
 import { readLine } from '../../line.js';
 import { printJson } from '../../print.js';
-import type { FlagHelp, VerbCall } from '../../verb.js';
+import type { VerbCall } from '../../verb.js';
+import type { McpAction } from './action.js';
+import { findAddressed } from './server.js';
 
-export const LOGIN_FLAGS: Readonly<Record<string, FlagHelp>> = {
+const FLAGS: McpAction['flags'] = {
   'no-browser': { kind: 'switch', description: 'With login: print the address only' },
   timeout: { kind: 'value', value: 'TIME', description: 'With login: how long to wait for the answer (5m)' },
   scope: { kind: 'value', value: 'WORDS', description: 'With login: what to ask for' },
   port: { kind: 'value', value: 'N', description: 'With login: the port of this machine to come back to' },
+};
+
+export const login: McpAction = {
+  usage: 'login NAME [--no-browser] [--timeout TIME] [--scope WORDS] [--port N]',
+  example: 'wield mcp login github',
+  flags: FLAGS,
+  positionals: 1,
+  run: async (call, [name]) => loginTo(call, await findAddressed(call.toolbox(), name, 'login')),
 };
 
 // As much as a terminal gives at once.
@@ -28,7 +36,11 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
   const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];
-  const facts = await login(server, {
+  const [{ login: logIn }, { openBrowser }] = await Promise.all([
+    import('../../../upstream/login.js'),
+    import('../../../upstream/open-browser.js'),
+  ]);
+  const facts = await logIn(server, {
     directory: join(wieldHome, 'oauth'),
     world,
     timeoutMs,

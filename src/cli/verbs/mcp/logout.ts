@@ -3,16 +3,26 @@
 import { join } from 'node:path';
 import { spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
-import { logout } from '../../../upstream/login.js';
 import { assertPerson } from '../../approve.js';
 import { printJson } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
+import type { McpAction } from './action.js';
+import { findAddressed } from './server.js';
+
+export const logout: McpAction = {
+  usage: 'logout NAME',
+  example: 'wield mcp logout github',
+  flags: {},
+  positionals: 1,
+  run: async (call, [name]) => logoutOf(call, await findAddressed(call.toolbox(), name, 'logout')),
+};
 
 /** Logs out of a server whose references are replaced. */
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
   const { wieldHome, world, insideCall } = call.toolbox();
   assertPerson(insideCall, 'logging out');
-  const existed = await logout(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });
+  const { logout: logOut } = await import('../../../upstream/login.js');
+  const existed = await logOut(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });
   if (call.json) printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
   else {
     const name = spellOut(server.name);

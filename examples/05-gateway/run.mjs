@@ -1,0 +1,96 @@
+// Two servers behind one, with rules that let a model read and ask a person for the rest: node examples/05-gateway/run.mjs
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+const binary = fileURLToPath(new URL('dist/cli/wield.cjs', import.meta.resolve('wield/package.json')));
+const cwd = fileURLToPath(new URL('.', import.meta.url));
+// A home of its own, so that the example leaves no trace in yours.
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'wield-example-')));
+const files = join(home, 'files');
+mkdirSync(files);
+writeFileSync(join(files, 'note.txt'), 'Buy milk');
+
+// .mcp.json refers to this variable; what it stands for is known when a server is started, and not before.
+const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield'), GATEWAY_FILES: files };
+const wield = (...args) => execFileSync(process.execPath, [binary, ...args], { cwd, env, encoding: 'utf8' });
+
+mkdirSync(env.WIELD_HOME);
+writeFileSync(
+  join(env.WIELD_HOME, 'config.toml'),
+  `[trust]
+rules = [
+  "files_read_*($policy=allow) files_list_*($policy=allow)",
+  "memory_read_graph($policy=allow) memory_search_nodes($policy=allow)",
+  "files_* memory_*",
+]
+`,
+);
+
+try {
+  // The servers are the checkout's, so nothing of them runs before a person has looked and agreed.
+  const before = JSON.parse(wield('mcp', '--json')).servers;
+  assert.deepEqual(
+    before.map(({ name, state }) => [name, state]),
+    [
+      ['files', 'untrusted'],
+      ['memory', 'untrusted'],
+    ],
+  );
+  wield('trust');
+  process.stdout.write(wield('mcp', 'refresh'));
+
+  const client = new Client({ name: 'example', version: '1' });
+  const command = { command: process.execPath, args: [binary, 'serve'], cwd, env };
+  await client.connect(new StdioClientTransport(command));
+
+  // One list of both, without what the entry of a server denies.
+  const names = (await client.listTools()).tools.map((tool) => tool.name);
+  assert.ok(names.includes('files_read_text_file') && names.includes('memory_create_entities'));
+  assert.ok(!names.includes('files_directory_tree'));
+  console.log(`${names.length} tools: those of ${before.length} servers, and read_result`);
+
+  // Reading runs.
+  const read = await client.callTool({
+    name: 'files_read_text_file',
+    arguments: { path: join(files, 'note.txt') },
+  });
+  assert.equal(read.content[0].text, 'Buy milk');
+  console.log(`read: ${read.content[0].text}`);
+
+  // Writing waits for a person.
+  const write = {
+    name: 'files_write_file',
+    arguments: { path: join(files, 'note.txt'), content: 'Buy bread' },
+  };
+  const asked = await client.callTool(write);
+  assert.equal(asked._meta['wield/error'].code, 'needs_approval');
+  assert.equal(readFileSync(join(files, 'note.txt'), 'utf8'), 'Buy milk');
+  console.log(asked.content[0].text.split('\n')[0]);
+
+  const [{ id, tool }] = JSON.parse(wield('approvals', '--json')).approvals;
+  assert.equal(tool, 'files_write_file');
+  wield('approvals', 'approve', id);
+  const written = await client.callTool(write);
+  assert.equal(written.isError ?? false, false);
+  assert.equal(readFileSync(join(files, 'note.txt'), 'utf8'), 'Buy bread');
+  console.log('approved, and written');
+
+  // The other server keeps its own state, in the file that its entry refers to.
+  const graph = await client.callTool({ name: 'memory_read_graph', arguments: {} });
+  assert.deepEqual(graph.structuredContent, { entities: [], relations: [] });
+
+  await client.close();
+
+  // Every call is in one log, whichever server ran it.
+  const calls = JSON.parse(wield('audit', '--json')).records.map((record) => record.tool);
+  assert.ok(calls.includes('files_write_file') && calls.includes('memory_read_graph'));
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}

@@ -1,0 +1,95 @@
+// `wield mcp accept`: shows how tools of a server changed since they were approved, asks, and approves what they are now.
+
+import { wrap } from '../../../core/approval-text.js';
+import { ToolError } from '../../../core/error.js';
+import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
+import type { NodeToolbox } from '../../../node.js';
+import { assertPerson } from '../../approve.js';
+import { printDiff } from '../../consent.js';
+import { DRY_RUN, mayDestroy, YES } from '../../installing.js';
+import { widthOf } from '../../line.js';
+import { printJson } from '../../print.js';
+import type { VerbCall } from '../../verb.js';
+import type { McpAction } from './action.js';
+import { findState, type ServerState, someOf } from './server.js';
+
+export const accept: McpAction = {
+  usage: 'accept NAME [TOOL …] [--dry-run | --yes]',
+  example: 'wield mcp accept github',
+  flags: { 'dry-run': DRY_RUN, yes: YES },
+  positionals: Number.POSITIVE_INFINITY,
+  async run(call, [name, ...named]) {
+    if (name === undefined)
+      throw new ToolError('usage', 'no server named', {
+        hint: 'wield mcp accept NAME; wield mcp shows them',
+      });
+    const toolbox = call.toolbox();
+    const dry = call.flags.has('dry-run');
+    if (!dry) assertPerson(toolbox.insideCall, 'accepting a changed tool');
+    const state = findState(toolbox, name);
+    const changed = choose(toolbox, state, named);
+    if (!call.json) show(call, changed);
+    const question = changed.length === 1 ? 'Approve what it is now?' : 'Approve what they are now?';
+    const isAccepted = changed.length > 0 && !dry && (await mayApprove(call, question));
+    if (isAccepted) toolbox.upstreams.approve(changed.map(({ tool }) => tool));
+    if (call.json) {
+      printJson(call.terminal, {
+        ok: true,
+        server: name,
+        tools: changed.map(({ tool, diff }) => ({ name: tool.name, diff })),
+        accepted: isAccepted,
+      });
+    } else if (changed.length === 0)
+      call.terminal.out(`No tool of ${spellOut(name)} changed since it was approved.\n`);
+    else if (isAccepted) call.terminal.out(`  approved  ${someOf(changed.map(({ tool }) => tool.name))}\n`);
+    else call.terminal.out('  nothing was approved\n');
+    return 0;
+  },
+};
+
+function mayApprove(call: VerbCall, question: string): Promise<boolean> {
+  const refusal = new ToolError('needs_approval', 'nothing was approved: nobody is there to ask', {
+    hint: 'look at the change with --dry-run, then repeat the command with --yes',
+  });
+  return mayDestroy(call, question, refusal);
+}
+
+type Changed = ReturnType<NodeToolbox['upstreams']['changes']>;
+
+type NamedTool = Changed[number]['tool'];
+
+const namesOf = ({ name, action }: NamedTool): string[] =>
+  action.kind === 'remote' ? [name, action.tool] : [name];
+
+// A tool is named as its server names it, or as it is called here.
+function choose({ upstreams }: NodeToolbox, state: ServerState, named: readonly string[]): Changed {
+  const all = upstreams.changes(state);
+  if (named.length === 0) return all;
+  return [...new Set(named)].flatMap((name) => {
+    const isNamed = (tool: NamedTool): boolean => namesOf(tool).includes(name);
+    if (!state.tools.some(isNamed)) {
+      const [close] = nearest(name, state.tools.flatMap(namesOf));
+      throw new ToolError(
+        'not_found',
+        `the server ${spellOut(state.server.name)} has no tool "${quoteOutside(name, 60)}"`,
+        { hint: close === undefined ? 'wield mcp list --json names its tools' : `did you mean ${close}?` },
+      );
+    }
+    return all.filter(({ tool }) => isNamed(tool));
+  });
+}
+
+// Everything that changed, however long it is: nobody approves what they were not shown.
+function show({ terminal }: VerbCall, changed: Changed): void {
+  const width = widthOf(terminal) - 6;
+  for (const { tool, diff } of changed) {
+    terminal.out(`  ${terminal.paint('bold', tool.name)}   changed since it was approved\n`);
+    printDiff(
+      terminal,
+      diff.flatMap((line) =>
+        wrap(spellOut(line), width).map((piece, at) => (at === 0 ? piece : `${line[0]} ${piece}`)),
+      ),
+    );
+  }
+  if (changed.length > 1) terminal.out(`  ${count(changed.length, 'tool')} changed\n`);
+}

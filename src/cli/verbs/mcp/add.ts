@@ -1,0 +1,148 @@
+// `wield mcp add`: names a server, by its command or its address, in a file of yours or of the project.
+
+import { writeConfig } from '../../../clients/config-file.js';
+import { diffOf } from '../../../clients/connect.js';
+import { editServer } from '../../../clients/own-file.js';
+import { ToolError } from '../../../core/error.js';
+import type { JsonObject } from '../../../core/json.js';
+import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { readServer } from '../../../descriptor/mcp-entry.js';
+import { assertPerson } from '../../approve.js';
+import { findSurroundings, readScope, renewTrust } from '../../clients.js';
+import { printDiff, toShownDiff } from '../../consent.js';
+import { DRY_RUN } from '../../installing.js';
+import { printJson } from '../../print.js';
+import type { VerbCall } from '../../verb.js';
+import { type McpAction, SCOPE } from './action.js';
+
+export const add: McpAction = {
+  usage: 'add NAME (-- COMMAND … | --url URL) [--env K=V …] [--header K=V …] [--scope user|project]',
+  example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
+  flags: {
+    url: {
+      kind: 'value',
+      value: 'URL',
+      description: 'The address of a server over HTTP, in place of a command',
+    },
+    env: {
+      kind: 'value',
+      value: 'K=V',
+      repeats: true,
+      description: 'A variable for its process; a secret as ${VAR} or file:~/path',
+    },
+    header: {
+      kind: 'value',
+      value: 'K=V',
+      repeats: true,
+      description: 'A header for its address; a secret as ${VAR} or file:~/path',
+    },
+    scope: SCOPE,
+    force: { kind: 'switch', description: 'Replace servers that are here already' },
+    'dry-run': DRY_RUN,
+  },
+  positionals: Number.POSITIVE_INFINITY,
+  async run(call, [name, ...command]) {
+    if (name === undefined)
+      throw new ToolError('usage', 'no name given', { hint: 'wield mcp add NAME -- COMMAND …' });
+    const toolbox = call.toolbox();
+    const isDry = call.flags.has('dry-run');
+    if (!isDry) assertPerson(toolbox.insideCall, 'adding a server');
+    const scope = readScope(call.flags.get('scope')) ?? 'user';
+    const entry = readEntry(call, command);
+    const surroundings = findSurroundings(toolbox);
+    const edit = editServer(scope, surroundings, name, entry);
+    const file = shortenPath(edit.file.path, toolbox.workdir, toolbox.world.home);
+    assertEntry(name, entry, edit.file.path);
+    if (edit.exists && edit.changed && !call.flags.has('force')) {
+      throw new ToolError('conflict', `${file} has a server "${quoteOutside(name, 60)}" already`, {
+        hint: 'choose another name, or replace it with --force',
+      });
+    }
+    // What comes has no secret in it; what goes may have one.
+    const diff = (edit.changed ? diffOf(edit) : []).map((line) =>
+      line.startsWith('+') ? spellOut(line) : toShownDiff([line])[0]!,
+    );
+    const isWritten = edit.changed && !isDry;
+    if (isWritten) {
+      const keepTrust = renewTrust(toolbox);
+      writeConfig(edit.file, edit.after, scope === 'user');
+      keepTrust();
+    }
+    if (call.json) {
+      const { path } = edit.file;
+      printJson(call.terminal, { ok: true, server: name, scope, file: path, diff, written: isWritten });
+      return 0;
+    }
+    const { terminal } = call;
+    if (edit.changed) {
+      terminal.out(`  ${terminal.paint('bold', file)}\n`);
+      printDiff(terminal, diff);
+    }
+    if (!edit.changed) terminal.out(`  ${file} has exactly this server already\n`);
+    else if (!isWritten) terminal.out('  nothing was written\n');
+    else
+      terminal.out(
+        `  added   ${spellOut(name)}\n  next    wield mcp refresh ${spellOut(name)} starts it, and lists its tools\n`,
+      );
+    return 0;
+  },
+};
+
+function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonObject {
+  const url = call.flags.get('url');
+  const env = readPairs('env', call.repeated('env'), /^([^=]+)=(.*)$/s);
+  const headers = readPairs('header', call.repeated('header'), /^([^=:\s]+)(?:=|:\s*)(.*)$/s);
+  if (url !== undefined) {
+    if (command !== undefined || env !== undefined) {
+      throw new ToolError('usage', 'a server has either an address or a command', {
+        hint: 'leave --url out, or the command with its --env',
+      });
+    }
+    return { type: 'http', url: String(url), ...(headers === undefined ? {} : { headers }) };
+  }
+  if (command === undefined) {
+    throw new ToolError('usage', 'neither a command nor an address is given', {
+      hint: 'wield mcp add NAME -- COMMAND …, or wield mcp add NAME --url URL',
+    });
+  }
+  if (headers !== undefined) {
+    throw new ToolError('usage', '--header is for a server with an address', {
+      hint: 'use --env for the variables of a command',
+    });
+  }
+  return { command, ...(args.length === 0 ? {} : { args }), ...(env === undefined ? {} : { env }) };
+}
+
+function readPairs(flag: string, pairs: readonly string[], form: RegExp): JsonObject | undefined {
+  if (pairs.length === 0) return undefined;
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, key, value] = form.exec(pair) ?? [];
+      if (key !== undefined && value !== undefined) return [key, value];
+      // What stands there may be a secret.
+      throw new ToolError('usage', `--${flag} is given without a name and a value`, {
+        hint: `write --${flag} NAME=VALUE`,
+      });
+    }),
+  );
+}
+
+// UPS-5: a secret itself is written nowhere, and repeated nowhere.
+function assertEntry(name: string, entry: JsonObject, file: string): void {
+  const source = { owner: 'user', place: { file, pointer: null, line: null } } as const;
+  const { complaints } = readServer(name, entry, source);
+  const wrong = complaints.find(({ severity }) => severity === 'error');
+  if (wrong !== undefined) {
+    const where = wrong.steps.length === 0 ? 'the server' : spellOut(wrong.steps.join('.'));
+    throw new ToolError('usage', `${where}: ${wrong.message}`, { hint: wrong.hint });
+  }
+  const [first] = complaints;
+  if (first === undefined) return;
+  throw new ToolError(
+    'usage',
+    `${spellOut(first.steps.join('.'))}: a secret itself would be written to a file`,
+    {
+      hint: "write '${VAR}' and set that variable, or file:~/path of a file that only you can read",
+    },
+  );
+}

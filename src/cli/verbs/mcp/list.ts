@@ -1,0 +1,116 @@
+// `wield mcp list`: the servers there are, how each stands, and what to do about those that stand badly. Starts nothing.
+
+import { describeServer } from '../../../core/server-text.js';
+import { count, spellOut } from '../../../core/text.js';
+import type { NodeToolbox } from '../../../node.js';
+import { printJson, printTable } from '../../print.js';
+import type { VerbCall } from '../../verb.js';
+import type { McpAction } from './action.js';
+import { describePlace, findLine, type ServerState, someOf } from './server.js';
+
+export const list: McpAction = {
+  usage: '[list]',
+  example: 'wield mcp',
+  flags: {},
+  positionals: 0,
+  async run(call) {
+    const toolbox = call.toolbox();
+    const states = toolbox.upstreams.states();
+    if (call.json) printJson(call.terminal, { ok: true, servers: states.map(toServerJson) });
+    else if (states.length === 0) {
+      call.terminal.out(
+        'No servers here yet. wield mcp add NAME -- COMMAND adds one; wield mcp import brings those of other clients.\n',
+      );
+    } else print(call, states, toolbox);
+    return 0;
+  },
+};
+
+export function toServerJson(found: ServerState): Record<string, unknown> {
+  const { server, state, tools, changed, listedAt, failure } = found;
+  return {
+    name: server.name,
+    kind: server.kind,
+    target: describeServer(server),
+    owner: server.owner,
+    file: server.place.file,
+    line: findLine(server),
+    state,
+    tools: tools.map(({ name }) => name),
+    changed,
+    ...(failure === undefined
+      ? {}
+      : {
+          failure: {
+            message: failure.message,
+            hint: failure.hint,
+            at: new Date(failure.at).toISOString(),
+          },
+        }),
+    ...(listedAt === undefined ? {} : { listedAt: new Date(listedAt).toISOString() }),
+  };
+}
+
+function print({ terminal }: VerbCall, states: readonly ServerState[], toolbox: NodeToolbox): void {
+  const now = toolbox.world.now();
+  const rows = states.map((found) => [
+    spellOut(found.server.name),
+    describeState(found),
+    found.listedAt === undefined ? '' : describeAge(now - found.listedAt),
+    describePlace(found.server, toolbox),
+    describeServer(found.server),
+  ]);
+  printTable(terminal, ['NAME', 'STATE', 'LISTED', 'CONFIGURED', 'RUNS'], rows);
+  const notes = states.flatMap(noteOf);
+  // One line for all of them: they need the same.
+  const untrusted = states.filter(({ state }) => state === 'untrusted').length;
+  if (untrusted > 0)
+    notes.push([
+      'untrusted',
+      `${count(untrusted, 'server')} of this workspace ${untrusted === 1 ? 'is' : 'are'} not started before you trust it: wield trust`,
+    ]);
+  if (states.some(({ state }) => state === 'unknown'))
+    notes.push(['new', 'wield list or wield mcp refresh starts what is not started yet']);
+  if (notes.length > 0) terminal.out('\n');
+  const width = Math.max(...notes.map(([label]) => label.length));
+  for (const [label, text] of notes)
+    terminal.out(`  ${terminal.paint('yellow', label.padEnd(width))}   ${text}\n`);
+}
+
+function describeState({ state, tools, changed }: ServerState): string {
+  switch (state) {
+    case 'listed': {
+      const ready = `ready: ${count(tools.length, 'tool')}`;
+      return changed.length === 0 ? ready : `${ready}, ${changed.length} changed`;
+    }
+    case 'failed':
+      return 'failed';
+    case 'untrusted':
+      return 'untrusted';
+    case 'unknown':
+      return 'not started yet';
+    case 'off':
+      return 'switched off';
+  }
+}
+
+function noteOf({ server, changed, failure }: ServerState): [string, string][] {
+  const name = spellOut(server.name);
+  if (failure !== undefined) {
+    const about = failure.message.includes(`server ${server.name}`) ? '' : `${name}: `;
+    return [
+      ['failed', `${about}${spellOut(failure.message)}`],
+      ['', spellOut(failure.hint)],
+    ];
+  }
+  if (changed.length === 0) return [];
+  return [['changed', `${someOf(changed)}: wield mcp accept ${name} shows how, and asks`]];
+}
+
+function describeAge(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`;
+}

@@ -1,0 +1,72 @@
+// `wield mcp remove`: takes a server out of the file that `wield mcp add` writes.
+
+import { writeConfig } from '../../../clients/config-file.js';
+import { diffOf } from '../../../clients/connect.js';
+import { editServer, ownFile } from '../../../clients/own-file.js';
+import { ToolError } from '../../../core/error.js';
+import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import type { NodeToolbox } from '../../../node.js';
+import { assertPerson } from '../../approve.js';
+import { findSurroundings, readScope, renewTrust } from '../../clients.js';
+import { consent, printDiff, toShownDiff } from '../../consent.js';
+import { DRY_RUN, YES } from '../../installing.js';
+import { printJson } from '../../print.js';
+import { type McpAction, SCOPE } from './action.js';
+import { describePlace, findState } from './server.js';
+
+export const remove: McpAction = {
+  usage: 'remove NAME [--scope user|project]',
+  example: 'wield mcp remove files',
+  flags: {
+    scope: SCOPE,
+    'dry-run': DRY_RUN,
+    yes: YES,
+  },
+  positionals: 1,
+  async run(call, [name]) {
+    if (name === undefined)
+      throw new ToolError('usage', 'no server named', {
+        hint: 'wield mcp remove NAME; wield mcp shows them',
+      });
+    const toolbox = call.toolbox();
+    const isDry = call.flags.has('dry-run');
+    if (!isDry) assertPerson(toolbox.insideCall, 'removing a server');
+    const scope = readScope(call.flags.get('scope')) ?? findScope(toolbox, name);
+    const edit = editServer(scope, findSurroundings(toolbox), name, undefined);
+    const file = shortenPath(edit.file.path, toolbox.workdir, toolbox.world.home);
+    if (!edit.exists) {
+      throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
+        hint: 'wield mcp shows where each is configured',
+      });
+    }
+    const { terminal, json } = call;
+    const diff = toShownDiff(diffOf(edit));
+    if (!json) {
+      terminal.out(`  ${terminal.paint('bold', file)}\n`);
+      printDiff(terminal, diff);
+    }
+    const isWritten = !isDry && (await consent(call, 'Take it out?', file));
+    if (isWritten) {
+      const keepTrust = renewTrust(toolbox);
+      writeConfig(edit.file, edit.after, scope === 'user');
+      keepTrust();
+    }
+    const { path } = edit.file;
+    if (json) printJson(terminal, { ok: true, server: name, scope, file: path, diff, written: isWritten });
+    else terminal.out(isWritten ? `  removed   ${spellOut(name)}\n` : '  nothing was written\n');
+    return 0;
+  },
+};
+
+// The file that names it, where that is one of ours; the others are a person's own.
+function findScope(toolbox: NodeToolbox, name: string): 'user' | 'project' {
+  const { server } = findState(toolbox, name);
+  const surroundings = findSurroundings(toolbox);
+  const scope = (['user', 'project'] as const).find(
+    (one) => server.place.file === ownFile(one, surroundings),
+  );
+  if (scope !== undefined) return scope;
+  throw new ToolError('conflict', `${spellOut(name)} is configured in a file that is not written here`, {
+    hint: `take it out of ${describePlace(server, toolbox)} by hand`,
+  });
+}
