@@ -44,6 +44,8 @@ function createPlaces(settings: Partial<Settings> = {}) {
       workdir = home;
     },
     names: () => list.read().servers.map(({ name, owner }) => `${owner} ${name}`),
+    /** The files are looked at once a turn. */
+    nextTurn: () => Promise.resolve(),
   };
 }
 
@@ -98,23 +100,30 @@ describe('servers', () => {
     expect(places.list.files()).toHaveLength(2);
   });
 
-  test('nothing changed is the same object; a change, young or old, is seen', () => {
+  test('nothing changed is the same object; a change, young or old, is seen in the next turn', async () => {
     const places = createPlaces();
     expect(places.names()).toEqual([]);
     writeFileSync(places.shared, mcp('a'));
+    expect(places.names()).toEqual([]);
+    await places.nextTurn();
     expect(places.names()).toEqual(['workspace a']);
     writeFileSync(places.shared, mcp('b'));
+    await places.nextTurn();
     expect(places.names()).toEqual(['workspace b']);
     places.later(60_000);
+    await places.nextTurn();
     const before = places.list.read();
+    await places.nextTurn();
     expect(places.list.read()).toBe(before);
     writeFileSync(places.shared, mcp('b', 'c'));
+    await places.nextTurn();
     expect(places.names()).toEqual(['workspace b', 'workspace c']);
     rmSync(places.shared);
+    await places.nextTurn();
     expect(places.names()).toEqual([]);
   });
 
-  test('UPS-1: a file that cannot be read is a problem and costs no other', () => {
+  test('UPS-1: a file that cannot be read is a problem and costs no other', async () => {
     const faults: [string, (file: string) => void, RegExp][] = [
       ['too large', (file) => writeFileSync(file, ' '.repeat(1024 * 1024 + 1)), /larger than 1 MiB/],
       ['a link to nothing', (file) => symlinkSync('nowhere', file), /leads nowhere/],
@@ -137,6 +146,7 @@ describe('servers', () => {
       writeFileSync(places.own, mcp('a'));
       expect(places.names()).toEqual(['user a']);
       make(places.shared);
+      await places.nextTurn();
       expect(places.names()).toEqual(['user a']);
       expect(places.list.read().problems).toEqual([
         expect.objectContaining({
