@@ -10,7 +10,7 @@ import type { Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { ServerEntry } from './core/upstream.js';
 import type { World } from './core/world.js';
-import { createRemoteExecutor } from './executors/remote.js';
+import { createRemoteExecutor } from './executors/remote/index.js';
 import { digestParts } from './files/digest.js';
 import {
   createListingFiles,
@@ -21,8 +21,8 @@ import {
 import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
+import type { KnownSecrets } from './upstream/known-secrets.js';
 import type { Pool } from './upstream/pool.js';
-import type { KnownSecrets } from './upstream/secrets.js';
 import { createServerList } from './upstream/servers.js';
 
 export interface UpstreamsOptions {
@@ -73,10 +73,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
   // Loaded with the first server that is needed: a listing needs none of it.
   const openPool = async (): Promise<Pool> => {
-    const [{ createPool }, { openWire }, { expandServer }] = await Promise.all([
+    const [{ createPool }, { openWire }, { expandServer }, { keepListing }] = await Promise.all([
       import('./upstream/pool.js'),
       import('./upstream/wires.js'),
       import('./upstream/references.js'),
+      import('./formats/upstream/keep-listing.js'),
     ]);
     return createPool({
       world,
@@ -96,7 +97,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       },
       verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
       onListing: (server, listing, { verdict, instructions }) =>
-        format.keep(server, { ...listing, verdict: verdict as unknown as Json, instructions }),
+        format.keep(server, {
+          ...keepListing(listing, server),
+          verdict: verdict as unknown as Json,
+          ...(instructions === undefined ? {} : { instructions }),
+        }),
       onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
     });
   };
@@ -120,6 +125,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     },
     pool,
     redact: (output) => redactOutput(output, secrets.all()),
+    redactProgress: (progress) => redactValue(progress, secrets.all()),
   });
   const withDigest = (tool: Tool): Tool => ({
     ...tool,

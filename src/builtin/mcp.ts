@@ -16,7 +16,7 @@ export interface McpToolsOptions {
   readonly search: (query: string, limit: number, caller: CallerKind) => Promise<readonly Tool[]>;
 }
 
-export const MCP_GROUP = 'mcp';
+const MCP_GROUP = 'mcp';
 
 const LINE = 200;
 // Tools that are no server's are ranked too, and left out.

@@ -16,12 +16,17 @@ const known = new WeakMap<readonly string[], readonly string[]>();
 /** Text without the given secrets, in the forms that they take in messages, JSON and addresses. */
 export function redactKnown(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0 || text.length < SHORTEST_SECRET) return text;
+  const found = findForms(text, secrets);
+  return found.length === 0 ? text : cutOut(text, found);
+}
+
+function findForms(text: string, secrets: readonly string[]): [number, number][] {
   const found: [number, number][] = [];
   for (const form of formsOf(secrets)) {
     for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + form.length))
       found.push([at, at + form.length]);
   }
-  return found.length === 0 ? text : cutOut(text, found);
+  return found;
 }
 
 // One secret may overlap another; nothing of either stays.
@@ -62,19 +67,45 @@ export function redactValue<T>(value: T, secrets: readonly string[]): T {
 /** An output without the given secrets; bytes of images, sounds and blobs stay as they are. */
 export function redactOutput(output: Output, secrets: readonly string[]): Output {
   if (secrets.length === 0) return output;
-  const content = walk(output.content, secrets, isBytes) as readonly Part[];
+  const content = redactSplit(walk(output.content, secrets, isBytes) as readonly Part[], secrets);
   const structured = redactValue(output.structured, secrets);
+  const meta = redactValue(output.meta, secrets);
   const error = output.error === undefined ? undefined : redactError(output.error, secrets);
-  if (content === output.content && structured === output.structured && error === output.error) return output;
+  if (
+    content === output.content &&
+    structured === output.structured &&
+    meta === output.meta &&
+    error === output.error
+  )
+    return output;
   return {
     ...output,
     content,
     ...(structured === undefined ? {} : { structured }),
+    ...(meta === undefined ? {} : { meta }),
     ...(error === undefined ? {} : { error }),
   };
 }
 
-// What caused it is left out with them.
+// Whoever reads the parts of an output one after the other reads a secret that begins in one and ends in the next.
+function redactSplit(parts: readonly Part[], secrets: readonly string[]): readonly Part[] {
+  const texts = parts.map((part) => (part.type === 'text' ? part.text : ''));
+  if (texts.filter((text) => text !== '').length < 2) return parts;
+  const found = findForms(texts.join(''), secrets);
+  if (found.length === 0) return parts;
+  let end = 0;
+  return parts.map((part, at) => {
+    const text = texts[at]!;
+    const begin = end;
+    end += text.length;
+    const here = found
+      .map(([from, to]): [number, number] => [Math.max(from, begin) - begin, Math.min(to, end) - begin])
+      .filter(([from, to]) => from < to);
+    return here.length === 0 || part.type !== 'text' ? part : { ...part, text: cutOut(text, here) };
+  });
+}
+
+/** An error without the given secrets; what caused it is left out with them. */
 export function redactError(error: ToolError, secrets: readonly string[]): ToolError {
   const message = redactKnown(error.message, secrets);
   const hint = error.hint === undefined ? undefined : redactKnown(error.hint, secrets);

@@ -8,8 +8,8 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { Output } from '../core/result.js';
 import { quoteOutside } from '../core/text.js';
 import type { RemoteTool } from '../core/upstream.js';
-import { answerInputs, limitQuestions, toElicitation } from './elicitation.js';
-import { createLane } from './lane.js';
+import { answerInputs, limitQuestions, toElicitation, visitPages } from './elicitation.js';
+import { createLane, RemoteError } from './lane.js';
 import type { Ending } from './process-transport.js';
 import { toOutput } from './remote-result.js';
 import { fetchTools, type ToolListing } from './tool-list.js';
@@ -61,6 +61,8 @@ export interface Connection {
 // An older server may answer nothing to what it does not know.
 const PROBE_MS = 10_000;
 const MAX_ROUNDS = 8;
+// One that tells of changes without end is listened to now and then.
+const BETWEEN_LISTS_MS = 500;
 const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. Throws what the transport or the server said. */
@@ -135,6 +137,7 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
       } catch (error) {
         debug(`${name}: its new list of tools did not come: ${quoteOutside((error as Error).message, 200)}`);
       }
+      await pause(BETWEEN_LISTS_MS);
     }
     isAsking = false;
   };
@@ -147,16 +150,21 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
 
   const request = (tool: RemoteTool, params: Readonly<Record<string, unknown>>, call: RemoteCall) => {
     if (isNewer && wire.write === undefined && mirrorsParameters(tool))
-      return client.callTool(
-        params as never,
-        {
-          signal: call.signal,
-          timeout: MAX_TIMER_MS,
-          toolDefinition: tool as never,
-          allowInputRequired: true,
-          ...(call.onProgress === undefined ? {} : { onprogress: toListener(call.onProgress) }),
-        } as never,
-      );
+      return client
+        .callTool(
+          params as never,
+          {
+            signal: call.signal,
+            timeout: MAX_TIMER_MS,
+            toolDefinition: tool as never,
+            allowInputRequired: true,
+            ...(call.onProgress === undefined ? {} : { onprogress: toListener(call.onProgress) }),
+          } as never,
+        )
+        .catch((error: unknown) => {
+          if (!(error instanceof sdk.ProtocolError)) throw error;
+          throw new RemoteError(error.code, error.message, error.data);
+        });
     return lane.request('tools/call', params, call);
   };
 
@@ -173,7 +181,13 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
       try {
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };
         for (let round = 0; round < MAX_ROUNDS; round++) {
-          const result = await request(tool, params, call);
+          let result: unknown;
+          try {
+            result = await request(tool, params, call);
+          } catch (error) {
+            if (isNewer || !(await visitPages(error, call))) throw error;
+            continue;
+          }
           if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(call.name, result);
           params = {
             name: tool.name,
@@ -197,6 +211,11 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
     },
   };
 }
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

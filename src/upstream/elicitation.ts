@@ -5,6 +5,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
+import { RemoteError } from './lane.js';
 
 /** A question as the protocol puts it. */
 export function toElicitation(params: JsonObject): Elicitation {
@@ -25,6 +26,26 @@ export function limitQuestions(elicit: Elicit): Elicit {
   let asked = 0;
   return async (question, signal) =>
     ++asked > MAX_QUESTIONS ? { action: 'cancel' } : elicit(question, signal);
+}
+
+// What an older server refuses a call with until the person has been to a page.
+const PAGES_FIRST = -32042;
+const MAX_PAGES = 8;
+
+/** Whether a call was refused until a person has visited pages, and they have by now. */
+export async function visitPages(
+  error: unknown,
+  { elicit, signal }: { readonly elicit?: Elicit | undefined; readonly signal: AbortSignal },
+): Promise<boolean> {
+  if (!(error instanceof RemoteError) || error.code !== PAGES_FIRST || elicit === undefined) return false;
+  const { elicitations } = isRecord(error.data) ? error.data : {};
+  const pages = Array.isArray(elicitations) ? elicitations.slice(0, MAX_PAGES) : [];
+  for (const page of pages) {
+    if (!isRecord(page) || typeof page.url !== 'string') return false;
+    const { action } = await elicit(toElicitation(page as JsonObject), signal);
+    if (action !== 'accept') return false;
+  }
+  return pages.length > 0;
 }
 
 /** The answers to what a call of the newer era waits for. Throws where it waits for something else than a person. */

@@ -7,15 +7,17 @@ import { isRecord } from '../core/json.js';
 /** A refusal in the protocol's words. */
 export class RemoteError extends Error {
   readonly code: number;
+  readonly data: unknown;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, data?: unknown) {
     super(message);
     this.code = code;
+    this.data = data;
   }
 }
 
 /** The connection went, or the request with it, before there was an answer. */
-export class LostError extends Error {}
+class LostError extends Error {}
 
 /** Whether a server over HTTP has forgotten the session that a request was of: it was not taken on then. */
 export function isLostSession(error: unknown): boolean {
@@ -180,7 +182,7 @@ function answer(waiter: Waiter, message: object): void {
   const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };
   if (isRecord(result)) waiter.resolve(result);
   else if (isRecord(error) && typeof error.code === 'number')
-    waiter.reject(new RemoteError(error.code, String(error.message ?? '')));
+    waiter.reject(new RemoteError(error.code, String(error.message ?? ''), error.data));
   else waiter.reject(new RemoteError(-32603, 'the answer is neither a result nor an error'));
 }
 

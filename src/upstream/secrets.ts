@@ -1,4 +1,4 @@
-// Which values of a server are secrets, and those of all servers that were expanded in this process.
+// Which values of a server are secrets.
 
 import { SHORTEST_SECRET } from '../core/redact.js';
 import { isOpaque, isPlainValue } from '../core/server-text.js';
@@ -66,22 +66,4 @@ function decode(text: string): string {
   } catch {
     return text;
   }
-}
-
-export interface KnownSecrets {
-  add(secrets: readonly string[]): void;
-  /** One array until another secret is added. */
-  all(): readonly string[];
-}
-
-/** The secrets of servers that were expanded; they stay known for as long as the process lives. */
-export function createKnownSecrets(): KnownSecrets {
-  let known: readonly string[] = [];
-  return {
-    add(secrets) {
-      const others = secrets.filter((secret) => !known.includes(secret));
-      if (others.length > 0) known = [...known, ...new Set(others)];
-    },
-    all: () => known,
-  };
 }

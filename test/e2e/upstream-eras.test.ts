@@ -2,7 +2,7 @@
 
 import type { Client, ElicitRequestParams, ElicitResult, Progress } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
-import { connectPerson, connectStdio, type Era } from '../support/clients.js';
+import { connectAsking, connectPerson, connectStdio, type Era } from '../support/clients.js';
 import { until } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import {
@@ -165,5 +165,19 @@ describe('a server that asks where nobody can be asked', () => {
       expect(JSON.parse(said(answer))).toEqual({ action: 'cancel' });
       const run = await workspace.toolbox().call('far_ask', {});
       expect(JSON.parse(said(run))).toEqual({ action: 'cancel' });
+    });
+});
+
+describe('a page that a client cannot show', () => {
+  for (const era of ['older', 'newer'] as const)
+    spec('UPS-10', `is told by a server of the ${era} era as what could not be asked`, async () => {
+      const workspace = createWorkspace();
+      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      configureServers(workspace, { far: upstream.entry });
+      const client = await connectAsking(workspace, 'newer', 'stdio', () => RED);
+      const answer = await client.callTool({ name: 'far_page', arguments: {} });
+      expect(answer.isError).toBe(true);
+      expect(said(answer)).toContain('a page to visit');
+      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'on' } }))).toBe('on');
     });
 });

@@ -116,6 +116,14 @@ describe('a server over HTTP', () => {
     const without = await toolbox.call('far_region', { note: 'alone' });
     expect(said(without)).toBe('undefined alone');
     expect(upstream.log()).toContain('POST tools/call region - -');
+    const refused = await toolbox.call('far_region', { region: 'nowhere' });
+    expect(refused.error).toMatchObject({
+      code: 'tool_failed',
+      message: 'far_region was refused by its server: there is no such region',
+    });
+    const answer = { action: 'accept', content: { colour: 'red' } } as const;
+    const asked = await toolbox.call('far_region', { region: 'which' }, { elicit: async () => answer });
+    expect(JSON.parse(said(asked))).toEqual(answer);
   });
 
   for (const era of ['older', 'newer'] as const)

@@ -1,6 +1,7 @@
 // The protocol's reference servers, direct and through wield: what a client sees and gets is the same, but for what is said here.
 
 import { spawn } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import {
   Client,
   type ElicitRequestParams,
@@ -212,6 +213,31 @@ for (const index of [0, 1, 2, 3]) {
   });
 }
 
+describe('a call that is refused until a person has been to a page', () => {
+  spec('UPS-10', 'is made again when they have, and is refused where they have not', async () => {
+    const { workspace } = openWorkspace((here) => referenceServers(here)[0]!);
+    const asked: Wild[] = [];
+    let action = 'decline';
+    const client = await connectPerson(workspace, 'newer', 'stdio', (params) => {
+      asked.push(params);
+      return { action } as Wild;
+    });
+    const call = () =>
+      client.callTool({
+        name: 'everything_trigger-url-elicitation',
+        arguments: { url: 'https://example.com/pay', errorPath: true, elicitationId: action },
+      });
+    const refused = await call();
+    expect(refused.isError).toBe(true);
+    expect(asked).toHaveLength(1);
+    action = 'accept';
+    const accepted = await call();
+    expect(accepted.isError).toBeUndefined();
+    expect(asked.map(({ mode }) => mode)).toEqual(['url', 'url', 'url']);
+    expect(asked.at(-1).url).toBe('https://example.com/pay');
+  });
+});
+
 describe('input that a schema does not name', () => {
   spec('UPS-10', 'is refused here, where a server leaves it out in silence', async () => {
     const { workspace, server } = openWorkspace((here) => referenceServers(here)[0]!);
@@ -223,10 +249,19 @@ describe('input that a schema does not name', () => {
   });
 });
 
+// It takes no port of the system's choice.
+async function findFreePort(): Promise<string> {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as AddressInfo;
+  await new Promise((resolve) => taken.close(resolve));
+  return String(port);
+}
+
 describe('the server everything over HTTP', () => {
   spec('UPS-10', 'is the same through wield serve', async () => {
     const workspace = createWorkspace();
-    const port = String(20_000 + (process.pid % 20_000));
+    const port = await findFreePort();
     const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
       env: { ...workspace.env, PORT: port },
       stdio: 'ignore',

@@ -79,6 +79,8 @@ describe('a server that does not start', () => {
       expect(problems.map(({ message }) => message).join('\n')).toMatch(says);
       const doctor = await wield(workspace, ['doctor']);
       expect(doctor.stdout + doctor.stderr).toMatch(says);
+      const call = json(await wield(workspace, ['call', 'odd_echo', '--json'], { stdin: '' }));
+      expect([call.error.code, call.error.message]).toEqual(['unavailable', expect.stringMatching(says)]);
     });
   }
 

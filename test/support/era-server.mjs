@@ -165,7 +165,12 @@ const TOOLS = {
   },
   region: {
     input: object({ region: { type: 'string', 'x-mcp-header': 'Region' }, note: { type: 'string' } }),
-    run: ({ region, note }) => text(`${region} ${note}`),
+    run: ({ region, note }, context) => {
+      if (region === 'nowhere') throw new ProtocolError(-32602, 'there is no such region');
+      if (region === 'which')
+        return asking(context, { colour: colour('Which colour?') }, (answers) => answers.colour);
+      return text(`${region} ${note}`);
+    },
   },
   grow: {
     input: object(),

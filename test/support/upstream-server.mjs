@@ -85,6 +85,14 @@ const TOOLS = {
       description: 'One.',
       inputSchema: object(),
     })),
+  leaks: () =>
+    Object.keys(LEAKS).map((name) => ({
+      name,
+      title: `Title ${given()}`,
+      description: `Leak all of it: ${given()}`,
+      inputSchema: object({ a: { type: 'string', description: given(), default: given() } }),
+      _meta: { 'example.com/note': given() },
+    })),
   // What it says of itself stands in a file.
   changing: () => JSON.parse(readFileSync(process.argv[4], 'utf8')),
 };
@@ -203,6 +211,50 @@ const CALLS = {
   },
 };
 
+// What it was given, as one text.
+const given = () =>
+  ['VARIABLE', 'FROM_FILE', 'API_KEY', 'HEADER'].map((name) => process.env[name]).join(' | ');
+
+const LEAKS = {
+  leak: () => ({
+    content: [
+      { type: 'text', text: `all of it: ${given()}` },
+      { type: 'text', text: JSON.stringify(process.env) },
+      {
+        type: 'resource_link',
+        uri: `demo://x?key=${encodeURIComponent(given())}`,
+        name: given(),
+        title: given(),
+      },
+      { type: 'resource', resource: { uri: 'demo://two', text: given() } },
+    ],
+    _meta: { 'example.com/note': given() },
+  }),
+  split: () => ({
+    content: given()
+      .match(/.{1,5}/gs)
+      .map((piece) => ({ type: 'text', text: piece })),
+  }),
+  structured: () => ({ content: [], structuredContent: { [given()]: given(), list: given().split(' | ') } }),
+  error: () => ({ ...text(given()), isError: true }),
+  refuse: () => {
+    throw new Error(given());
+  },
+  die: () => {
+    process.stderr.write(`my keys are ${given()}\n`, () => process.exit(5));
+    return new Promise(() => {});
+  },
+  progress: (_, token) => {
+    if (token !== undefined)
+      write({
+        method: 'notifications/progress',
+        params: { progressToken: token, progress: 1, message: given() },
+      });
+    write({ method: 'notifications/message', params: { level: 'info', data: given() } });
+    return text('done');
+  },
+};
+
 const CURSORS = {
   pages: () => ({ nextCursor: `after-${pages}` }),
   circle: () => ({ nextCursor: 'again' }),
@@ -242,6 +294,7 @@ async function handle({ id, method, params, result, error }) {
         protocolVersion: params.protocolVersion,
         capabilities: { tools: { listChanged: true } },
         serverInfo: { name: 'test', version: '1' },
+        ...(mode === 'leaks' ? { instructions: given() } : {}),
       },
     });
   }
@@ -253,6 +306,13 @@ async function handle({ id, method, params, result, error }) {
   if (method === 'tools/call') {
     running.set(id, params.name);
     if (mode === 'bad' && BAD[params.name] !== undefined) return BAD[params.name](id);
+    if (mode === 'leaks') {
+      try {
+        return write({ id, result: await LEAKS[params.name](params.arguments, params._meta?.progressToken) });
+      } catch (error) {
+        return write({ id, error: { code: -32000, message: error.message, data: given() } });
+      }
+    }
     const call = CALLS[params.name];
     if (call === undefined && !tools().some(({ name }) => name === params.name))
       return write({ id, error: { code: -32602, message: `no tool ${params.name}` } });
@@ -285,6 +345,10 @@ function appendLog(line) {
   if (starts) appendFileSync(`${starts}.log`, `${line}\n`);
 }
 
+if (mode === 'leaks-and-exits') {
+  process.stderr.write(`my key is ${process.env.API_KEY} ${given()}\n`);
+  process.exit(2);
+}
 if (mode === 'exits') {
   process.stderr.write('first line\nno configuration found\n');
   process.exit(2);

@@ -1,17 +1,17 @@
 // The upstream format: the tools of servers, by what each listed when it was last asked; nothing is started to list them.
 
-import { isToolError, ToolError } from '../../core/error.js';
+import type { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { compareText, quoteOutside } from '../../core/text.js';
+import { compareText } from '../../core/text.js';
 import type { Problem, Tool } from '../../core/tool.js';
-import type { RemoteTool, ServerEntry, Upstream } from '../../core/upstream.js';
+import type { ServerEntry, Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { createAsking } from './asking.js';
 import type { FailedStart, Listing, ListingFiles } from './listing-file.js';
 import { mayBeOf, toUri } from './name.js';
 import { isOf, type Offered, toOffered, withApproved } from './offered.js';
-import { clash, failed, untrusted } from './problems.js';
-import { type Approved, type KeptTool, keepTool, type ToolPlace, toTool } from './to-tool.js';
+import { clash, failed, needsTrust, unavailable, untrusted } from './problems.js';
+import { type Approved, type KeptTool, type ToolPlace, toTool } from './to-tool.js';
 
 export { createListingFiles } from './listing-file.js';
 
@@ -49,7 +49,7 @@ export interface ServerState {
 
 export interface UpstreamFormat extends Upstream {
   /** Takes what a server listed. */
-  keep(server: ServerEntry, listing: RemoteListing): void;
+  keep(server: ServerEntry, listing: KeptListing): void;
   fail(server: ServerEntry, error: ToolError): void;
   /** The era of a server, where it is known and not too old. */
   verdictOf(server: ServerEntry): Json | undefined;
@@ -59,16 +59,12 @@ export interface UpstreamFormat extends Upstream {
   accept(): void;
 }
 
-export interface RemoteListing {
-  readonly tools: readonly RemoteTool[];
-  readonly faults: readonly string[];
-  readonly verdict: Json;
-  readonly instructions?: string | undefined;
-}
+/** What is kept of what a server listed. */
+export type KeptListing = Pick<Listing, 'faults' | 'verdict' | 'instructions'> & {
+  readonly tools: readonly KeptTool[];
+};
 
 const VERDICT_MS = 24 * 3_600_000;
-// What a server can have people told about it.
-const MAX_FAULTS = 200;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 
@@ -146,22 +142,16 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   return {
     list: () => listAs('shown'),
     find: (name) => {
-      const { servers } = options.servers();
-      if (!servers.some((server) => mayBeOf(name, server.name))) return undefined;
+      if (!options.servers().servers.some((server) => mayBeOf(name, server.name))) return undefined;
       return listAs('tools').tools.find((tool) => tool.name === name);
     },
     at: (uri) =>
       listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
     why(ref) {
-      for (const server of options.servers().servers) {
-        if (!isAbout(ref, server)) continue;
+      for (const server of options.servers().servers.filter((one) => isAbout(ref, one))) {
         const offered = offerOf(server);
-        if (offered === undefined && !options.mayStart(server)) {
-          const { message, hint } = untrusted(server);
-          return new ToolError('needs_trust', message, { hint });
-        }
-        if (offered !== undefined && 'count' in offered)
-          return new ToolError('unavailable', failed(server, offered).message, { hint: offered.hint });
+        if (offered !== undefined && 'count' in offered) return unavailable(server, offered);
+        if (offered === undefined && !options.mayStart(server)) return needsTrust(server);
       }
       return undefined;
     },
@@ -173,30 +163,8 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       // Whoever names a tool of it waits until it is there, and whoever looks around has less patience.
       return asking(wanted, ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY);
     },
-    keep(server, { tools, faults, verdict, instructions }) {
-      const said: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
-      const kept = tools.flatMap((remote) => {
-        const about = `the tool "${quoteOutside(remote.name, 80)}"`;
-        try {
-          return keepTool(remote, server, (doubt) =>
-            said.push({ severity: 'warning', message: `${about} ${doubt}` }),
-          );
-        } catch (error) {
-          if (!isToolError(error)) throw error;
-          said.push({ severity: 'error', message: `${about} is not offered: ${error.message}` });
-          return [];
-        }
-      });
-      const unsaid = said.length - MAX_FAULTS;
-      const told: Listing['faults'] =
-        unsaid <= 0
-          ? said
-          : [
-              ...said.slice(0, MAX_FAULTS),
-              { severity: 'error', message: `${unsaid} more faults of its tools are not shown` },
-            ];
-      const header = { at: world.now(), verdict, faults: told };
-      save(server, instructions === undefined ? header : { ...header, instructions }, kept);
+    keep(server, { tools, ...header }) {
+      save(server, { at: world.now(), ...header }, tools);
       options.onChange();
     },
     fail(server, error) {

@@ -1,5 +1,6 @@
 // What is wrong with a server or with a tool of one, said at the place where the server is configured.
 
+import { ToolError } from '../../core/error.js';
 import type { Problem, Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FailedStart, Listing } from './listing-file.js';
@@ -10,19 +11,29 @@ export function toProblems({ faults }: Listing, server: ServerEntry): readonly P
   );
 }
 
-// What is wrong with an address or a reference is said without the name of a server.
-export function failed(server: ServerEntry, { message, hint }: FailedStart): Problem {
-  const about = message.includes(`server ${server.name}`) ? message : `the server ${server.name}: ${message}`;
-  return problemOf(server, 'error', about, hint);
+export function failed(server: ServerEntry, failure: FailedStart): Problem {
+  const { message, hint } = unavailable(server, failure);
+  return problemOf(server, 'error', message, hint!);
 }
 
 export function untrusted(server: ServerEntry): Problem {
-  return problemOf(
-    server,
-    'warning',
-    `the server ${server.name} is not started: the workspace is not trusted`,
-    'wield mcp shows what it runs; then: wield trust',
-  );
+  const { message, hint } = needsTrust(server);
+  return problemOf(server, 'warning', message, hint!);
+}
+
+/** Why a tool of a server is not there: nobody may start it. */
+export function needsTrust({ name }: ServerEntry): ToolError {
+  return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
+    hint: 'wield mcp shows what it runs; then: wield trust',
+    data: { server: name },
+  });
+}
+
+/** Why a tool of a server is not there: its last start gave nothing. */
+export function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
+  // What is wrong with an address or a reference is said without the name of a server.
+  const about = message.includes(`server ${name}`) ? message : `the server ${name}: ${message}`;
+  return new ToolError('unavailable', about, { hint, data: { server: name } });
 }
 
 export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {

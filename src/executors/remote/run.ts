@@ -1,76 +1,48 @@
-// The remote executor: asks a server to run its tool, as long as the server still describes it as it was judged.
+// Runs a tool of a server: asks the server, as long as it still describes the tool as it was judged.
 
-import { ToolError } from '../core/error.js';
-import type { Executor, RunContext } from '../core/executor.js';
-import { canonicalJson, copyJson, isRecord } from '../core/json.js';
-import type { RemotePlan } from '../core/plan.js';
-import type { Output } from '../core/result.js';
-import { formatDuration, quoteOutside } from '../core/text.js';
-import { startTimeLimit } from '../core/time-limit.js';
-import type { RemoteAction, Tool } from '../core/tool.js';
-import type { RemoteTool, ServerEntry } from '../core/upstream.js';
-import { digestDefinition } from '../upstream/definition.js';
-import { callLost } from '../upstream/failure.js';
-import { isLostSession, RemoteError } from '../upstream/lane.js';
-import type { Lease, Pool } from '../upstream/pool.js';
+import type { Progress } from '../../core/context.js';
+import { ToolError } from '../../core/error.js';
+import type { RunContext } from '../../core/executor.js';
+import { copyJson, isRecord } from '../../core/json.js';
+import type { RemotePlan } from '../../core/plan.js';
+import type { Output } from '../../core/result.js';
+import { formatDuration, quoteOutside } from '../../core/text.js';
+import { startTimeLimit } from '../../core/time-limit.js';
+import type { Tool } from '../../core/tool.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import { digestDefinition } from '../../upstream/definition.js';
+import { callLost } from '../../upstream/failure.js';
+import { isLostSession, RemoteError } from '../../upstream/lane.js';
+import type { Lease } from '../../upstream/pool.js';
+import { actionOf, type RemoteExecutorOptions } from './index.js';
 
-export interface RemoteExecutorOptions {
-  /** SHA-256 of parts, from whoever has it. */
-  readonly digest: (parts: readonly string[]) => string;
-  /** The server of a name, with the name of its configuration now. */
-  readonly find: (
-    server: string,
-  ) => { readonly server: ServerEntry; readonly configuration: string } | undefined;
-  readonly pool: Pick<Pool, 'acquire' | 'close'>;
-  /** Takes the secrets that a server was given out of what it says. */
-  readonly redact: (output: Output) => Output;
-}
-
-export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'remote'> {
-  return {
-    kind: 'remote',
-    digest: (tool) => {
-      const { server, tool: name, target, configuration, definition } = actionOf(tool);
-      const { json } = tool.input;
-      return options.digest([
-        server,
-        name,
-        target,
-        configuration,
-        definition,
-        tool.name,
-        canonicalJson(json),
-      ]);
-    },
-    plan: (tool, input, { timeoutMs }): RemotePlan => {
-      const { server, tool: remoteTool, target } = actionOf(tool);
-      return { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target };
-    },
-    async run(plan, context) {
-      if (plan.kind !== 'remote') throw new TypeError(`${plan.tool.name} is no tool of a server`);
-      const server = findServer(plan, options);
-      const output = await bounded(plan, context, (within) => callServer(plan, server, within, options));
-      return options.redact(output);
-    },
-    close: () => options.pool.close(),
-  };
+/** Runs a plan. A tool that ran and failed is an Output with an error. */
+export async function runRemote(
+  plan: RemotePlan,
+  context: RunContext,
+  options: RemoteExecutorOptions,
+): Promise<Output> {
+  const server = findServer(plan, options);
+  const output = await bounded(plan, context, (within) => callServer(plan, server, within, options));
+  return options.redact(output);
 }
 
 async function callServer(
   plan: RemotePlan,
   server: ServerEntry,
   context: RunContext,
-  { pool }: RemoteExecutorOptions,
+  options: RemoteExecutorOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await pool.acquire(server, context.signal);
+  const lease = await options.pool.acquire(server, context.signal);
+  const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
     const output = await lease.connection.call(remote, copyJson(plan.input), {
       name: plan.tool.name,
       signal: context.signal,
-      ...(context.wantsProgress ? { onProgress: context.progress } : {}),
+      ...(context.wantsProgress ? { onProgress } : {}),
       ...(context.elicit === undefined ? {} : { elicit: context.elicit }),
     });
     outcome = 'answered';
@@ -89,7 +61,7 @@ async function callServer(
   } finally {
     lease.release(outcome);
   }
-  return callServer(plan, server, context, { pool } as RemoteExecutorOptions, attempt + 1);
+  return callServer(plan, server, context, options, attempt + 1);
 }
 
 function describeWire({ name }: ServerEntry, { wire }: Lease) {
@@ -181,9 +153,4 @@ function timeoutError({ name }: Tool, timeoutMs: number): ToolError {
 
 function cancelled({ name }: Tool): ToolError {
   return new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' });
-}
-
-function actionOf(tool: Tool): RemoteAction {
-  if (tool.action.kind !== 'remote') throw new TypeError(`${tool.name} is no tool of a server`);
-  return tool.action;
 }

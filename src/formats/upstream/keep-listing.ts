@@ -1,0 +1,111 @@
+// What a server lists becomes what is kept of it; whatever cannot be believed of a tool is left out and said.
+
+import { isToolError, ToolError } from '../../core/error.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
+import type { Traits } from '../../core/tool.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import { createJsonSchema } from '../../schema/json.js';
+import { digestDefinition } from '../../upstream/definition.js';
+import type { Listing } from './listing-file.js';
+import { toPrefix, toToolName } from './name.js';
+import type { KeptTool } from './to-tool.js';
+
+// What a server can have people told about it.
+const MAX_FAULTS = 200;
+
+/** The tools of a server that can be offered, and what is to be said of it. */
+export function keepListing(
+  { tools, faults }: { readonly tools: readonly RemoteTool[]; readonly faults: readonly string[] },
+  server: ServerEntry,
+): { readonly tools: readonly KeptTool[]; readonly faults: Listing['faults'] } {
+  const said: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
+  const kept = tools.flatMap((remote) => {
+    const about = `the tool "${quoteOutside(remote.name, 80)}"`;
+    try {
+      return keepTool(remote, server, (doubt) =>
+        said.push({ severity: 'warning', message: `${about} ${doubt}` }),
+      );
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      said.push({ severity: 'error', message: `${about} is not offered: ${error.message}` });
+      return [];
+    }
+  });
+  const unsaid = said.splice(MAX_FAULTS).length;
+  if (unsaid > 0)
+    said.push({ severity: 'error', message: `${unsaid} more faults of its tools are not shown` });
+  return { tools: kept, faults: said };
+}
+
+// A description is read by a model at every turn; no tool needs more to say what it does.
+const LONGEST_DESCRIPTION = 8000;
+
+// Reads a tool of a server. Throws `invalid_definition` where its schemas cannot be used; doubts are warnings.
+function keepTool(remote: RemoteTool, server: ServerEntry, warn: (doubt: string) => void): KeptTool {
+  const raw = remote.description ?? remote.title ?? `The tool ${remote.name} of ${server.name}.`;
+  const clean = sanitize(raw).trim();
+  if (clean !== raw.trim()) warn('has characters in its description that cannot be seen: they are left out');
+  if (clean.length > LONGEST_DESCRIPTION)
+    warn(`is described by ${clean.length} characters: only the first ${LONGEST_DESCRIPTION} are shown`);
+  const { input, output } = readSchemas(remote);
+  return {
+    name: toToolName(server.name, remote.name),
+    remoteName: remote.name,
+    description: clean.slice(0, LONGEST_DESCRIPTION),
+    traits: readTraits(remote, server),
+    definition: digestDefinition(remote),
+    ...(clean === raw.trim() ? {} : { described: raw }),
+    input,
+    ...(output === undefined ? {} : { output }),
+  };
+}
+
+function readSchemas({ inputSchema, outputSchema }: RemoteTool) {
+  const input = asObject(inputSchema);
+  // Made once here, so that a schema that cannot be used is known before anyone sees the tool.
+  createJsonSchema(input, { closed: true });
+  if (outputSchema === undefined) return { input };
+  const output = outputSchema as JsonSchema;
+  createJsonSchema(output);
+  return { input, output };
+}
+
+function asObject(schema: Json): JsonSchema {
+  if (!isRecord(schema)) throw badInput('is no object');
+  const { type } = schema;
+  if (type !== undefined && type !== 'object') throw badInput('takes something else than an object');
+  return schema as JsonSchema;
+}
+
+function badInput(problem: string): ToolError {
+  return new ToolError('invalid_definition', `the schema of its input ${problem}`, {
+    hint: 'this is for the author of the server',
+  });
+}
+
+// Hints only tighten, and one that is missing says nothing (POL-5).
+function readTraits({ title, annotations = {} }: RemoteTool, server: ServerEntry): Traits {
+  const flag = (hint: string): boolean | undefined => {
+    const value = annotations[hint];
+    return typeof value === 'boolean' ? value : undefined;
+  };
+  const shown = title ?? annotations.title;
+  const readOnly = flag('readOnlyHint');
+  const destructive = flag('destructiveHint');
+  const idempotent = flag('idempotentHint');
+  const openWorld = flag('openWorldHint');
+  return {
+    ...(typeof shown === 'string' && shown !== '' ? { title: quoteOutside(shown, 100) } : {}),
+    group: toPrefix(server.name).slice(0, -1),
+    tags: [],
+    hidden: false,
+    terminal: false,
+    ...(readOnly === undefined ? {} : { readOnly }),
+    ...(destructive === undefined ? {} : { destructive }),
+    ...(idempotent === undefined ? {} : { idempotent }),
+    ...(openWorld === undefined ? {} : { openWorld }),
+    examples: [],
+  };
+}
