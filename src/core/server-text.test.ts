@@ -1,6 +1,7 @@
 // Servers in a line, without a secret in it.
 
 import { describe, expect, test } from 'vitest';
+import { spec } from '../../test/support/spec.js';
 import { describeServer, isOpaque, isPlainValue } from './server-text.js';
 import type { ServerEntry } from './upstream.js';
 
@@ -15,7 +16,7 @@ const started = (command: string, ...args: string[]): ServerEntry => ({
 const reached = (url: string): ServerEntry => ({ ...BASE, kind: 'http', url, headers: {} });
 
 describe('a server in a line', () => {
-  test('UPS-5: a command with its arguments, an address without its query, references as written', () => {
+  spec('UPS-5', 'a command with its arguments, an address without its query, references as written', () => {
     const lines: [ServerEntry, string][] = [
       [started('npx', '-y', '@x/server', '--root', '.'), 'npx -y @x/server --root .'],
       [started('${BIN}', 'two words'), '${BIN} "two words"'],

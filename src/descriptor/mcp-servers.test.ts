@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { spec } from '../../test/support/spec.js';
 import { readServers } from './mcp-servers.js';
 
 const FILE = { file: '/w/.mcp.json', owner: 'workspace' } as const;
@@ -15,7 +16,7 @@ const faultsOf = (entry: unknown) =>
   }));
 
 describe('entries', () => {
-  test('UPS-1: both kinds are read whole, references as they stand', () => {
+  spec('UPS-1', 'both kinds are read whole, references as they stand', () => {
     const { entries, problems } = read({
       files: {
         command: 'npx',
@@ -190,14 +191,14 @@ describe('what is wrong', () => {
 describe('secrets', () => {
   const secret = 'k9-Vt82hQ_pLr5';
 
-  test('UPS-5: a file that does not parse is told by its line, and nothing of it is quoted', () => {
+  spec('UPS-5', 'a file that does not parse is told by its line, and nothing of it is quoted', () => {
     const text = `{"mcpServers": {\n"a": {"env": {"TOKEN": "${secret}" "X"`;
     const { problems } = readServers(text, FILE);
     expect(problems).toMatchObject([{ message: expect.stringMatching(/^is not valid JSON/) }]);
     expect(JSON.stringify(problems)).not.toContain(secret);
   });
 
-  test('UPS-5: a secret that stands in a file is a warning, which tells of the checkout in one', () => {
+  spec('UPS-5', 'a secret that stands in a file is a warning, which tells of the checkout in one', () => {
     const servers = {
       a: {
         command: 'x',
@@ -223,7 +224,7 @@ describe('secrets', () => {
     expect(own.problems[0]!.message).not.toContain('checkout');
   });
 
-  test('UPS-5: no value of any entry stands in a problem', () => {
+  spec('UPS-5', 'no value of any entry stands in a problem', () => {
     const marked = fc.string({ maxLength: 12 }).map((text) => `zq${text}zq81736`);
     const value = fc.oneof(
       marked,

@@ -49,7 +49,7 @@ function faultOf(entry: ServerEntry, options: Partial<ExpandOptions> = {}): Tool
 }
 
 describe('references', () => {
-  test('UPS-1: variables, defaults, directories and escapes', () => {
+  spec('UPS-1', 'variables, defaults, directories and escapes', () => {
     const env = { A: 'one', EMPTY: '' };
     expect(expandValue('<${A}|${env:A}|${EMPTY}>', env)).toBe('<one|one|>');
     expect(expandValue('${NO:-two}${EMPTY:-three}${A:-four}', env)).toBe('twothreeone');
@@ -60,7 +60,7 @@ describe('references', () => {
     expect(expandValue('${X:-}file:./dev.db')).toBe('file:./dev.db');
   });
 
-  test('UPS-1: a variable that is not set is told with its name, the server and the file', () => {
+  spec('UPS-1', 'a variable that is not set is told with its name, the server and the file', () => {
     const error = faultOf(stdio({ name: 'git\u001b[31mhub', env: { T: 'Bearer ${NO_SUCH}' } }));
     expect(error.code).toBe('unavailable');
     expect(error.message).toBe('server github needs the variable NO_SUCH, which is not set (/w/.mcp.json)');
@@ -88,7 +88,7 @@ describe('references', () => {
     expect(place({ command: '~/bin/run', cwd: '~/d' })).toEqual(['/home/ada/bin/run', '/home/ada/d']);
   });
 
-  test('UPS-5: what would stand in the list of processes is refused, whoever made the entry', () => {
+  spec('UPS-5', 'what would stand in the list of processes is refused, whoever made the entry', () => {
     for (const fields of [{ args: ['${X:-${API_TOKEN}}'] }, { command: 'file:~/x' }, { cwd: '${file:./x}' }])
       expect(faultOf(stdio(fields), { env: { API_TOKEN: 'abc' } }).code).toBe('invalid_definition');
     const socket = expandServer(stdio({ args: ['${SSH_AUTH_SOCK}'] }), {
@@ -126,7 +126,7 @@ describe('files', () => {
     return { root, options, place };
   };
 
-  test('UPS-5: a value or a part of one can be the text of a file, without its last line break', () => {
+  spec('UPS-5', 'a value or a part of one can be the text of a file, without its last line break', () => {
     const { root, options, place } = createFiles();
     writeFileSync(join(root, 'abs'), 'absolute-1\r\n');
     writeFileSync(join(root, 'home/own'), 'of-home-2\n\n');
@@ -139,32 +139,36 @@ describe('files', () => {
     expect(secrets).toEqual(expect.arrayContaining(['absolute-1', 'of-home-2', '${A} stays']));
   });
 
-  test('UPS-5: a file that is missing, a directory, a pipe, too large or no text is told, and nothing of it', () => {
-    const { root, options, place } = createFiles();
-    writeFileSync(join(root, 'large'), 'q'.repeat(64 * 1024 + 1));
-    writeFileSync(join(root, 'bytes'), Buffer.from([0xff, 0xfe, 0x71, 0x71]));
-    execFileSync('mkfifo', [join(root, 'pipe')]);
-    for (const [name, why] of [
-      ['missing', 'not there'],
-      ['home', 'no file'],
-      ['pipe', 'no file'],
-      ['large', 'larger than 64 KiB'],
-      ['bytes', 'no text'],
-    ]) {
-      const error = faultOf(stdio({ place, env: { A: `file:${root}/${name}` } }), options);
-      expect(error.code).toBe('unavailable');
-      expect(error.message).toContain(`${root}/${name}, which cannot be used: it is`);
-      expect(error.message).toContain(why);
-      expect(error.message).not.toContain('qq');
-    }
-  });
+  spec(
+    'UPS-5',
+    'a file that is missing, a directory, a pipe, too large or no text is told, and nothing of it',
+    () => {
+      const { root, options, place } = createFiles();
+      writeFileSync(join(root, 'large'), 'q'.repeat(64 * 1024 + 1));
+      writeFileSync(join(root, 'bytes'), Buffer.from([0xff, 0xfe, 0x71, 0x71]));
+      execFileSync('mkfifo', [join(root, 'pipe')]);
+      for (const [name, why] of [
+        ['missing', 'not there'],
+        ['home', 'no file'],
+        ['pipe', 'no file'],
+        ['large', 'larger than 64 KiB'],
+        ['bytes', 'no text'],
+      ]) {
+        const error = faultOf(stdio({ place, env: { A: `file:${root}/${name}` } }), options);
+        expect(error.code).toBe('unavailable');
+        expect(error.message).toContain(`${root}/${name}, which cannot be used: it is`);
+        expect(error.message).toContain(why);
+        expect(error.message).not.toContain('qq');
+      }
+    },
+  );
 });
 
 describe('secrets', () => {
   const collect = (entry: ServerEntry, env: ExpandOptions['env'] = {}): readonly string[] =>
     expandServer(entry, { ...OPTIONS, env }).secrets;
 
-  test('UPS-5: values from references and under telling names are secrets; plain ones are not', () => {
+  spec('UPS-5', 'values from references and under telling names are secrets; plain ones are not', () => {
     const env = {
       GH: 'ghvalue-19x',
       MODE: 'production',
@@ -191,7 +195,7 @@ describe('secrets', () => {
     );
   });
 
-  test('UPS-5: credentials of headers and addresses are secrets without what stands around them', () => {
+  spec('UPS-5', 'credentials of headers and addresses are secrets without what stands around them', () => {
     const basic = Buffer.from('ada:pa55word').toString('base64');
     const entry = http({
       url: 'https://ada:p%40ss1@x.example/s/Zm9vYmFyMTIzNDU2Nzg5MDEy/mcp?key=querykey1&mode=fast&id=${ID}',
@@ -237,7 +241,7 @@ describe('for every value', () => {
   const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
   const secret = fc.string({ maxLength: 20 }).map((rest) => `zq51837${rest}`);
 
-  test('UPS-1: what a variable holds is taken as it is, whatever it looks like', () => {
+  spec('UPS-1', 'what a variable holds is taken as it is, whatever it looks like', () => {
     fc.assert(
       fc.property(text, text, (before, value) => {
         const literal = `|${before.replaceAll('$', '')}`.replaceAll('\u0000', '');
@@ -247,7 +251,7 @@ describe('for every value', () => {
     );
   });
 
-  test('UPS-5: no value of a variable or a file stands in an error', () => {
+  spec('UPS-5', 'no value of a variable or a file stands in an error', () => {
     fc.assert(
       fc.property(text, text, text, secret, (a, b, c, value) => {
         const options = { env: { A: value, B: value }, readFile: () => value };

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { spec } from '../../test/support/spec.js';
 import { DEFAULT_SETTINGS, type Settings } from '../core/settings.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
@@ -60,7 +61,7 @@ const configured = (name: string, owner: ServerEntry['owner']): ServerEntry => (
 });
 
 describe('servers', () => {
-  test('UPS-1: files are joined by precedence, and of two of a name the first stands', () => {
+  spec('UPS-1', 'files are joined by precedence, and of two of a name the first stands', () => {
     const places = createPlaces({
       servers: [configured('a', 'user'), configured('p', 'workspace'), configured('d', 'workspace')],
     });
@@ -123,7 +124,7 @@ describe('servers', () => {
     expect(places.names()).toEqual([]);
   });
 
-  test('UPS-1: a file that cannot be read is a problem and costs no other', async () => {
+  spec('UPS-1', 'a file that cannot be read is a problem and costs no other', async () => {
     const faults: [string, (file: string) => void, RegExp][] = [
       ['too large', (file) => writeFileSync(file, ' '.repeat(1024 * 1024 + 1)), /larger than 1 MiB/],
       ['a link to nothing', (file) => symlinkSync('nowhere', file), /leads nowhere/],

@@ -15,7 +15,7 @@ const entryOf = (document: { values: { key: string }[] }, key: string) =>
   document.values.find((one) => one.key === key);
 
 describe('servers of the configuration', () => {
-  test('UPS-1: a table of mcpServers and an entry of [[mcp.servers]] are the same', () => {
+  spec('UPS-1', 'a table of mcpServers and an entry of [[mcp.servers]] are the same', () => {
     const workspace = createWorkspace();
     workspace.config(`[mcpServers.one]
 command = "npx"
@@ -225,7 +225,7 @@ url = "https://x.example/v1?key=${SECRET}"
 });
 
 describe('files of servers', () => {
-  test('UPS-1: what is wrong with them is told by doctor, with file and place', async () => {
+  spec('UPS-1', 'what is wrong with them is told by doctor, with file and place', async () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace.home, '.agents'));
     writeFileSync(join(workspace.home, '.agents/mcp.json'), '{"mcpServers":{"a":{"command":"x"}}}');

@@ -61,7 +61,7 @@ describe('a change', () => {
     ['output schema', { outputSchema: object({ n: { type: 'string' } }) }, /-.*"integer"[\s\S]*\+.*"string"/],
     ['no output schema', { outputSchema: undefined }, /-.*"integer"/],
     ['annotation', { annotations: { readOnlyHint: false } }, /\+.*"readOnly": false/],
-    ['meta', { _meta: { note: 'nobody sees this' } }, /definition/],
+    ['meta', { _meta: { note: 'nobody sees this' } }, /adds for programs/],
   ];
   for (const [what, change, says] of CHANGES) {
     spec('POL-21', `of its ${what} asks again and shows it; --yes approves and pins it`, async () => {
@@ -75,7 +75,7 @@ describe('a change', () => {
       expect(refused.status).toBe(5);
       expect(changesOf(refused)).toMatch(says);
       // Until then every listing says what was approved, in another process too.
-      expect(await listed(workspace, 'far_act')).toEqual(before);
+      expect(await listed(workspace, 'far_act')).toEqual({ ...before, changed: true });
       expect((await wield(workspace, ['call', 'far_other'])).status).toBe(0);
 
       expect((await wield(workspace, ['call', 'far_act', '--yes'])).status).toBe(0);

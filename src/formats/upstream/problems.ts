@@ -11,10 +11,9 @@ export function toProblems({ faults }: Listing, server: ServerEntry): readonly P
   );
 }
 
-// What is wrong with an address or a reference is said without the name of a server.
-export function failed(server: ServerEntry, { message, hint }: FailedStart): Problem {
-  const about = message.includes(`server ${server.name}`) ? message : `the server ${server.name}: ${message}`;
-  return problemOf(server, 'error', about, hint);
+export function failed(server: ServerEntry, failure: FailedStart): Problem {
+  const { message, hint } = unavailable(server, failure);
+  return problemOf(server, 'error', message, hint!);
 }
 
 export function untrusted(server: ServerEntry): Problem {
@@ -31,9 +30,10 @@ export function needsTrust({ name }: ServerEntry): ToolError {
 }
 
 /** Why a tool of a server is not there: its last start gave nothing. */
-export function unavailable(server: ServerEntry, failure: FailedStart): ToolError {
-  const { message, hint } = failed(server, failure);
-  return new ToolError('unavailable', message, { hint, data: { server: server.name } });
+export function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
+  // What is wrong with an address or a reference is said without the name of a server.
+  const about = message.includes(`server ${name}`) ? message : `the server ${name}: ${message}`;
+  return new ToolError('unavailable', about, { hint, data: { server: name } });
 }
 
 export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
