@@ -101,6 +101,7 @@ async function openPooled() {
         { argv: [COMMAND, ...ARGS], cwd: '/', environment: ENVIRONMENT },
         { ...world, debug: () => {} },
       ),
+    redact: (said) => said,
     verdictOf: () => ({ kind: 'legacy' }),
     onListing: () => {},
     onFailure: (_, error) => {
@@ -111,7 +112,7 @@ async function openPooled() {
   const call = async () => {
     const lease = await pool.acquire({ name: 'upstream', kind: 'stdio' }, signal);
     const [tool] = lease.connection.listing().tools;
-    const output = await lease.connection.call(tool, CALL.arguments, { signal });
+    const output = await lease.connection.call(tool, CALL.arguments, { name: 'echo', signal });
     lease.release('answered');
     return textOf(output);
   };

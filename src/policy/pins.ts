@@ -100,8 +100,18 @@ export function createPinStore(wieldHome: string): PinStore {
 // Whose tool it is, as the name of a file; undefined where it needs no pin.
 function sourceOf({ origin: { owner, source, server } }: Tool): string | undefined {
   if (owner !== 'package' && owner !== 'upstream') return undefined;
-  return digestParts([owner, source ?? '', server ?? '']).slice(0, 32);
+  const parts = [owner, source ?? '', server ?? ''];
+  const key = JSON.stringify(parts);
+  let name = sources.get(key);
+  if (name === undefined) {
+    name = digestParts(parts).slice(0, 32);
+    sources.set(key, name);
+  }
+  return name;
 }
+
+// As many as there are packages and servers.
+const sources = new Map<string, string>();
 
 // Two tools of a server can have one name here, and only one of them gets it.
 function keyOf({ name, origin: { owner, uri } }: Tool): string {

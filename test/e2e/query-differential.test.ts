@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import jsonata from 'jsonata';
 import { describe, expect } from 'vitest';
 import type { NodeToolbox } from '../../src/node.js';
+import { THOROUGH } from '../support/effort.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
@@ -85,8 +86,10 @@ specIf(
   'the published cases give what they should through context_query',
   async () => {
     expect(cases.length).toBeGreaterThan(500);
-    const left = cases.filter((one) => OTHERWISE[nameOf(one)] === undefined);
-    expect(cases.length - left.length).toBe(Object.keys(OTHERWISE).length);
+    const all = cases.filter((one) => OTHERWISE[nameOf(one)] === undefined);
+    expect(cases.length - all.length).toBe(Object.keys(OTHERWISE).length);
+    // Each is a process: a quarter of them, from every group, unless there is time.
+    const left = all.filter((_, at) => THOROUGH || at % 4 === 0);
     const faults: unknown[] = [];
     // Each worker with a store of its own, so that no case reads another's document.
     await Promise.all(
