@@ -44,6 +44,8 @@ export interface Verb {
   readonly positionals: number;
   /** What its positionals are, for completion: these words, names of tools, or files. */
   readonly completes?: 'tools' | 'files' | readonly string[];
+  /** What to do about a flag that it does not know, where that is likely to be someone else's. */
+  readonly strayFlag?: string;
   /** Reads its arguments after the first positional itself. */
   readonly readsRest?: boolean;
   /** Runs until it is told to stop: a signal other than Ctrl-C is then its ordinary end. */
@@ -73,7 +75,9 @@ export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown
   const known = Object.keys({ ...COMMON_FLAGS, ...verb?.flags });
   const close = nearest(name.replace(/^-+/, ''), known);
   return new ToolError('usage', `unknown flag ${quoteOutside(name, 60)}`, {
-    hint: close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`,
+    hint:
+      verb?.strayFlag ??
+      (close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`),
   });
 }
 

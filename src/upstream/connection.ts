@@ -176,7 +176,9 @@ export async function connect(wire: Wire, options: ConnectOptions): Promise<Conn
       listeners.add(listener);
     },
     async call(tool, input, asked) {
-      const call = asked.elicit === undefined ? asked : { ...asked, elicit: limitQuestions(asked.elicit) };
+      const { elicit } = asked;
+      const ask: Elicit | undefined = elicit && ((question, until) => elicit(redact(question), until));
+      const call = ask === undefined ? asked : { ...asked, elicit: limitQuestions(ask) };
       calls.add(call);
       try {
         let params: Readonly<Record<string, unknown>> = { name: tool.name, arguments: input };

@@ -212,6 +212,30 @@ describe('texts', () => {
     },
   );
 
+  spec('UPS-4', 'what cannot be seen is not told to a model, and values stay what they are', async () => {
+    const description = `says${NASTY}`;
+    const workspace = listing([
+      remoteTool('described', {
+        description,
+        inputSchema: {
+          type: 'object',
+          properties: { default: { type: 'string', description, enum: [`one${NASTY}`] } },
+          $defs: { title: { title: description } },
+        },
+      }),
+    ]);
+    const client = await connectAsking(workspace, 'older', 'stdio', () => ({ action: 'decline' }));
+    const { tools } = await client.listTools();
+    const tool = tools.find(({ name }) => name === 'odd_described') as Message;
+    expect(tool.description).not.toMatch(ESCAPES);
+    expect(tool.inputSchema.properties.default.description).not.toMatch(ESCAPES);
+    expect(tool.inputSchema.properties.default.description).toContain('says');
+    expect(tool.inputSchema.properties.default.enum).toEqual([`one${NASTY}`]);
+    expect(tool.inputSchema.$defs.title.title).not.toMatch(ESCAPES);
+    const doctor = await wield(workspace, ['doctor']);
+    expect(doctor.stdout).toMatch(/"described" has characters in its schemas that cannot be seen/);
+  });
+
   specIf(hasPty, 'no script(1)', 'UPS-4 ERR-5', 'A55: at a real terminal either', async () => {
     const workspace = workspaceOf();
     for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {

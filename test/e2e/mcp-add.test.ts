@@ -31,6 +31,8 @@ describe('add and remove', () => {
       const env = await wield(workspace, ['call', 'fine_environment', '--name', 'KEY']);
       expect(env.stdout).not.toContain('${HOME}');
       expect((await wield(workspace, ['mcp', 'add', 'fine', '--', 'other'])).status).toBe(4);
+      const stray = await wield(workspace, ['mcp', 'add', 'other', 'npx', '-y', 'other']);
+      expect([stray.status, stray.stderr]).toEqual([2, expect.stringContaining('stands after --')]);
       expect((await wield(workspace, ['mcp', 'remove', 'fine'])).status).toBe(5);
       const removed = await wield(workspace, ['mcp', 'remove', 'fine', '--yes', '--json']);
       expect(json(removed)).toMatchObject({ ok: true, server: 'fine', scope: 'user', file, written: true });

@@ -227,3 +227,20 @@ describe('--trust', () => {
     expect((await toolbox.call('touch-it', {}, { caller })).error?.code).toBe('needs_trust');
   });
 });
+
+spec('POL-20 UPS-5', 'what changed in a file of servers is shown without the secrets in it', async () => {
+  const workspace = createWorkspace();
+  const entry = (token: string) =>
+    JSON.stringify({ mcpServers: { one: { command: 'x', env: { API_TOKEN: token } } } }, null, 2);
+  workspace.write('.mcp.json', entry('first-secret-value'));
+  await wield(workspace, ['trust']);
+  workspace.write('.mcp.json', entry('second-secret-value').replace('"x"', '"y"'));
+  for (const args of [['trust', '--json'], ['trust']]) {
+    const { status, stdout } = await wield(workspace, args);
+    expect(status).toBe(0);
+    expect(stdout).not.toMatch(/(?:first|second)-secret-value/);
+    workspace.write('.mcp.json', entry('third-secret-value'));
+  }
+  workspace.write('.mcp.json', entry('fourth-secret-value').replace('"x"', '"z"'));
+  expect((await wield(workspace, ['trust'])).stdout).toMatch(/\+.*"command": "z"/);
+});

@@ -33,6 +33,8 @@ export const mcp: Verb = {
   examples: actions.map(({ example }) => example),
   flags: joinFlags(),
   positionals: Number.POSITIVE_INFINITY,
+  strayFlag:
+    'what belongs to a command stands after --: wield mcp add NAME -- COMMAND …; else wield mcp --help',
   completes: Object.keys(ACTIONS),
   async run(call) {
     const [name = 'list', ...rest] = call.positionals;

@@ -2,9 +2,10 @@
 
 import { resolve } from 'node:path';
 import { lineDiff } from '../../core/diff.js';
-import { count, sanitize } from '../../core/text.js';
+import { count } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { assertPerson } from '../approve.js';
+import { printDiff, toShownDiff } from '../consent.js';
 import { printJson, printTable } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
 
@@ -54,7 +55,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
   const { trustStore } = toolbox;
   const changes = trustStore
     .changes(workdir)
-    .map(({ file, before, after }) => ({ file, diff: lineDiff(before, after) }));
+    .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
   trustStore.trust(workdir, new Date());
   const tools = (await toolbox.list()).filter(needsTrust);
   if (json) {
@@ -69,10 +70,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
   }
   for (const { file, diff } of changes) {
     terminal.out(`  ${terminal.paint('bold', file)} changed since you trusted it\n`);
-    for (const line of diff) {
-      const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
-      terminal.out(`    ${terminal.paint(colour, sanitize(line))}\n`);
-    }
+    printDiff(terminal, diff);
   }
   terminal.out(`  trusted  ${workdir}\n`);
   terminal.out(`  Models can now call its ${count(tools.length, 'tool')}. wield trust --revoke undoes it.\n`);

@@ -49,7 +49,7 @@ function keepTool(remote: RemoteTool, server: ServerEntry, warn: (doubt: string)
   if (clean !== raw.trim()) warn('has characters in its description that cannot be seen: they are left out');
   if (clean.length > LONGEST_DESCRIPTION)
     warn(`is described by ${clean.length} characters: only the first ${LONGEST_DESCRIPTION} are shown`);
-  const { input, output } = readSchemas(remote);
+  const { input, output } = readSchemas(remote, warn);
   return {
     name: toToolName(server.name, remote.name),
     remoteName: remote.name,
@@ -62,14 +62,39 @@ function keepTool(remote: RemoteTool, server: ServerEntry, warn: (doubt: string)
   };
 }
 
-function readSchemas({ inputSchema, outputSchema }: RemoteTool) {
+function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (doubt: string) => void) {
   const input = asObject(inputSchema);
   // Made once here, so that a schema that cannot be used is known before anyone sees the tool.
   createJsonSchema(input, { closed: true });
-  if (outputSchema === undefined) return { input };
-  const output = outputSchema as JsonSchema;
-  createJsonSchema(output);
-  return { input, output };
+  const output = outputSchema as JsonSchema | undefined;
+  if (output !== undefined) createJsonSchema(output);
+  const texts = JSON.stringify([input, output]);
+  if (sanitize(texts) === texts) return { input, ...(output === undefined ? {} : { output }) };
+  warn('has characters in its schemas that cannot be seen: they are left out of what is read there');
+  return {
+    input: cleanTexts(input) as JsonSchema,
+    ...(output === undefined ? {} : { output: cleanTexts(output) as JsonSchema }),
+  };
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
+const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
+// Under these the keys are names, whatever they look like.
+const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
+
+// What is read by whoever calls; what values are compared with stays as it is. The schema is bounded by now.
+function cleanTexts(node: Json): Json {
+  if (Array.isArray(node)) return node.map(cleanTexts);
+  if (!isRecord(node)) return node;
+  return mapValues(node as Record<string, Json>, (value, key) => {
+    if (DATA.has(key)) return value;
+    if (NAMED.has(key) && isRecord(value)) return mapValues(value as Record<string, Json>, cleanTexts);
+    return TEXTS.has(key) && typeof value === 'string' ? sanitize(value) : cleanTexts(value);
+  });
+}
+
+function mapValues(node: Record<string, Json>, change: (value: Json, key: string) => Json): Json {
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, change(value, key)]));
 }
 
 function asObject(schema: Json): JsonSchema {
