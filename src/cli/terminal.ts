@@ -1,6 +1,6 @@
 // The terminal: writes that never lose a byte, colour only where a person reads.
 
-import { fstatSync, write, writeSync } from 'node:fs';
+import { fstatSync, statSync, write, writeSync } from 'node:fs';
 import { styleText } from 'node:util';
 
 export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
@@ -49,10 +49,11 @@ export function createTerminal({ plain, env }: TerminalOptions): Terminal {
   };
 }
 
-// Asking node:tty loads sockets and streams, 6 ms of them: a pipe or a file answers without.
+// Asking node:tty loads sockets and streams, 6 ms of them: a pipe, a file and /dev/null answer without.
 function isTerminal(descriptor: 0 | 1 | 2): boolean {
   try {
-    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+    const stats = fstatSync(descriptor);
+    if (!stats.isCharacterDevice() || stats.rdev === statSync('/dev/null').rdev) return false;
   } catch {
     return false;
   }
