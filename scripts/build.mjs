@@ -50,7 +50,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-|upstream\/(?!(?:servers|secrets|definition|failure|lane)\.ts))/,
+        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-|upstream\/(?!entries\/(?:servers|known-secrets)\.ts))/,
         minShareCount: 2,
         priority: 3,
       },
@@ -64,7 +64,7 @@ await bundle.write({
       // Loaded with the first server that is started or logged in to.
       {
         name: 'upstream',
-        test: /src\/upstream\/(?!(?:servers|secrets|definition|failure|lane)\.ts)/,
+        test: /src\/upstream\/(?!entries\/(?:servers|known-secrets)\.ts)/,
         priority: 1,
       },
       { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },

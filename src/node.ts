@@ -46,7 +46,7 @@ import { findSecrets } from './secrets.js';
 import { createStores } from './stores.js';
 import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
-import { createKnownSecrets } from './upstream/known-secrets.js';
+import { createKnownSecrets } from './upstream/entries/known-secrets.js';
 import { createUpstreams, type Upstreams } from './upstreams.js';
 import { findWorkdir } from './workspace.js';
 

@@ -21,9 +21,9 @@ import {
 import { readVersion } from './machine.js';
 import type { PinStore } from './policy/pins.js';
 import type { Verdict } from './upstream/connection.js';
-import type { KnownSecrets } from './upstream/known-secrets.js';
+import type { KnownSecrets } from './upstream/entries/known-secrets.js';
+import { createServerList } from './upstream/entries/servers.js';
 import type { Pool } from './upstream/pool.js';
-import { createServerList } from './upstream/servers.js';
 
 export interface UpstreamsOptions {
   readonly wieldHome: string;
@@ -76,7 +76,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     const [{ createPool }, { openWire }, { expandServer }, { keepListing }] = await Promise.all([
       import('./upstream/pool.js'),
       import('./upstream/wires.js'),
-      import('./upstream/references.js'),
+      import('./upstream/entries/references.js'),
       import('./formats/upstream/keep-listing.js'),
     ]);
     return createPool({

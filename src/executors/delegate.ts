@@ -5,7 +5,7 @@ import type { Executor, RunContext } from '../core/executor.js';
 import { canonicalJson, copyJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
-import { formatDuration } from '../core/text.js';
+import { timedOut } from '../core/stopped.js';
 import type { DelegateAction, Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 
@@ -59,7 +59,7 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
     return {
       content,
       ...(structured === undefined ? {} : { structured }),
-      ...(error === undefined ? {} : { error: late ? timeoutError(tool, timeoutMs) : toError(error) }),
+      ...(error === undefined ? {} : { error: late ? timedOut(tool.name, timeoutMs) : toError(error) }),
       meta: rest,
     };
   } finally {
@@ -70,13 +70,6 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
 
 function toError({ code, message, hint, data }: ErrorValue): ToolError {
   return new ToolError(code, message, { hint, data });
-}
-
-function timeoutError({ name }: Tool, timeoutMs: number): ToolError {
-  return new ToolError('timeout', `${name} did not end within ${formatDuration(timeoutMs)}`, {
-    hint: 'give it longer, or let it do less in one call',
-    data: { timeoutMs },
-  });
 }
 
 function actionOf(tool: Tool): DelegateAction {

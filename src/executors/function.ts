@@ -8,8 +8,8 @@ import { canonicalJson, copyJson, isRecord, type Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type Output, type Part, textPart } from '../core/result.js';
 import { type ScopedStore, scopeStore } from '../core/scoped-store.js';
+import { cancelled, timedOut } from '../core/stopped.js';
 import type { ContextStore } from '../core/store.js';
-import { formatDuration } from '../core/text.js';
 import { startTimeLimit, type TimeLimit } from '../core/time-limit.js';
 import type { FunctionAction, Tool } from '../core/tool.js';
 import { toRemoteUri } from '../core/upstream.js';
@@ -74,13 +74,8 @@ async function runFunction(
       resolve(error);
       controller?.abort(error);
     };
-    limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
-      stop(timeoutError(name, plan.timeoutMs)),
-    );
-    onAbort = () =>
-      stop(
-        new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' }),
-      );
+    limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () => stop(timedOut(name, plan.timeoutMs)));
+    onAbort = () => stop(cancelled(name));
     context.signal.addEventListener('abort', onAbort, { once: true });
     if (context.signal.aborted) onAbort();
   });
@@ -214,13 +209,6 @@ class Lazy extends Same {
     const context = new Lazy(object, surroundings);
     return Object.freeze(Object.defineProperties(context, Lazy.#getters)) as unknown as ToolContext;
   }
-}
-
-function timeoutError(name: string, timeoutMs: number): ToolError {
-  return new ToolError('timeout', `${name} did not end within ${formatDuration(timeoutMs)}`, {
-    hint: 'give it longer, or let it do less in one call',
-    data: { timeoutMs },
-  });
 }
 
 function toOutput(result: unknown, name: string): Output {

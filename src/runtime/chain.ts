@@ -6,6 +6,7 @@ import { isRecord } from '../core/json.js';
 import { ENVELOPE, type MiddlewareCall, type ServedCall } from '../core/middleware.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
+import { cancelled } from '../core/stopped.js';
 import { formatDuration } from '../core/text.js';
 import type { Caller } from '../core/toolbox.js';
 import type { Step } from './steps.js';
@@ -52,7 +53,7 @@ export async function runChain(options: ChainOptions): Promise<Output> {
     else timer = setTimeout(() => giveUp(stoppedBy!), MOMENT_MS);
   };
   const onAbort = (): void => {
-    stoppedBy ??= cancelled(plan);
+    stoppedBy ??= cancelled(plan.tool.name);
     controller.abort();
     look();
   };
@@ -153,12 +154,6 @@ function failed({ name }: Step, { tool }: Plan, thrown: unknown): ToolError {
   return new ToolError('exec_failed', `${tool.name} failed in the middleware "${name}": ${message}`, {
     hint: 'mend that middleware: it returns what next() gives, or { content: [{ type: "text", text }] }',
     cause: thrown,
-  });
-}
-
-function cancelled({ tool }: Plan): ToolError {
-  return new ToolError('cancelled', `${tool.name} was cancelled`, {
-    hint: 'call it again if that was not meant',
   });
 }
 

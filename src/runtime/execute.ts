@@ -2,11 +2,11 @@
 
 import type { NestedOptions, ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
-import { ToolError } from '../core/error.js';
 import type { RunContext } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
 import { type Settings, toToolConfig } from '../core/settings.js';
+import { cancelled } from '../core/stopped.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, CallOptions } from '../core/toolbox.js';
 import type { CallParts, Nesting } from './call.js';
@@ -130,7 +130,5 @@ function createAsking({ debug }: CallParts, { name: tool }: Tool, options: CallO
 /** Throws `cancelled` where nobody waits for the tool any more. */
 export function assertWanted(tool: Tool, signal: AbortSignal): void {
   if (!signal.aborted) return;
-  throw new ToolError('cancelled', `${tool.name} was cancelled`, {
-    hint: 'call it again if that was not meant',
-  });
+  throw cancelled(tool.name);
 }

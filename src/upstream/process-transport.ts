@@ -1,6 +1,8 @@
 // The wire to a server that is a process of ours: a message a line, bounded, and whatever else it says kept apart.
 
+import type { Readable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { atMost } from '../core/at-most.js';
 import type { World } from '../core/world.js';
 import { type PipedCompanion, startPiped } from '../process/companion.js';
 import type { StartRequest } from '../process/spawn.js';
@@ -67,7 +69,7 @@ export class ProcessTransport implements Transport {
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk));
     // One that lives on without an output answers nobody; one that ends closes it too, and says how in a moment.
     companion.stdout.once('end', () => {
-      void within(companion.ended, DRAIN_MS).then(
+      void atMost(companion.ended, DRAIN_MS).then(
         (hasEnded) => hasEnded || this.fail('it closed its output'),
       );
     });
@@ -105,13 +107,13 @@ export class ProcessTransport implements Transport {
     if (companion === undefined || this.#ending !== undefined) return;
     this.#blamed ??= 'it was closed';
     companion.stdin.end();
-    if (!(await within(companion.ended, POLITE_MS))) {
+    if (!(await atMost(companion.ended, POLITE_MS))) {
       try {
         process.kill(companion.pid, 'SIGTERM');
       } catch {
         // Gone by now.
       }
-      await within(companion.ended, TERM_MS);
+      await atMost(companion.ended, TERM_MS);
     }
     // Also what it started and left behind in other groups.
     companion.kill();
@@ -171,22 +173,11 @@ export class ProcessTransport implements Transport {
 
 const NEWLINE = Buffer.from('\n');
 
-/** Whether something came to its end in time. */
-async function within(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds);
-  });
-  const done = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return done;
-}
-
-async function drained(pipes: readonly import('node:stream').Readable[]): Promise<void> {
+async function drained(pipes: readonly Readable[]): Promise<void> {
   const ends = pipes.map((pipe) =>
     pipe.readableEnded || pipe.destroyed
       ? Promise.resolve()
       : new Promise<void>((resolve) => pipe.once('close', resolve)),
   );
-  await within(Promise.all(ends), DRAIN_MS);
+  await atMost(Promise.all(ends), DRAIN_MS);
 }

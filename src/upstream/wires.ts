@@ -4,8 +4,8 @@ import type { ResolvedServer } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { baseEnvironment } from '../process/environment.js';
 import type { Wire } from './connection.js';
-import { createGuardedFetch } from './fetch.js';
-import { createOAuthProvider } from './oauth.js';
+import { createGuardedFetch } from './http/fetch.js';
+import { createOAuthProvider } from './login/oauth.js';
 import { ProcessTransport } from './process-transport.js';
 
 export interface WireOptions {

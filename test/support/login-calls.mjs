@@ -1,8 +1,8 @@
 // A process of its own that calls the tool behind a login many times at once, and prints how each call ended.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createGuardedFetch } from '../../dist/upstream/fetch.js';
-import { createOAuthProvider } from '../../dist/upstream/oauth.js';
+import { createGuardedFetch } from '../../dist/upstream/http/fetch.js';
+import { createOAuthProvider } from '../../dist/upstream/login/oauth.js';
 
 const { server, directory, times, rounds, pauseMs } = JSON.parse(process.argv[2]);
 const world = {

@@ -1,10 +1,12 @@
 // One tool host, as we see it: what is asked of it, what it answers, and what its end means for those who wait.
 
+import { atMost } from '../../core/at-most.js';
 import { ERROR_CODES, type ErrorCode, type ErrorValue, ToolError, toToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
+import { cancelled, timedOut } from '../../core/stopped.js';
 import { formatDuration } from '../../core/text.js';
 import { startTimeLimit } from '../../core/time-limit.js';
 import type { ModuleFiles } from '../../core/tool.js';
@@ -110,12 +112,7 @@ export async function startHost(
     kill: () => kill('it was not needed any more'),
     async close(graceMs) {
       companion.channel.end();
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, graceMs);
-      });
-      await Promise.race([companion.ended, late]);
-      clearTimeout(timer);
+      await atMost(companion.ended, graceMs);
       companion.kill();
     },
     describe: (source) =>
@@ -172,7 +169,7 @@ export async function startHost(
         };
         const onAbort = (): void => stop(cancelled(name));
         const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
-          stop(tooLate(name, plan.timeoutMs)),
+          stop(timedOut(name, plan.timeoutMs)),
         );
         context.whileAsked?.(limit.pause);
         const reply = (question: number, promise: Promise<Answer>): void => {
@@ -274,16 +271,5 @@ function endedLoading(error: ToolError): ToolError {
 function slowToLoad(): ToolError {
   return new ToolError('timeout', `does not finish loading within ${formatDuration(DESCRIBE_MS)}`, {
     hint: 'let it only define tools when it is loaded, and do the work in execute',
-  });
-}
-
-function cancelled(name: string): ToolError {
-  return new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' });
-}
-
-function tooLate(name: string, timeoutMs: number): ToolError {
-  return new ToolError('timeout', `${name} did not end within ${formatDuration(timeoutMs)} and was stopped`, {
-    hint: 'give it longer, or let it do less in one call',
-    data: { timeoutMs },
   });
 }

@@ -6,6 +6,7 @@ import type { RunContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import { type Output, textOf, textPart } from '../../core/result.js';
+import { cancelled } from '../../core/stopped.js';
 import { quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
 import { assertAllowlisted } from '../../policy/commands.js';
@@ -98,10 +99,7 @@ async function runStep(
   } catch (error) {
     return { reason: (error as Error).message };
   }
-  if (outcome.ending === 'cancelled')
-    throw new ToolError('cancelled', `${plan.tool.name} was cancelled`, {
-      hint: 'call it again if that was not meant',
-    });
+  if (outcome.ending === 'cancelled') throw cancelled(plan.tool.name);
   const said = outcome.stderr.toString('utf8').trim() || outcome.stdout.toString('utf8').trim();
   if (outcome.ending !== 'exit') return { reason: `its resolver did not end (${outcome.ending})` };
   if (outcome.exitCode !== 0)

@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
+import { cancelled } from '../../core/stopped.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import type { ProcessOutcome } from '../../process/request.js';
 
@@ -58,11 +59,7 @@ export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError |
       },
     );
   }
-  if (outcome.ending === 'cancelled') {
-    return new ToolError('cancelled', `${name} was cancelled`, {
-      hint: 'call it again if that was not meant',
-    });
-  }
+  if (outcome.ending === 'cancelled') return cancelled(name);
   if (outcome.ending === 'capped' || isSuccess(plan, outcome.exitCode)) return undefined;
   const how =
     outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;

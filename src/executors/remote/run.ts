@@ -6,7 +6,8 @@ import type { RunContext } from '../../core/executor.js';
 import { copyJson, isRecord } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
-import { formatDuration, quoteOutside } from '../../core/text.js';
+import { cancelled, timedOut } from '../../core/stopped.js';
+import { quoteOutside } from '../../core/text.js';
 import { startTimeLimit } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
@@ -87,8 +88,8 @@ async function bounded(
     context.whileAsked?.(limit.pause);
     return await run({ ...context, signal: stop.signal });
   } catch (error) {
-    if (late) return { content: [], error: timeoutError(plan.tool, timeoutMs) };
-    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool) };
+    if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
+    if (stop.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
     throw error;
   } finally {
     limit.clear();
@@ -142,15 +143,4 @@ function cutOff({ tool, server }: RemotePlan, { message, data }: ToolError): Too
     hint: 'call it again; whether the first call did something is not known',
     data,
   });
-}
-
-function timeoutError({ name }: Tool, timeoutMs: number): ToolError {
-  return new ToolError('timeout', `${name} did not answer within ${formatDuration(timeoutMs)}`, {
-    hint: 'give it longer, or let it do less in one call',
-    data: { timeoutMs },
-  });
-}
-
-function cancelled({ name }: Tool): ToolError {
-  return new ToolError('cancelled', `${name} was cancelled`, { hint: 'call it again if that was not meant' });
 }

@@ -1,5 +1,6 @@
 // Asks servers for their tools: each once for all who wait, and no longer than whoever looks has patience.
 
+import { atMost } from '../../core/at-most.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 
@@ -50,7 +51,7 @@ export function createAsking({ configurationOf, ask, onWait, world }: AskingOpti
 
 async function tellWait(
   waits: readonly { readonly name: string; readonly over: Promise<unknown> }[],
-  wait: Promise<void>,
+  wait: Promise<unknown>,
   onWait: (servers: readonly string[]) => void,
 ): Promise<void> {
   const names = new Set(waits.map(({ name }) => name));
@@ -60,17 +61,4 @@ async function tellWait(
   if (names.size === 0) return;
   names.clear();
   onWait([]);
-}
-
-async function atMost(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  if (milliseconds === Number.POSITIVE_INFINITY) {
-    await promise;
-    return;
-  }
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
 }

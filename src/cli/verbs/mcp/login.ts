@@ -37,8 +37,8 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   const timeoutMs = readTimeout(flags.get('timeout'));
   const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];
   const [{ login: logIn }, { openBrowser }] = await Promise.all([
-    import('../../../upstream/login.js'),
-    import('../../../upstream/open-browser.js'),
+    import('../../../upstream/login/index.js'),
+    import('../../../upstream/login/open-browser.js'),
   ]);
   const facts = await logIn(server, {
     directory: join(wieldHome, 'oauth'),

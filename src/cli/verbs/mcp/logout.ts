@@ -21,7 +21,7 @@ export const logout: McpAction = {
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
   const { wieldHome, world, insideCall } = call.toolbox();
   assertPerson(insideCall, 'logging out');
-  const { logout: logOut } = await import('../../../upstream/login.js');
+  const { logout: logOut } = await import('../../../upstream/login/index.js');
   const existed = await logOut(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });
   if (call.json) printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
   else {

@@ -1,12 +1,12 @@
 // Replaces the references of a server by what they stand for, once, and collects what must be shown nowhere (UPS-5).
 
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { parseServerValue, type ValuePart } from '../core/server-value.js';
-import { quoteOutside } from '../core/text.js';
-import type { HttpServer, ResolvedServer, ServerEntry, StdioServer } from '../core/upstream.js';
-import { isWebAddress } from '../descriptor/mcp-entry.js';
-import { readHead } from '../files/read.js';
+import { ToolError } from '../../core/error.js';
+import { parseServerValue, type ValuePart } from '../../core/server-value.js';
+import { quoteOutside } from '../../core/text.js';
+import type { HttpServer, ResolvedServer, ServerEntry, StdioServer } from '../../core/upstream.js';
+import { isWebAddress } from '../../descriptor/mcp-entry.js';
+import { readHead } from '../../files/read.js';
 import { createSecretCollector, type SecretCollector } from './secrets.js';
 
 export interface ExpandOptions {

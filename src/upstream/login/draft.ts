@@ -5,8 +5,8 @@ import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
 } from '@modelcontextprotocol/client';
-import type { HttpServer } from '../core/upstream.js';
-import { readLogin, resourceOf, type StoredLogin, type Tokens } from './login-file.js';
+import type { HttpServer } from '../../core/upstream.js';
+import { readLogin, resourceOf, type StoredLogin, type Tokens } from './file.js';
 import { endOf } from './oauth.js';
 
 /** What a login has brought together so far; nothing of it is kept before it is complete. */

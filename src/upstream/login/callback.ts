@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ToolError } from '../core/error.js';
-import { loadCrypto } from '../files/crypto.js';
+import { ToolError } from '../../core/error.js';
+import { loadCrypto } from '../../files/crypto.js';
 
 export interface Callback {
   readonly redirectUrl: string;

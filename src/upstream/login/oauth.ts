@@ -1,14 +1,14 @@
 // The login of a server in use: gives its token to the protocol's client, and renews it without a person.
 
 import type { AuthProvider } from '@modelcontextprotocol/client';
-import { isToolError, ToolError } from '../core/error.js';
-import type { HttpServer } from '../core/upstream.js';
-import type { World } from '../core/world.js';
-import { withLock } from '../files/lock.js';
-import type { Lookup } from './exchange.js';
-import { createGuardedFetch, type Fetch, sentAuthorization } from './fetch.js';
-import { loginCommand, needsLogin, oauthCode } from './login-fault.js';
-import { findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './login-file.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import type { HttpServer } from '../../core/upstream.js';
+import type { World } from '../../core/world.js';
+import { withLock } from '../../files/lock.js';
+import type { Lookup } from '../http/exchange.js';
+import { createGuardedFetch, type Fetch, sentAuthorization } from '../http/fetch.js';
+import { loginCommand, needsLogin, oauthCode } from './fault.js';
+import { findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 
 export interface OAuthOptions {
   /** With every reference replaced. */

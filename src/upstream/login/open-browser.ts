@@ -2,9 +2,9 @@
 
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import type { World } from '../core/world.js';
-import { baseEnvironment, searchPath } from '../process/environment.js';
-import { start } from '../process/spawn.js';
+import type { World } from '../../core/world.js';
+import { baseEnvironment, searchPath } from '../../process/environment.js';
+import { start } from '../../process/spawn.js';
 
 // What a program of the desktop needs to find it.
 const DESKTOP = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_*', 'WSL*'];

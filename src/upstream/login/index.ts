@@ -1,17 +1,17 @@
 // Logging in to a server, by a person in their browser, and out again.
 
-import { ToolError } from '../core/error.js';
-import { formatDuration } from '../core/text.js';
-import type { HttpServer } from '../core/upstream.js';
-import type { World } from '../core/world.js';
-import { loadCrypto } from '../files/crypto.js';
-import { withLock } from '../files/lock.js';
-import { judgeHost } from './address.js';
+import { ToolError } from '../../core/error.js';
+import { formatDuration } from '../../core/text.js';
+import type { HttpServer } from '../../core/upstream.js';
+import type { World } from '../../core/world.js';
+import { loadCrypto } from '../../files/crypto.js';
+import { withLock } from '../../files/lock.js';
+import { judgeHost } from '../http/address.js';
+import { createGuardedFetch } from '../http/fetch.js';
 import { type Callback, listenForAnswer } from './callback.js';
-import { createGuardedFetch } from './fetch.js';
-import { createProvider, type Draft, toStored } from './login-draft.js';
-import { loginCommand, readScope, toLoginFailure } from './login-fault.js';
-import { findLoginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from './login-file.js';
+import { createProvider, type Draft, toStored } from './draft.js';
+import { loginCommand, readScope, toLoginFailure } from './fault.js';
+import { findLoginFile, readLogin, removeLogin, type StoredLogin, writeLogin } from './file.js';
 import { createLoginFetch, hasOwnAuthorization, type OAuthOptions } from './oauth.js';
 
 export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {

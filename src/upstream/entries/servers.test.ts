@@ -5,10 +5,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { DEFAULT_SETTINGS, type Settings } from '../core/settings.js';
-import type { ServerEntry } from '../core/upstream.js';
-import type { World } from '../core/world.js';
+import { spec } from '../../../test/support/spec.js';
+import { DEFAULT_SETTINGS, type Settings } from '../../core/settings.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import type { World } from '../../core/world.js';
 import { createServerList } from './servers.js';
 
 const mcp = (...names: string[]): string =>

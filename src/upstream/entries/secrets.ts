@@ -1,9 +1,9 @@
 // Which values of a server are secrets.
 
-import { SHORTEST_SECRET } from '../core/redact.js';
-import { isOpaque, isPlainValue } from '../core/server-text.js';
-import { isSecretName } from '../core/server-value.js';
-import { isTelling } from '../core/telling.js';
+import { SHORTEST_SECRET } from '../../core/redact.js';
+import { isOpaque, isPlainValue } from '../../core/server-text.js';
+import { isSecretName } from '../../core/server-value.js';
+import { isTelling } from '../../core/telling.js';
 import type { Expanded } from './references.js';
 
 export type SecretCollector = ReturnType<typeof createSecretCollector>;

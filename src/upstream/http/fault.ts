@@ -1,7 +1,7 @@
 // What went wrong between here and a server, in words and without a secret: refusals, broken connections, TLS.
 
-import { ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
 
 /** An address for people: without credentials, query and fragment, where secrets stand. */
 export function showUrl(url: URL): string {

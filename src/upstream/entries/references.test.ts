@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { isToolError, type ToolError } from '../core/error.js';
-import type { HttpServer, ServerEntry, StdioServer } from '../core/upstream.js';
+import { spec } from '../../../test/support/spec.js';
+import { isToolError, type ToolError } from '../../core/error.js';
+import type { HttpServer, ServerEntry, StdioServer } from '../../core/upstream.js';
 import { type ExpandOptions, expandServer } from './references.js';
 
 const BASE = {

@@ -1,8 +1,8 @@
 // What is wrong with a login, in words and with the next step; nothing that a login server wrote is repeated.
 
-import { isToolError, ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
-import type { HttpServer } from '../core/upstream.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import type { HttpServer } from '../../core/upstream.js';
 
 /** The command that logs in to a server. */
 export function loginCommand(server: HttpServer, scope?: string): string {

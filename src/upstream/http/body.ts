@@ -1,8 +1,8 @@
 // The body of an answer as a web stream: read no faster than it is taken, and never without a bound.
 
 import type { IncomingMessage } from 'node:http';
-import { isToolError, ToolError } from '../core/error.js';
-import { formatBytes } from '../core/text.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import { formatBytes } from '../../core/text.js';
 import { showUrl, toNetworkError } from './fault.js';
 
 export interface BodyOptions {

@@ -1,8 +1,8 @@
 // A fetch for upstream servers: it asks one origin only, by addresses that were judged, and follows no redirect blindly (A54).
 
 import type { Agent, IncomingMessage } from 'node:http';
-import { ToolError } from '../core/error.js';
-import { formatDuration } from '../core/text.js';
+import { ToolError } from '../../core/error.js';
+import { formatDuration } from '../../core/text.js';
 import { judgeHost, type Reach } from './address.js';
 import { toBody } from './body.js';
 import { exchange, type Lookup } from './exchange.js';

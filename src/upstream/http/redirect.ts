@@ -1,7 +1,7 @@
 // Which redirects are followed: within their origin, without losing the message, and not for ever (A54).
 
 import type { IncomingMessage } from 'node:http';
-import type { ToolError } from '../core/error.js';
+import type { ToolError } from '../../core/error.js';
 import { showUrl, unreachable } from './fault.js';
 
 const MAX_REDIRECTS = 3;
