@@ -38,14 +38,6 @@ export function createElicit({
   };
 }
 
-/** Throws where this process was started by a tool: consent is a person's. */
-export function assertPerson(insideCall: boolean, what: string): void {
-  if (!insideCall) return;
-  throw new ToolError('denied', `${what} from inside a tool call does not count`, {
-    hint: 'a person must do it, in a shell that no tool started',
-  });
-}
-
 async function refuseYes({ tool, id }: ApprovalRequest): Promise<ApprovalAnswer> {
   throw new ToolError('denied', `${tool.name} was not run: --yes from inside a tool call does not count`, {
     hint: 'leave --yes out: the call is then recorded, and a person can approve it',

@@ -2,14 +2,12 @@
 
 import { ToolError } from '../core/error.js';
 import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
-import type { InstalledItem } from '../descriptor/installed.js';
 import type { AppliedItem } from '../install/apply.js';
-import { agentHomes, type InstallContext, type Step } from '../install/context.js';
+import type { InstallContext, Step } from '../install/context.js';
 import type { Hook } from '../install/hooks.js';
 import type { InstallPlan, Inventory } from '../install/items.js';
-import type { Offer, PlannedItem } from '../install/plan.js';
+import { toInstallContext } from '../installing.js';
 import type { NodeToolbox } from '../node.js';
-import { assertPerson } from './approve.js';
 import { readLine } from './line.js';
 import type { Terminal } from './terminal.js';
 import type { FlagHelp, VerbCall } from './verb.js';
@@ -27,17 +25,10 @@ export const FORCE: FlagHelp = {
   description: 'Drop local changes, and move aside what stands in the way of a link',
 };
 
-/** The surroundings of installing, for a person: a process that a tool started may not install (A44). */
+/** The surroundings of installing, for a person. */
 export function createInstallContext(call: VerbCall, toolbox: NodeToolbox): InstallContext {
-  assertPerson(toolbox.insideCall, 'installing');
   const { terminal, flags, json } = call;
-  const { world, wieldHome, configuration } = toolbox;
-  const { limits, homes } = configuration().settings;
-  return {
-    world,
-    wieldHome,
-    homes: agentHomes(homes, world.home),
-    limits,
+  return toInstallContext(toolbox, {
     version: WIELD_VERSION,
     signal: call.signal,
     report: createReporter(terminal),
@@ -47,7 +38,7 @@ export function createInstallContext(call: VerbCall, toolbox: NodeToolbox): Inst
       if (json || !terminal.canAsk) return false;
       return ask(call, `Run ${hooks.length === 1 ? 'it' : 'them'}?`);
     },
-  };
+  });
 }
 
 function createReporter(terminal: Terminal): InstallContext['report'] {
@@ -126,54 +117,6 @@ export function offersLine(items: readonly { readonly kind: string }[]): string 
     return number === 0 ? [] : [count(number, kind)];
   });
   return parts.length === 0 ? 'nothing' : parts.join(', ');
-}
-
-/** Remembers installed tools as they are: installing is a person's approval of them (POL-21). */
-export async function pinTools(
-  toolbox: NodeToolbox,
-  items: readonly { readonly kind: string; readonly effective: string; readonly bin: string | null }[],
-): Promise<void> {
-  for (const { kind, effective, bin } of items) {
-    if (kind !== 'tool' || bin === null) continue;
-    const tool = await toolbox.find(effective).catch(() => undefined);
-    if (tool?.origin.owner === 'package') toolbox.pinStore.pin([tool], new Date(toolbox.world.now()));
-  }
-}
-
-export function toOfferJson({ source, item }: Offer, effective: string) {
-  const { kind, name, description, bin, path } = item;
-  return { source: source.record.id, kind, name, effective, description, bin, path };
-}
-
-export function toPlannedJson({ change, effective, neededBy, existing, form, ...offer }: PlannedItem) {
-  return {
-    ...toOfferJson(offer, effective),
-    change,
-    neededBy,
-    before:
-      existing === undefined
-        ? null
-        : { effective: existing.effective, commit: existing.commit, hash: existing.sourceHash },
-    commit: offer.source.record.commit,
-    hash: form.hash,
-  };
-}
-
-export function toAppliedJson({ planned, files, installedHash, build }: AppliedItem) {
-  const { store, links } = planned;
-  return {
-    ...toPlannedJson(planned),
-    store,
-    links: links.map(({ path }) => path),
-    installedHash,
-    build,
-    files: files.map((file) => ({ ...file })),
-  };
-}
-
-export function toInstalledJson(item: InstalledItem) {
-  const { files: _files, ...rest } = item;
-  return rest;
 }
 
 /** Prints what was installed and where it is linked. */

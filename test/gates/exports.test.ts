@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/sources.js';
+import { spec } from '../support/spec.js';
 
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   wield: [
@@ -87,6 +88,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'transferableSerializerSource',
     'unregisterTool',
   ],
+  'wield/install': ['createInstaller'],
   'wield/executors': [
     'createDelegateExecutor',
     'createFunctionExecutor',
@@ -120,13 +122,13 @@ test.each(Object.keys(PUBLIC))('%s exports just these names', (entry) => {
   );
 });
 
-test('every export key is pinned here', () => {
+spec('SDK-8', 'every export key is pinned here', () => {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { exports: object };
   const keys = Object.keys(exports).filter((key) => key !== './package.json');
   expect(keys.map((key) => key.replace(/^\./, 'wield')).sort()).toEqual(Object.keys(PUBLIC).sort());
 });
 
-test('the root entry pulls in neither child processes nor a protocol', () => {
+spec('SDK-8', 'the root entry pulls in neither child processes nor a protocol', () => {
   const loaded = evaluate(
     `await import('wield');
      const builtin = process.moduleLoadList.filter((name) => /child_process|NativeModule (http|net|tls)$/.test(name));

@@ -6,18 +6,10 @@ import { effectiveName } from '../../descriptor/item-name.js';
 import { parsePin } from '../../descriptor/source-fields.js';
 import type { AppliedItem } from '../../install/apply.js';
 import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/items.js';
+import { toAppliedJson, toOfferJson } from '../../install/json.js';
 import { type AddedSource, addSource, working } from '../../install/sources.js';
-import {
-  ask,
-  createInstallContext,
-  offersLine,
-  pinTools,
-  printApplied,
-  RUN_HOOKS,
-  showPlan,
-  toAppliedJson,
-  toOfferJson,
-} from '../installing.js';
+import { pinTools } from '../../installing.js';
+import { ask, createInstallContext, offersLine, printApplied, RUN_HOOKS, showPlan } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
 

@@ -1,10 +1,10 @@
 // `wield approvals`: the calls that wait for a person's consent, and the tools that always have it.
 
 import { approvalRows } from '../../core/approval-text.js';
+import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { nearest, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalStore } from '../../node.js';
-import { assertPerson } from '../approve.js';
 import { printJson, printTable } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import type { Verb, VerbCall } from '../verb.js';

@@ -10,6 +10,7 @@ import {
 } from '../../consumers/commands/index.js';
 import { inputTwice, parseTimeout } from '../../consumers/commands/input.js';
 import { contentText } from '../../consumers/commands/output.js';
+import { assertPerson } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
@@ -19,7 +20,7 @@ import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
-import { assertPerson, createApprove, createElicit } from '../approve.js';
+import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';

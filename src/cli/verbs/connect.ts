@@ -16,12 +16,12 @@ import {
 import { valueAt } from '../../clients/forms/form.js';
 import { createRecordStore } from '../../clients/records.js';
 import { CLIENTS, findClient } from '../../clients/table.js';
+import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { quoteOutside, shortenPath } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
-import { assertPerson } from '../approve.js';
 import { findSurroundings, readScope, renewTrust } from '../clients.js';
 import { consent, printDiff, toShownDiff } from '../consent.js';
 import { DRY_RUN, YES } from '../installing.js';

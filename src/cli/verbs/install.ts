@@ -9,22 +9,20 @@ import {
   planInstall,
   preview,
 } from '../../install/items.js';
+import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/json.js';
 import { findSource } from '../../install/source.js';
 import { working } from '../../install/sources.js';
 import { loadSources } from '../../install/state.js';
+import { pinTools } from '../../installing.js';
 import {
   ask,
   createInstallContext,
   DRY_RUN,
   FORCE,
-  pinTools,
   printApplied,
   RUN_HOOKS,
   showHooks,
   showPlan,
-  toAppliedJson,
-  toInstalledJson,
-  toPlannedJson,
   YES,
 } from '../installing.js';
 import { printJson } from '../print.js';

@@ -4,10 +4,10 @@ import { isLocked } from '../../files/lock.js';
 import { isInterrupted } from '../../install/commit.js';
 import { pathsOf } from '../../install/context.js';
 import { listOffers, loadInventory } from '../../install/items.js';
+import { toOfferJson } from '../../install/json.js';
 import { lookingContext } from '../../install/search.js';
 import { working } from '../../install/sources.js';
 import { readStatus } from '../../install/status.js';
-import { toOfferJson } from '../installing.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { VerbCall } from '../verb.js';
 

@@ -1,10 +1,10 @@
 // `wield trust`: lets models call the tools of a workspace, or takes that back.
 
 import { resolve } from 'node:path';
+import { assertPerson } from '../../core/caller.js';
 import { lineDiff } from '../../core/diff.js';
 import { count } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
-import { assertPerson } from '../approve.js';
 import { printDiff, toShownDiff } from '../consent.js';
 import { printJson, printTable } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';

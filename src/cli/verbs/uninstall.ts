@@ -5,6 +5,7 @@ import { count } from '../../core/text.js';
 import type { InstalledItem } from '../../descriptor/installed.js';
 import { isModified } from '../../install/apply.js';
 import { carryOut, findDependents, loadInventory, planRemoval, planUninstall } from '../../install/items.js';
+import { toInstalledJson } from '../../install/json.js';
 import { findSource } from '../../install/source.js';
 import { dropSource, working } from '../../install/sources.js';
 import { loadSources } from '../../install/state.js';
@@ -15,7 +16,6 @@ import {
   needsYes,
   RUN_HOOKS,
   showHooks,
-  toInstalledJson,
   YES,
 } from '../installing.js';
 import { printJson } from '../print.js';

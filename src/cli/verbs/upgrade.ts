@@ -3,18 +3,18 @@
 import { sanitize } from '../../core/text.js';
 import type { AppliedItem } from '../../install/apply.js';
 import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from '../../install/items.js';
+import { toAppliedJson } from '../../install/json.js';
 import { syncSource, working } from '../../install/sources.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
+import { pinTools } from '../../installing.js';
 import {
   ask,
   createInstallContext,
   DRY_RUN,
   FORCE,
-  pinTools,
   printApplied,
   RUN_HOOKS,
   showHooks,
-  toAppliedJson,
   YES,
 } from '../installing.js';
 import { printJson } from '../print.js';

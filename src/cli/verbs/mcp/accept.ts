@@ -1,10 +1,10 @@
 // `wield mcp accept`: shows how tools of a server changed since they were approved, asks, and approves what they are now.
 
 import { wrap } from '../../../core/approval-text.js';
+import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { assertPerson } from '../../approve.js';
 import { printDiff } from '../../consent.js';
 import { DRY_RUN, mayDestroy, YES } from '../../installing.js';
 import { widthOf } from '../../line.js';

@@ -3,11 +3,11 @@
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
 import { editServer } from '../../../clients/own-file.js';
+import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { readServer } from '../../../descriptor/mcp-entry.js';
-import { assertPerson } from '../../approve.js';
 import { findSurroundings, readScope, renewTrust } from '../../clients.js';
 import { printDiff, toShownDiff } from '../../consent.js';
 import { DRY_RUN } from '../../installing.js';

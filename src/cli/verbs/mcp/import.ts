@@ -13,10 +13,10 @@ import {
   readServers,
 } from '../../../clients/import.js';
 import { CLIENTS, findClient } from '../../../clients/table.js';
+import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { statOrNothing } from '../../../files/read.js';
-import { assertPerson } from '../../approve.js';
 import { findSurroundings, readScope, renewTrust } from '../../clients.js';
 import { consent } from '../../consent.js';
 import { DRY_RUN, YES } from '../../installing.js';

@@ -1,10 +1,10 @@
 // `wield mcp login`: a person logs in to an upstream server in their browser.
 
 import { join } from 'node:path';
+import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
-import { assertPerson } from '../../approve.js';
 import { readLine } from '../../line.js';
 import { printJson } from '../../print.js';
 import type { VerbCall } from '../../verb.js';

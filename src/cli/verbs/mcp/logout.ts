@@ -1,9 +1,9 @@
 // `wield mcp logout`: forgets the login to an upstream server, and has it revoked.
 
 import { join } from 'node:path';
+import { assertPerson } from '../../../core/caller.js';
 import { spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
-import { assertPerson } from '../../approve.js';
 import { printJson } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';

@@ -3,10 +3,10 @@
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
 import { editServer, ownFile } from '../../../clients/own-file.js';
+import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { assertPerson } from '../../approve.js';
 import { findSurroundings, readScope, renewTrust } from '../../clients.js';
 import { consent, printDiff, toShownDiff } from '../../consent.js';
 import { DRY_RUN, YES } from '../../installing.js';
