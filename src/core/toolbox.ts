@@ -80,6 +80,8 @@ export interface ListOptions extends SearchOptions {
   readonly hidden?: boolean;
   /** Built-in tools to list beside those that are offered anyway, by name or group. */
   readonly offer?: readonly string[];
+  /** True: only what is known already; no server is asked, and no module is loaded, for what it has. */
+  readonly knownOnly?: boolean;
 }
 
 export interface SearchOptions {

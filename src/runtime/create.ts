@@ -256,8 +256,8 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     get workdir() {
       return workdir.get();
     },
-    async list({ hidden = false, caller = CODE, offer = [] } = {}) {
-      const listing = await look(() => catalog.list(offer));
+    async list({ hidden = false, caller = CODE, offer = [], knownOnly = false } = {}) {
+      const listing = knownOnly ? catalog.list(offer) : await look(() => catalog.list(offer));
       const model = caller.kind === 'model';
       const { tools } = sift(model ? [...listing.tools, ...listing.forModels] : listing.tools, caller);
       return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(model && isPlainText(tool)));

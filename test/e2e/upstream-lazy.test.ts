@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, vi } from 'vitest';
 import { wield } from '../support/cli.js';
 import { connectHttp, connectStdio } from '../support/clients.js';
 import { processesWith } from '../support/processes.js';
-import { type Message, serveStdio, until } from '../support/server.js';
+import { type Message, serveHttp, serveStdio, until } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { type CountedServer, configureServers, countedServer, said } from '../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
@@ -53,6 +53,20 @@ async function createIndexedFarm(count = COUNT): Promise<Farm> {
 }
 
 const ONES = Array<number>(COUNT).fill(1);
+
+describe('servers that were never asked', () => {
+  spec('UPS-3 SRV-13', 'are started by no start of wield serve, over stdio or HTTP', async () => {
+    const { workspace, starts } = createFarm(3);
+    const stdio = serveStdio(workspace);
+    await stdio.initialize();
+    const http = await serveHttp(workspace);
+    expect((await fetch(http.url.replace(/\/mcp$/, '/'))).status).toBe(200);
+    expect(starts()).toEqual([0, 0, 0]);
+    const { result } = await stdio.request(7, 'tools/list', {});
+    expect(result.tools.filter(({ name }: Message) => name.startsWith('far'))).toHaveLength(3 * 9);
+    expect(starts()).toEqual([1, 1, 1]);
+  });
+});
 
 describe('servers whose tools are known', () => {
   spec('UPS-3 SRV-2', 'are started by nothing that only looks', async () => {

@@ -24,7 +24,8 @@ export interface Workspace {
 /** A workspace that is removed when the test ends. */
 export function createWorkspace(): Workspace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-test-')));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  // A process that was just killed may still write there.
+  onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const dir = join(root, 'project');
   const home = join(root, 'home');
   mkdirSync(dir);

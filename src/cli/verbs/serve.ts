@@ -136,7 +136,8 @@ function listen(server: ReturnType<typeof createServer>, { host, port }: Address
 }
 
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
-  const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' } });
+  // Starting a server starts no other one (UPS-3).
+  const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
   terminal.out(
     `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
   );

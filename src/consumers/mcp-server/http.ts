@@ -96,7 +96,7 @@ async function readBody(request: Request): Promise<{ readonly value: unknown } |
 // For a person with a browser, and nothing that a page elsewhere could use.
 async function introduce(request: Request, toolbox: Toolbox): Promise<Response> {
   if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'use GET');
-  const offered = await toolbox.list({ caller: MODEL });
+  const offered = await toolbox.list({ caller: MODEL, knownOnly: true });
   // What the person put there; that wield has tools of its own is no news to them.
   const tools = offered.filter(({ origin }) => origin.builtin !== true);
   const url = new URL(MCP_PATH, request.url).href;

@@ -31,11 +31,11 @@ export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 // The protocol's own limit on names.
 const NAME_LIMIT = 128;
 
-/** The offer of a toolbox as it is now; the same object while nothing changed. */
-export function createOffer(toolbox: Toolbox): () => Promise<Offer> {
+/** The offer of a toolbox as it is now, or as far as it is known; the same object while nothing changed. */
+export function createOffer(toolbox: Toolbox): (options?: { readonly knownOnly: boolean }) => Promise<Offer> {
   let known: { tools: readonly Tool[]; trusted: boolean; offer: Offer } | undefined;
-  return async () => {
-    const tools = await toolbox.list({ caller: MODEL });
+  return async ({ knownOnly } = { knownOnly: false }) => {
+    const tools = await toolbox.list({ caller: MODEL, knownOnly });
     const { trusted } = toolbox;
     if (known !== undefined && known.trusted === trusted && isSameList(known.tools, tools))
       return known.offer;

@@ -49,6 +49,11 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
   // The newest that was made. A call goes by it, and so looks at no catalog.
   let current: Offer | undefined;
   const unwatch = toolbox.watch(() => {
+    // Whoever was told nothing yet misses nothing; looking could start servers that nobody has asked for.
+    if (told === undefined) {
+      current = undefined;
+      return;
+    }
     void readOffer().then((offer) => {
       current = offer;
       if (offer === told) return;
@@ -82,9 +87,10 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       };
     });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      current ??= await readOffer();
-      const outputSchema = current.outputs.get(params.name);
-      const name = current.names.get(params.name) ?? decodeName(params.name);
+      // A call is about one tool: nothing else is asked what it has.
+      current ??= await readOffer({ knownOnly: true });
+      const known = current;
+      const name = known.names.get(params.name) ?? decodeName(params.name);
       const input = params.arguments ?? {};
       const caller = { ...MODEL, session, ...clientName(server, context) };
       const turn = await person.serve({
@@ -101,10 +107,12 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
           }),
       });
       if (isInputRequiredResult(turn)) return turn;
-      return server.projectCallToolResult(
-        toCallToolResult(turn, current.structured.has(params.name)),
-        outputSchema,
-      );
+      // The tool of a server that was asked for the first time by this very call is known by now.
+      const { outputs, structured } = known.names.has(params.name)
+        ? known
+        : await readOffer({ knownOnly: true });
+      const outputSchema = outputs.get(params.name);
+      return server.projectCallToolResult(toCallToolResult(turn, structured.has(params.name)), outputSchema);
     });
     return server;
   };
