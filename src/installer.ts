@@ -1,6 +1,5 @@
 // Installing for programs: the same sources, items and records as at the command line, over the toolbox of a workdir.
 
-import { ToolError } from './core/error.js';
 import { parsePin } from './descriptor/source-fields.js';
 import type { Paths, Step } from './install/context.js';
 import type { Hook } from './install/hooks.js';
@@ -12,6 +11,7 @@ import {
   type Inventory,
   listOffers,
   loadInventory,
+  neededError,
   planInstall,
   planRemoval,
   planUninstall,
@@ -22,7 +22,7 @@ import { findSource } from './install/source.js';
 import { addSource, dropSource, syncSource, working } from './install/sources.js';
 import { loadSources, type SourceRecord } from './install/state.js';
 import { type ItemState, readStatus } from './install/status.js';
-import { pinTools, toInstallContext } from './installing.js';
+import { pinTools, toInstallContext, toItem } from './installing.js';
 import { readVersion } from './machine.js';
 import type { NodeToolbox } from './node.js';
 
@@ -95,10 +95,7 @@ export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions 
     working(context, (paths) => act(loadInventory(context, paths), paths));
   const apply = async (plan: InstallPlan, force: boolean, inventory: Inventory) => {
     const applied = await carryOut(plan, force, inventory);
-    await pinTools(
-      toolbox,
-      applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
-    );
+    await pinTools(toolbox, applied.map(toItem));
     return applied.map(toAppliedJson);
   };
   const findAll = (names: readonly string[], records: readonly SourceRecord[]): SourceRecord[] =>
@@ -141,7 +138,7 @@ export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions 
       work(async (inventory) => {
         const plan = planUninstall(refs, inventory);
         const dependents = findDependents(plan.removed, inventory.installed);
-        if (dependents.length > 0 && !force) throw neededError(plan, dependents);
+        if (dependents.length > 0 && !force) throw neededError(plan.removed, dependents, 'pass force');
         await carryOut(plan, true, inventory);
         return plan.removed.map(toInstalledJson);
       }),
@@ -170,14 +167,4 @@ function toOffers(inventory: Inventory): OfferedItem[] {
     ...toOfferJson(offer, effective),
     installed,
   }));
-}
-
-// INS-28
-function neededError({ removed }: InstallPlan, dependents: readonly { kind: string; effective: string }[]) {
-  const nameOf = ({ kind, effective }: { kind: string; effective: string }): string => `${kind} ${effective}`;
-  const names = dependents.map(nameOf);
-  return new ToolError('conflict', `${removed.map(nameOf).join(', ')} is needed by ${names.join(', ')}`, {
-    hint: 'uninstall those first, or pass force, which leaves them without it',
-    data: { dependents: names },
-  });
 }

@@ -1,6 +1,7 @@
 // What the command line and programs share of installing: what it needs of a toolbox, and what an install approves.
 
 import { assertPerson } from './core/caller.js';
+import type { AppliedItem } from './install/apply.js';
 import { agentHomes, type InstallContext } from './install/context.js';
 import type { NodeToolbox } from './node.js';
 
@@ -24,4 +25,9 @@ export async function pinTools(
     const tool = await toolbox.find(effective).catch(() => undefined);
     if (tool?.origin.owner === 'package') toolbox.pinStore.pin([tool], new Date(toolbox.world.now()));
   }
+}
+
+/** An item that was just installed, under the name that it has here. */
+export function toItem({ planned: { item, effective } }: AppliedItem) {
+  return { ...item, effective };
 }

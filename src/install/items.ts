@@ -134,6 +134,24 @@ export function findDependents(removed: readonly InstalledItem[], { items }: Ins
   );
 }
 
+/** Why items are not removed that others refer to; `how` does it all the same. */
+export function neededError(
+  removed: readonly InstalledItem[],
+  dependents: readonly InstalledItem[],
+  how: string,
+): ToolError {
+  const names = dependents.map(nameOf);
+  return new ToolError('conflict', `${removed.map(nameOf).join(', ')} is needed by ${names.join(', ')}`, {
+    hint: `uninstall those first, or ${how}, which leaves them without it`,
+    data: { dependents: names },
+  });
+}
+
+/** `tool acme:count`. */
+export function nameOf({ kind, effective }: InstalledItem): string {
+  return `${kind} ${effective}`;
+}
+
 export function preview({ planned }: InstallPlan, inventory: Inventory): AppliedItem[] {
   return previewPlan({ ...inventory, planned });
 }

@@ -35,8 +35,8 @@ export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchem
 
 type SchemaPath = readonly (string | number)[];
 
-// Keywords whose values are data and no schemas.
-const DATA: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
+/** Keywords whose values are data and no schemas. */
+export const DATA: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
 
 interface SchemaTraits {
   readonly hasPattern: boolean;

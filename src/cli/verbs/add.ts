@@ -8,7 +8,7 @@ import type { AppliedItem } from '../../install/apply.js';
 import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/items.js';
 import { toAppliedJson, toOfferJson } from '../../install/json.js';
 import { type AddedSource, addSource, working } from '../../install/sources.js';
-import { pinTools } from '../../installing.js';
+import { pinTools, toItem } from '../../installing.js';
 import { ask, createInstallContext, offersLine, printApplied, RUN_HOOKS, showPlan } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
@@ -53,10 +53,7 @@ export const add: Verb = {
       const done = await installAll(call, all, known);
       return { added: all, applied: done ?? [], inventory: known, asked: done !== undefined };
     });
-    await pinTools(
-      toolbox,
-      applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
-    );
+    await pinTools(toolbox, applied.map(toItem));
     if (json) printJson(terminal, toJson(added, applied.map(toAppliedJson)));
     else {
       printApplied(terminal, applied, inventory);

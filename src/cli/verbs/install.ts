@@ -13,7 +13,7 @@ import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/jso
 import { findSource } from '../../install/source.js';
 import { working } from '../../install/sources.js';
 import { loadSources } from '../../install/state.js';
-import { pinTools } from '../../installing.js';
+import { pinTools, toItem } from '../../installing.js';
 import {
   ask,
   createInstallContext,
@@ -80,10 +80,7 @@ export const install: Verb = {
       )
         return 0;
       const applied = await carryOut(plan, flags.has('force'), inventory);
-      await pinTools(
-        toolbox,
-        applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
-      );
+      await pinTools(toolbox, applied.map(toItem));
       if (json)
         printJson(terminal, {
           ok: true,

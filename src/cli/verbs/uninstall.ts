@@ -2,9 +2,16 @@
 
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
-import type { InstalledItem } from '../../descriptor/installed.js';
 import { isModified } from '../../install/apply.js';
-import { carryOut, findDependents, loadInventory, planRemoval, planUninstall } from '../../install/items.js';
+import {
+  carryOut,
+  findDependents,
+  loadInventory,
+  nameOf,
+  neededError,
+  planRemoval,
+  planUninstall,
+} from '../../install/items.js';
 import { toInstalledJson } from '../../install/json.js';
 import { findSource } from '../../install/source.js';
 import { dropSource, working } from '../../install/sources.js';
@@ -63,7 +70,9 @@ export const uninstall: Verb = {
       if (!flags.has('dry-run')) {
         const what = plan.removed.map(nameOf).join(', ');
         const refusal =
-          dependents.length === 0 ? needsYes(`this removes ${what}`) : neededError(what, dependents);
+          dependents.length === 0
+            ? needsYes(`this removes ${what}`)
+            : neededError(plan.removed, dependents, 'repeat the command with --yes');
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} all the same?`;
         if (!(await mayDestroy(call, question, refusal))) return 0;
         await carryOut(plan, true, inventory);
@@ -121,16 +130,3 @@ export const removeSource: Verb = {
     });
   },
 };
-
-function nameOf({ kind, effective }: InstalledItem): string {
-  return `${kind} ${effective}`;
-}
-
-// INS-28
-function neededError(what: string, dependents: readonly InstalledItem[]): ToolError {
-  const names = dependents.map(nameOf);
-  return new ToolError('conflict', `${what} is needed by ${names.join(', ')}`, {
-    hint: 'uninstall those first, or repeat the command with --yes, which leaves them without it',
-    data: { dependents: names },
-  });
-}

@@ -6,7 +6,7 @@ import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from 
 import { toAppliedJson } from '../../install/json.js';
 import { syncSource, working } from '../../install/sources.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
-import { pinTools } from '../../installing.js';
+import { pinTools, toItem } from '../../installing.js';
 import {
   ask,
   createInstallContext,
@@ -71,10 +71,7 @@ export const upgrade: Verb = {
       }
       if (!flags.has('yes') && !json && terminal.canAsk && !(await ask(call, 'Upgrade?'))) return 0;
       const applied = await carryOut(plan, flags.has('force'), inventory);
-      await pinTools(
-        toolbox,
-        applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
-      );
+      await pinTools(toolbox, applied.map(toItem));
       if (json)
         printJson(terminal, {
           ok: true,

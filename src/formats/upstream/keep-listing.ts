@@ -6,7 +6,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
-import { createJsonSchema } from '../../schema/json.js';
+import { createJsonSchema, DATA } from '../../schema/json.js';
 import { digestDefinition } from '../../upstream/definition.js';
 import type { Listing } from './listing-file.js';
 import { toPrefix, toToolName } from './name.js';
@@ -78,7 +78,6 @@ function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (doubt: st
 }
 
 const TEXTS: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
-const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
 // Under these the keys are names, whatever they look like.
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
 
