@@ -50,7 +50,7 @@ await bundle.write({
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|descriptor\/source-|upstream\/(?!entries\/(?:servers|known-secrets)\.ts))/,
+        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/(?!format\.ts|manifest\/(?:installed|tool-md|item-name)\.ts)|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|upstream\/(?:connection|http|login|execute\/(?!executor)|catalog\/(?:keep-listing|tool-list|definition)|entries\/(?:expand|secrets)))/,
         minShareCount: 2,
         priority: 3,
       },
@@ -58,13 +58,13 @@ await bundle.write({
       // What only the verbs of installing share is no part of any other start.
       {
         name: 'installing',
-        test: /src\/(?:install\/|files\/lock\.ts|cli\/installing\.ts|descriptor\/source-)/,
+        test: /src\/(?:install\/(?!format\.ts|manifest\/(?:installed|tool-md|item-name)\.ts)|files\/lock\.ts|cli\/installing\.ts)/,
         priority: 1,
       },
       // Loaded with the first server that is started or logged in to.
       {
         name: 'upstream',
-        test: /src\/upstream\/(?!entries\/(?:servers|known-secrets)\.ts)/,
+        test: /src\/upstream\/(?:connection|http|login|execute\/(?!executor)|catalog\/(?:keep-listing|tool-list|definition)|entries\/(?:expand|secrets))/,
         priority: 1,
       },
       { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },
@@ -114,7 +114,7 @@ chmodSync(`${root}dist/cli/wield.cjs`, 0o755);
 // The tool host, and the two packages that a lone module may import: loaded as a few files instead of a hundred, they
 // take a third of the time.
 const host = await rolldown({
-  input: { main: `${root}src/host/main.ts`, wield: `${root}src/index.ts`, zod: 'zod' },
+  input: { main: `${root}src/executors/module/host/main.ts`, wield: `${root}src/index.ts`, zod: 'zod' },
   platform: 'node',
   external: ['@swc/wasm-typescript'],
 });
@@ -128,7 +128,7 @@ await host.close();
 
 // The program of a query: one file, loaded by every one of them.
 const query = await rolldown({
-  input: `${root}src/query/main.ts`,
+  input: `${root}src/context/query/main.ts`,
   platform: 'node',
   plugins: [synchronousJsonata],
 });

@@ -1,11 +1,10 @@
-// Writes the tree of ARCHITECTURE.md anew from the first lines of the files in src/.
+// Prints every file of src/ with its first line.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const WIDTH = 25;
+const NAME_WIDTH = 28;
 
 function linesOf(folder, depth) {
   const entries = readdirSync(`${root}${folder}`, { withFileTypes: true }).sort((a, b) =>
@@ -16,7 +15,7 @@ function linesOf(folder, depth) {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
     .map(({ name }) => {
       const [first] = readFileSync(`${root}${folder}/${name}`, 'utf8').split('\n');
-      return `${(indent + name).padEnd(WIDTH - 1)} ${first.replace(/^\/\/ /, '')}`;
+      return `${(indent + name).padEnd(NAME_WIDTH)} ${first.replace(/^\/\/ /, '')}`;
     });
   const folders = entries
     .filter((entry) => entry.isDirectory())
@@ -24,10 +23,4 @@ function linesOf(folder, depth) {
   return [...files, ...folders];
 }
 
-const page = `${root}ARCHITECTURE.md`;
-const text = readFileSync(page, 'utf8');
-const tree = ['```', `${basename('src')}/`, ...linesOf('src', 1), '```'].join('\n');
-writeFileSync(
-  page,
-  text.replace(/```\nsrc\/\n[\s\S]*?\n```/, () => tree),
-);
+console.log(['src/', ...linesOf('src', 1)].join('\n'));

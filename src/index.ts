@@ -48,6 +48,6 @@ export {
   type FailedOutput,
   type ToolDefinition,
 } from './formats/module/define.js';
-export { cache, rateLimit, retry } from './middleware/index.js';
+export { cache, rateLimit, retry } from './runtime/middleware/index.js';
 export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

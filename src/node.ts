@@ -2,8 +2,16 @@
 
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { type AuditRecorder, createRecorder } from './audit/recorder.js';
+import { createBuiltins } from './builtin/create.js';
+import { createOffer } from './builtin/offer.js';
+import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
-import { createBuiltins } from './builtins.js';
+import { createAuthorities } from './catalog/authority.js';
+import { createCascadeResolver } from './catalog/cascade.js';
+import { createCatalog } from './catalog/catalog.js';
+import { createIndexFile } from './catalog/index-file.js';
+import { createReferences } from './catalog/skill-references.js';
+import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { type Configuration, createConfiguration } from './config/index.js';
 import { CONTEXT_GROUP, CONTEXT_QUERY } from './context/tools/index.js';
 import { ToolError } from './core/error.js';
@@ -12,43 +20,35 @@ import type { PathEntry } from './core/search-path.js';
 import type { Toolbox } from './core/toolbox.js';
 import { readRemote } from './core/upstream.js';
 import type { World } from './core/world.js';
-import { createDelegateExecutor } from './executors/delegate.js';
-import { createFunctionExecutor } from './executors/function.js';
-import { createModuleExecutor } from './executors/host/index.js';
+import { createDelegateExecutor } from './executors/delegate/index.js';
+import { createFunctionExecutor } from './executors/function/index.js';
+import { createModuleExecutor } from './executors/module/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
-import { createTextExecutor } from './executors/text.js';
+import { createTextExecutor } from './executors/text/index.js';
 import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
-import { createPackageFormat, findAlteration } from './formats/package.js';
-import { createScriptFormat } from './formats/script.js';
-import { createSkillFormat } from './formats/skill.js';
-import { createToolsJsonFormat } from './formats/tools-json.js';
-import { createWorld, findEntry, findWieldHome } from './machine.js';
-import { joinMiddleware } from './middleware/index.js';
-import { createOffer } from './offer.js';
-import { createPlaces } from './places.js';
+import { createScriptFormat } from './formats/script/index.js';
+import { createSkillFormat } from './formats/skill/index.js';
+import { createToolsJsonFormat } from './formats/tools-json/index.js';
+import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
 import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { MARK } from './process/group.js';
 import { createGuard } from './process/guard.js';
-import { createAuthorities } from './resolve/authority.js';
-import { createCascadeResolver } from './resolve/cascade.js';
-import { createCatalog } from './resolve/catalog.js';
-import { createIndexFile } from './resolve/index-file.js';
-import { createReferences } from './resolve/references.js';
-import { createWatch, watchedDirectories } from './resolve/watch.js';
 import { assembleToolbox, type Stores } from './runtime/create.js';
+import { joinMiddleware } from './runtime/middleware/index.js';
 import { toMiddleware } from './runtime/steps.js';
+import { createTracer } from './runtime/telemetry.js';
 import { createJsonSchema } from './schema/json.js';
-import { findSecrets } from './secrets.js';
-import { createStores } from './stores.js';
-import { createTracer } from './telemetry.js';
 import { toRegistry } from './toolbox.js';
 import { createKnownSecrets } from './upstream/entries/known-secrets.js';
-import { createUpstreams, type Upstreams } from './upstreams.js';
-import { findWorkdir } from './workspace.js';
+import { createUpstreams, type Upstreams } from './upstream/index.js';
+import { createWorld, findEntry, findWieldHome } from './workspace/machine.js';
+import { createPlaces } from './workspace/places.js';
+import { findSecrets } from './workspace/secrets.js';
+import { findWorkdir } from './workspace/workdir.js';
 
 export type { Approval, ApprovalStore } from './policy/approvals.js';
 
@@ -322,11 +322,11 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     approvals,
     audit: recorder,
     async writeIndex(directory: string) {
-      const { writeShippedIndex } = await import('./resolve/write-shipped-index.js');
+      const { writeShippedIndex } = await import('./catalog/write-shipped-index.js');
       return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
     },
     async removeIndex(directory: string) {
-      const { removeShippedIndex } = await import('./resolve/write-shipped-index.js');
+      const { removeShippedIndex } = await import('./catalog/write-shipped-index.js');
       return removeShippedIndex(directory);
     },
   });

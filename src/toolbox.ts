@@ -1,19 +1,19 @@
 // createToolbox: tools given in code, run in this process, with nothing of the machine around them.
 
 import { createTaskTools } from './builtin/task.js';
+import { createCatalog } from './catalog/catalog.js';
 import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
-import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function.js';
+import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function/index.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
-import { createCatalog } from './resolve/catalog.js';
 import { assembleToolbox } from './runtime/create.js';
 import { toMiddleware } from './runtime/steps.js';
-import { createTracer } from './telemetry.js';
+import { createTracer } from './runtime/telemetry.js';
 
 export interface ToolboxOptions {
   readonly tools: readonly ToolDefinition[];

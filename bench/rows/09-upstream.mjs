@@ -9,8 +9,8 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createNodeToolbox } from '../../dist/node.js';
-import { createPool } from '../../dist/upstream/pool.js';
-import { ProcessTransport } from '../../dist/upstream/process-transport.js';
+import { createPool } from '../../dist/upstream/connection/pool.js';
+import { ProcessTransport } from '../../dist/upstream/connection/process-transport.js';
 import { ENVIRONMENT, measureRounds, ratios, spread } from '../support/measure.mjs';
 import { serverCommand } from '../support/servers.mjs';
 import { startServer } from '../support/stdio-client.mjs';

@@ -1,6 +1,6 @@
 // Row search: how well search finds the right tools of public sets, and what an index and a query cost.
 
-import { createToolSearch } from '../../dist/resolve/tool-search.js';
+import { createToolSearch } from '../../dist/catalog/search/tool-search.js';
 import { measureRounds, ratios, spread } from '../support/measure.mjs';
 import { createMiniSearch, createPlainBm25, createTunedBm25 } from '../support/rankers.mjs';
 import { readSets, sampleQueries, scoreRanking, synthesizeTools, toListing } from '../support/retrieval.mjs';

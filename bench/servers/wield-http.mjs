@@ -2,8 +2,8 @@
 
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { createMcpHttp } from '../../dist/consumers/mcp-server/index.js';
 import { createToolbox } from '../../dist/index.js';
+import { createMcpHttp } from '../../dist/mcp-server/index.js';
 import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs';
 
 const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, inputSchema, execute }));

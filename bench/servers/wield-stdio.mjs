@@ -1,7 +1,7 @@
 // Function tools served over stdio by the package's own door.
 
-import { serveMcpStdio } from '../../dist/consumers/mcp-server/index.js';
 import { createToolbox } from '../../dist/index.js';
+import { serveMcpStdio } from '../../dist/mcp-server/index.js';
 import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs';
 
 const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, inputSchema, execute }));

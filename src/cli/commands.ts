@@ -1,6 +1,6 @@
 // Tools as commands of wield: what collides with its own words, and how a tool is called.
 
-import { commandLineOf, findCommandProblems, type Program } from '../consumers/commands/table.js';
+import { commandLineOf, findCommandProblems, type Program } from '../commands/table.js';
 import type { Problem, Tool } from '../core/tool.js';
 import type { Survey } from '../core/toolbox.js';
 

@@ -9,16 +9,16 @@ import {
   completeWords,
   NOTHING,
   toCompletable,
-} from '../consumers/commands/complete.js';
-import { OWN_FLAGS, splitArguments } from '../consumers/commands/index.js';
-import { commandName } from '../consumers/commands/names.js';
+} from '../commands/complete.js';
+import { OWN_FLAGS, splitArguments } from '../commands/index.js';
+import { commandName } from '../commands/names.js';
 import {
   type Commands,
   type CommandTable,
   findCommand,
   findInGroup,
   toCommandTable,
-} from '../consumers/commands/table.js';
+} from '../commands/table.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';

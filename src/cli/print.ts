@@ -1,6 +1,6 @@
 // What the commands print: tables, errors with their hints, JSON documents.
 
-import { errorText, JSON_SCHEMA } from '../consumers/commands/output.js';
+import { errorText, JSON_SCHEMA } from '../commands/output.js';
 import type { ErrorValue } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';

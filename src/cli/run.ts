@@ -2,7 +2,7 @@
 
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { ownFlagValue, splitArguments } from '../consumers/commands/index.js';
+import { ownFlagValue, splitArguments } from '../commands/index.js';
 import { exitStatus, ToolError, toToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';

@@ -1,6 +1,6 @@
 // The scripts that teach a shell to complete wield, and how each shell is told what fits.
 
-import type { Candidate, Completion } from '../consumers/commands/complete.js';
+import type { Candidate, Completion } from '../commands/complete.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];

@@ -1,14 +1,8 @@
 // A tool as a command: `wield deploy main`, `wield note read inbox.md`, `wield note` for the commands of a group.
 
-import { splitArguments } from '../consumers/commands/index.js';
-import { commandName } from '../consumers/commands/names.js';
-import {
-  type Commands,
-  findCommand,
-  findInGroup,
-  firstWords,
-  toCommandTable,
-} from '../consumers/commands/table.js';
+import { splitArguments } from '../commands/index.js';
+import { commandName } from '../commands/names.js';
+import { type Commands, findCommand, findInGroup, firstWords, toCommandTable } from '../commands/table.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';

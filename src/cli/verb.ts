@@ -1,6 +1,6 @@
 // A verb of the command line: what it takes, how it explains itself, what it does.
 
-import type { FlagKind } from '../consumers/commands/index.js';
+import type { FlagKind } from '../commands/index.js';
 import { ToolError } from '../core/error.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';

@@ -2,9 +2,9 @@
 
 import { isAbsolute, join } from 'node:path';
 import { isRecord, type JsonObject } from '../core/json.js';
-import { isOwnServer } from '../core/own-server.js';
 import { isTelling } from '../core/telling.js';
 import { quoteOutside } from '../core/text.js';
+import { isOwnServer } from '../upstream/entries/own-server.js';
 import { carryUrl } from './carry-url.js';
 import type { Client, ClientFile, Surroundings } from './client.js';
 import { translateReferences } from './placeholders.js';

@@ -5,7 +5,7 @@ import { type Client, STARTS_THERE } from './client.js';
 import { jsonForm } from './forms/json.js';
 import { namedDirectory } from './places.js';
 import { COMMON_FIELDS, readFields, time } from './read-entry.js';
-import { dollarName } from './references.js';
+import { dollarName } from './variables.js';
 
 export const claudeCode: Client = {
   id: 'claude-code',

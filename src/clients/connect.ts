@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
-import { isOwnServer } from '../core/own-server.js';
 import { statOrNothing } from '../files/read.js';
+import { isOwnServer } from '../upstream/entries/own-server.js';
 import type { Client, ClientFile, OwnServer, Scope, Surroundings } from './client.js';
 import {
   type ConfigFile,

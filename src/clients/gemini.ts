@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Client, STARTS_THERE } from './client.js';
 import { jsonForm } from './forms/json.js';
 import { COMMON_FIELDS, type FieldReader, readFields, text, texts, time } from './read-entry.js';
-import { bareDollar } from './references.js';
+import { bareDollar } from './variables.js';
 
 const TABLES = [['mcpServers']];
 

@@ -7,7 +7,7 @@ import { type KeyPath, valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 import { configHome } from './places.js';
 import { COMMON_FIELDS, type FieldReader, map, readFields, time } from './read-entry.js';
-import { braced } from './references.js';
+import { braced } from './variables.js';
 
 // The newer place is used where it is there: it could otherwise only be a server of that name.
 function findTables(document: unknown): KeyPath[] {

@@ -6,7 +6,7 @@ import type { KeyPath } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 import { applicationData, namedDirectory } from './places.js';
 import { COMMON_FIELDS, type Fields, ignored, instead, readFields, text, texts, time } from './read-entry.js';
-import { bareDollar, dollarEnv, dollarName } from './references.js';
+import { bareDollar, dollarEnv, dollarName } from './variables.js';
 
 interface PlainClient
   extends Pick<Client, 'id' | 'name'>,

@@ -5,7 +5,7 @@ import type { Client } from './client.js';
 import { jsonForm } from './forms/json.js';
 import { applicationData } from './places.js';
 import { COMMON_FIELDS, ignored, instead, readFields } from './read-entry.js';
-import { dollarEnv } from './references.js';
+import { dollarEnv } from './variables.js';
 
 const TABLES = [['servers']];
 

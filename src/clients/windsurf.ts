@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from './client.js';
 import { jsonForm } from './forms/json.js';
 import { COMMON_FIELDS, readFields, text, texts } from './read-entry.js';
-import { dollarEnv } from './references.js';
+import { dollarEnv } from './variables.js';
 
 export const windsurf: Client = {
   id: 'windsurf',

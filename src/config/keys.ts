@@ -3,8 +3,8 @@
 import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { readPaths } from '../core/search-path.js';
-import { maskAddress } from '../core/server-text.js';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
+import { maskAddress } from '../upstream/entries/text.js';
 import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
 /**

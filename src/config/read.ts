@@ -6,7 +6,7 @@ import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Problem } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
-import { lineOf, parseToml } from '../descriptor/toml.js';
+import { lineOf, parseToml } from '../files/toml.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 import { readRules } from './rules.js';
 import { readServerTable } from './servers.js';

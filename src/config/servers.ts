@@ -1,10 +1,10 @@
 // Reads the servers of a configuration file: tables of `mcpServers`, and entries of `[[mcp.servers]]`, which are the same.
 
 import { isRecord } from '../core/json.js';
-import { toShownServer } from '../core/server-text.js';
 import type { Problem } from '../core/tool.js';
-import { readServer } from '../descriptor/mcp-entry.js';
-import { describeComplaint } from '../descriptor/mcp-servers.js';
+import { readServer } from '../upstream/entries/entry.js';
+import { describeComplaint } from '../upstream/entries/file.js';
+import { toShownServer } from '../upstream/entries/text.js';
 import type { ConfigValue, Layer } from './read.js';
 
 export interface ServerTable {

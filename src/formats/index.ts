@@ -1,6 +1,6 @@
 // The formats that files of tools are written in.
 
 export { createModuleFormat, type ModuleFormatOptions } from './module/index.js';
-export { createScriptFormat } from './script.js';
-export { createSkillFormat } from './skill.js';
-export { createToolsJsonFormat } from './tools-json.js';
+export { createScriptFormat } from './script/index.js';
+export { createSkillFormat } from './skill/index.js';
+export { createToolsJsonFormat } from './tools-json/index.js';

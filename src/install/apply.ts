@@ -4,8 +4,6 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { count } from '../core/text.js';
-import type { Installed, InstalledItem } from '../descriptor/installed.js';
-import type { ItemKind } from '../descriptor/item-name.js';
 import { digestParts } from '../files/digest.js';
 import { hashTree } from '../files/tree.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
@@ -14,9 +12,11 @@ import type { InstallContext, Paths } from './context.js';
 import { diffTrees, type FileChange } from './diff.js';
 import { consentTo, type Hook, runHook, toHook } from './hooks.js';
 import { isOccupied, removeEmpty } from './links.js';
+import type { Installed, InstalledItem } from './manifest/installed.js';
+import type { ItemKind } from './manifest/item-name.js';
 import { keyOf, type PlannedItem } from './plan.js';
-import type { Rendering } from './references.js';
 import { writeStaged } from './stage.js';
+import type { Rendering } from './token-targets.js';
 
 export interface ApplyOptions {
   readonly context: InstallContext;

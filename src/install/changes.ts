@@ -2,10 +2,10 @@
 
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Installed, InstalledItem } from '../descriptor/installed.js';
 import type { Change } from './commit.js';
 import type { Paths } from './context.js';
 import { isOccupied, type Link, readLink } from './links.js';
+import type { Installed, InstalledItem } from './manifest/installed.js';
 import type { PlannedItem } from './plan.js';
 
 interface AsideOptions {

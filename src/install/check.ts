@@ -9,9 +9,9 @@ import { digestBytes } from '../files/digest.js';
 import { readHead, statOrNothing } from '../files/read.js';
 import { listTree, readTreeFile } from '../files/tree.js';
 import { writeFileAtomic } from '../files/write.js';
-import { assertSafeBin, toSiblings } from './references.js';
 import { loadManifest, type OfferedItem, type Scan, scanSource } from './scan.js';
 import { type LoadedTree, readSourceForm } from './stage.js';
+import { assertSafeBin, toSiblings } from './token-targets.js';
 
 export interface SourceFinding {
   readonly level: 'error' | 'warning';

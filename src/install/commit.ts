@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import type { Installed } from '../descriptor/installed.js';
 import { loadCrypto } from '../files/crypto.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { Paths } from './context.js';
@@ -18,6 +17,7 @@ import {
   removeLink,
   TEMPORARY,
 } from './links.js';
+import type { Installed } from './manifest/installed.js';
 import { loadInstalled, saveInstalled } from './state.js';
 
 /** What happens to one path of the store, and to the links that lead to it. */

@@ -2,8 +2,6 @@
 
 import { ToolError } from '../core/error.js';
 import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
-import { parseState } from '../descriptor/installed.js';
-import type { ItemKind } from '../descriptor/item-name.js';
 import { digestParts } from '../files/digest.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -12,6 +10,8 @@ import { createGuard } from '../process/guard.js';
 import { findLimiter, limitLauncher } from '../process/limits.js';
 import { runProcess } from '../process/spawn.js';
 import type { InstallContext, Paths } from './context.js';
+import { parseState } from './manifest/installed.js';
+import type { ItemKind } from './manifest/item-name.js';
 
 export interface Hook {
   /** SHA-256 over everything that decides what would happen: source, bytes, command. */

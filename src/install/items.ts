@@ -2,12 +2,12 @@
 
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Installed, InstalledItem } from '../descriptor/installed.js';
-import { effectiveName } from '../descriptor/item-name.js';
 import { hashTree } from '../files/tree.js';
 import { type AppliedItem, applyPlan, hooksOf, isModified, previewPlan } from './apply.js';
 import type { InstallContext, Paths } from './context.js';
 import type { Hook } from './hooks.js';
+import type { Installed, InstalledItem } from './manifest/installed.js';
+import { effectiveName } from './manifest/item-name.js';
 import {
   allOffers,
   keyOf,
@@ -17,9 +17,9 @@ import {
   selectInstalled,
   selectOffers,
 } from './plan.js';
-import type { Rendering } from './references.js';
 import { type LoadedSource, loadSourceTrees } from './source.js';
 import { loadInstalled, loadSources, saveInstalled } from './state.js';
+import type { Rendering } from './token-targets.js';
 
 /** Everything that there is, loaded once for a command. */
 export interface Inventory {

@@ -1,7 +1,7 @@
 // What sources offer, what is planned and what is installed, as plain JSON for programs.
 
-import type { InstalledItem } from '../descriptor/installed.js';
 import type { AppliedItem } from './apply.js';
+import type { InstalledItem } from './manifest/installed.js';
 import type { Offer, PlannedItem } from './plan.js';
 
 export function toOfferJson({ source, item }: Offer, effective: string) {

@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { Installed, InstalledItem } from '../descriptor/installed.js';
-import { effectiveName, type ItemKind, isItemKind } from '../descriptor/item-name.js';
 import type { Paths } from './context.js';
 import type { Link } from './links.js';
-import { assertSafeBin, type Rendering } from './references.js';
+import type { Installed, InstalledItem } from './manifest/installed.js';
+import { effectiveName, type ItemKind, isItemKind } from './manifest/item-name.js';
 import type { OfferedItem } from './scan.js';
 import type { LoadedSource } from './source.js';
 import { readSourceForm, type SourceForm } from './stage.js';
+import { assertSafeBin, type Rendering } from './token-targets.js';
 
 export interface Offer {
   readonly source: LoadedSource;

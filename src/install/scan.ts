@@ -4,18 +4,18 @@ import { readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText, count, quoteOutside } from '../core/text.js';
-import { findNameFault, ITEM_KINDS, type ItemKind } from '../descriptor/item-name.js';
-import { isSafePath } from '../descriptor/source-fields.js';
+import { readHead, readTextFile, statOrNothing } from '../files/read.js';
+import { isWithin, realPath } from '../files/within.js';
+import { findNameFault, ITEM_KINDS, type ItemKind } from './manifest/item-name.js';
+import { isSafePath } from './manifest/source-fields.js';
 import {
   type DeclaredItem,
   type ManifestComplaint,
   NO_MANIFEST,
   readSourceManifest,
   type SourceManifest,
-} from '../descriptor/source-manifest.js';
-import { readItemFacts } from '../descriptor/tool-md.js';
-import { readHead, readTextFile, statOrNothing } from '../files/read.js';
-import { isWithin, realPath } from '../files/within.js';
+} from './manifest/source-manifest.js';
+import { readItemFacts } from './manifest/tool-md.js';
 import { findPaths } from './path-glob.js';
 
 export interface OfferedItem {

@@ -3,8 +3,9 @@
 import { isUtf8 } from 'node:buffer';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { ResolvedReference } from '../descriptor/installed.js';
 import { hashTree, listTree, readTreeFile, type TreeFile } from '../files/tree.js';
+import type { ResolvedReference } from './manifest/installed.js';
+import type { OfferedItem } from './scan.js';
 import {
   badReference,
   type Rendering,
@@ -13,8 +14,7 @@ import {
   resolveToken,
   type Siblings,
   toResolved,
-} from './references.js';
-import type { OfferedItem } from './scan.js';
+} from './token-targets.js';
 import { findTokens, lineAt, replaceTokens } from './tokens.js';
 
 /** A source as it is now: its files, what it offers, and what git tracks of it. */

@@ -1,17 +1,17 @@
 // The state of installing on disk: the sources that are registered, and what is installed.
 
 import { isRecord } from '../core/json.js';
+import { readTextFile } from '../files/read.js';
+import { writeFileAtomic } from '../files/write.js';
+import type { Paths } from './context.js';
 import {
   INSTALLED_VERSION,
   type Installed,
   NOTHING_INSTALLED,
   parseInstalled,
   parseState,
-} from '../descriptor/installed.js';
-import type { Pin } from '../descriptor/source-manifest.js';
-import { readTextFile } from '../files/read.js';
-import { writeFileAtomic } from '../files/write.js';
-import type { Paths } from './context.js';
+} from './manifest/installed.js';
+import type { Pin } from './manifest/source-manifest.js';
 
 export interface SourceRecord {
   /** What people call it: `acme/agent-tools`. */

@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
-import type { InstalledItem } from '../descriptor/installed.js';
 import { isModified } from './apply.js';
 import type { Inventory } from './items.js';
 import { readLink } from './links.js';
+import type { InstalledItem } from './manifest/installed.js';
 import { keyOf, type Offer, type PlannedItem, planItems } from './plan.js';
 
 export type ItemState =

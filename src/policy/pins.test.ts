@@ -4,14 +4,14 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCatalog } from '../catalog/catalog.js';
 import type { JsonSchema } from '../core/schema.js';
 import { DEFAULT_SETTINGS } from '../core/settings.js';
 import type { Owner, Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { createFunctionExecutor } from '../executors/function.js';
+import { createFunctionExecutor } from '../executors/function/index.js';
 import { digestParts } from '../files/digest.js';
 import { toTool } from '../formats/module/define.js';
-import { createCatalog } from '../resolve/catalog.js';
 import { assembleToolbox } from '../runtime/create.js';
 import { createPinStore, type PinStore } from './pins.js';
 

@@ -1,6 +1,10 @@
 // Assembles a toolbox from a catalog, executors and settings; knows no format and no protocol.
 
 import { setMaxListeners } from 'node:events';
+import { type CascadeResolver, createCascadeResolver } from '../catalog/cascade.js';
+import type { Catalog } from '../catalog/catalog.js';
+import { createToolSearch } from '../catalog/search/tool-search.js';
+import type { References } from '../catalog/skill-references.js';
 import type { Approvals } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
@@ -16,10 +20,6 @@ import type { Action, Problem, Tool } from '../core/tool.js';
 import type { Caller, CallOptions, InstructionsOptions, Survey, Toolbox } from '../core/toolbox.js';
 import type { World } from '../core/world.js';
 import { decide, findDenial, findUnmatched, type Rules } from '../policy/decide.js';
-import { type CascadeResolver, createCascadeResolver } from '../resolve/cascade.js';
-import type { Catalog } from '../resolve/catalog.js';
-import type { References } from '../resolve/references.js';
-import { createToolSearch } from '../resolve/tool-search.js';
 import { type CallParts, call, locate, prepare, settleInput } from './call.js';
 import { createLimiter } from './limiter.js';
 import { createSieve } from './sieve.js';

@@ -1,94 +1,81 @@
-// Gate: the tree of ARCHITECTURE.md is the tree of src/, and imports stay within its layer table.
+// Gate: the folder table of ARCHITECTURE.md matches src/, and imports follow it.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findBlocks, findRows, findSection, ROOT, readDocument } from '../support/documents.js';
+import { findRows, findSection, readDocument } from '../support/documents.js';
+import { readSources } from '../support/sources.js';
+
+const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts']);
+const MAX_ROWS = 24;
+const MAX_FOLDERS = 22;
+const MAX_ROOT_FILES = 8;
 
 const page = readDocument('ARCHITECTURE.md');
-const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-  .sort();
-const read = (file: string): string => readFileSync(join(ROOT, 'src', file), 'utf8');
+const sources = readSources();
 
-describe('the tree', () => {
-  test('has every file with its first line, and no other', () => {
-    const actual = files.map(
-      (file) =>
-        `${file}  ${read(file)
-          .split('\n')[0]!
-          .replace(/^\/\/ /, '')}`,
-    );
-    expect(shownTree()).toEqual(actual);
-  });
-
-  test('every first line is a sentence', () => {
-    for (const file of files) expect(read(file).split('\n')[0], file).toMatch(/^\/\/ .*\.$/);
-  });
+test('every file starts with a one-sentence comment', () => {
+  for (const { file, text } of sources) expect(text.split('\n')[0], file).toMatch(/^\/\/ .*\.$/);
 });
 
-describe('the layers', () => {
+describe('the folder table', () => {
   const table = new Map(
-    findRows(findSection(page, 'Layers')).map(([folder = '', imports = '']) => [
+    findRows(findSection(page, 'Folders')).map(([folder = '', , imports = '']) => [
       folder,
       imports.split(', ').filter((name) => name !== ''),
     ]),
   );
 
-  test('have a row for every folder and file of src/, and only names that exist', () => {
-    const layers = [...new Set(files.map(layerOf))].sort();
-    expect([...table.keys()].sort()).toEqual(layers);
-    for (const name of [...table.values()].flat()) expect(layers).toContain(name);
+  test('has a row for every folder, and only rows and names that exist', () => {
+    const rows = [...new Set(sources.map(({ file }) => rowOf(file)))].sort();
+    expect([...table.keys()].sort()).toEqual(rows);
+    for (const name of [...table.values()].flat()) expect(rows).toContain(name);
   });
 
-  test('are kept by every import', () => {
-    const crossing = files.flatMap((file) =>
-      importsOf(file)
-        .filter((target) => layerOf(target) !== layerOf(file))
-        .filter((target) => !table.get(layerOf(file))?.includes(layerOf(target)))
-        .map((target) => `${file} imports ${target}`),
+  test('stays small', () => {
+    const folders = new Set(sources.flatMap(({ file }) => (file.includes('/') ? [file.split('/')[0]] : [])));
+    const rootFiles = sources.filter(({ file }) => !file.includes('/') && !ENTRIES.has(file));
+    expect(table.size).toBeLessThanOrEqual(MAX_ROWS);
+    expect(folders.size).toBeLessThanOrEqual(MAX_FOLDERS);
+    expect(rootFiles.length).toBeLessThanOrEqual(MAX_ROOT_FILES);
+  });
+
+  test('is followed by every import', () => {
+    const crossing = sources.flatMap(({ file, imports }) =>
+      imports
+        .filter((to) => rowOf(to.file) !== rowOf(file))
+        .filter((to) => !table.get(rowOf(file))?.includes(rowOf(to.file)))
+        .map((to) => `${file} imports ${to.file}`),
     );
     expect(crossing).toEqual([]);
   });
 
-  test('only lead downward: a row names rows above it', () => {
-    const order = [...table.keys()];
-    const upward = order.flatMap((folder, at) =>
-      table
-        .get(folder)!
-        .filter((name) => order.indexOf(name) >= at)
-        .map((name) => `${folder}: ${name}`),
+  test('names no import that is not used', () => {
+    const used = new Set(
+      sources.flatMap(({ file, imports }) => imports.map((to) => `${rowOf(file)}: ${rowOf(to.file)}`)),
     );
-    expect(upward).toEqual([]);
+    const unused = [...table].flatMap(([row, imports]) =>
+      imports.map((name) => `${row}: ${name}`).filter((edge) => !used.has(edge)),
+    );
+    expect(unused).toEqual([]);
   });
 
-  test('core imports nothing of the system', () => {
-    for (const file of files.filter((name) => layerOf(name) === 'core'))
-      expect(read(file), file).not.toMatch(/from '[^.]/);
+  test('only leads upward: a row names rows above it', () => {
+    const order = [...table.keys()];
+    const downward = order.flatMap((row, at) =>
+      table
+        .get(row)!
+        .filter((name) => order.indexOf(name) >= at)
+        .map((name) => `${row}: ${name}`),
+    );
+    expect(downward).toEqual([]);
+  });
+
+  test('core imports nothing from the system', () => {
+    for (const { file, packages } of sources.filter((source) => rowOf(source.file) === 'core'))
+      expect(packages, file).toEqual([]);
   });
 });
 
-function layerOf(file: string): string {
+function rowOf(file: string): string {
+  if (ENTRIES.has(file)) return 'entries';
   return file.split('/')[0]!;
-}
-
-function importsOf(file: string): string[] {
-  return [...read(file).matchAll(/(?:from|import\()\s*'(\.[^']*)'/g)].map((match) =>
-    relative(ROOT, join(ROOT, dirname(file), match[1]!)).replace(/\.js$/, '.ts'),
-  );
-}
-
-// Lines `name.ts  sentence`, indented two spaces a folder below `src/`.
-function shownTree(): string[] {
-  const block = findBlocks(findSection(page, 'The tree'))[0]!;
-  const folders: string[] = [];
-  const shown: string[] = [];
-  for (const line of block.text.split('\n').slice(1)) {
-    const depth = /^ */.exec(line)![0].length / 2 - 1;
-    const [, name = '', sentence] = /^\s*(\S+)(?:\s+(.*))?$/.exec(line)!;
-    folders.length = depth;
-    if (name.endsWith('/')) folders.push(name.slice(0, -1));
-    else shown.push(`${[...folders, name].join('/')}  ${sentence}`);
-  }
-  return shown.sort();
 }

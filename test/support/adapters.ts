@@ -1,9 +1,9 @@
 // The adapters of the SDKs in one form: what a model is offered, and a call of it run back through the toolbox.
 
-import { runAISDKCall, toAISDKTools } from '../../src/consumers/ai-sdk/index.js';
-import { runAnthropicCall, toAnthropicTools } from '../../src/consumers/anthropic/index.js';
-import { runOllamaCall, toOllamaTools } from '../../src/consumers/ollama/index.js';
-import { runOpenAICall, toOpenAITools } from '../../src/consumers/openai/index.js';
+import { runAISDKCall, toAISDKTools } from '../../src/adapters/ai-sdk/index.js';
+import { runAnthropicCall, toAnthropicTools } from '../../src/adapters/anthropic/index.js';
+import { runOllamaCall, toOllamaTools } from '../../src/adapters/ollama/index.js';
+import { runOpenAICall, toOpenAITools } from '../../src/adapters/openai/index.js';
 import type { Toolbox } from '../../src/index.js';
 
 export interface AdapterTool {

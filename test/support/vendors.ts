@@ -3,7 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { Ollama } from 'ollama';
 import OpenAI from 'openai';
-import type { ModelClient, Provider } from '../../src/consumers/agent-loop/index.js';
+import type { ModelClient, Provider } from '../../src/adapters/loop/index.js';
 
 export interface Vendor {
   readonly name: string;

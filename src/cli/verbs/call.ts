@@ -7,9 +7,9 @@ import {
   OWN_FLAGS,
   readCommandInput,
   readOwnFlags,
-} from '../../consumers/commands/index.js';
-import { inputTwice, parseTimeout } from '../../consumers/commands/input.js';
-import { contentText } from '../../consumers/commands/output.js';
+} from '../../commands/index.js';
+import { inputTwice, parseTimeout } from '../../commands/input.js';
+import { contentText } from '../../commands/output.js';
 import { assertPerson } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson } from '../../core/json.js';

@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type CheckFinding, checkDirectory } from '../../check.js';
 import { isToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import type { Problem } from '../../core/tool.js';
+import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';

@@ -1,8 +1,8 @@
 // `wield doctor`: what is wrong here, and the command or line that mends it.
 
 import { quoteOutside } from '../../core/text.js';
-import { diagnose, type Finding } from '../../diagnose.js';
 import { commandProblems } from '../commands.js';
+import { diagnose, type Finding } from '../diagnose.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 

@@ -1,6 +1,7 @@
 // `wield install`: installs items of sources with everything they refer to.
 
 import { ToolError } from '../../core/error.js';
+import { pinTools, toItem } from '../../install/from-toolbox.js';
 import {
   acceptItem,
   assertSources,
@@ -13,7 +14,6 @@ import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/jso
 import { findSource } from '../../install/source.js';
 import { working } from '../../install/sources.js';
 import { loadSources } from '../../install/state.js';
-import { pinTools, toItem } from '../../installing.js';
 import {
   ask,
   createInstallContext,

@@ -3,12 +3,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../consumers/mcp-server/index.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
+import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { NodeToolbox } from '../../node.js';
 import { type Terminal, writeAsync } from '../terminal.js';
 import type { Verb, VerbCall } from '../verb.js';

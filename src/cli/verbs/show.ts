@@ -1,6 +1,6 @@
 // `wield show`: everything about one tool.
 
-import { exampleArguments, parameterRows } from '../../consumers/commands/index.js';
+import { exampleArguments, parameterRows } from '../../commands/index.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';

@@ -2,11 +2,11 @@
 
 import { sanitize } from '../../core/text.js';
 import type { AppliedItem } from '../../install/apply.js';
+import { pinTools, toItem } from '../../install/from-toolbox.js';
 import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from '../../install/items.js';
 import { toAppliedJson } from '../../install/json.js';
 import { syncSource, working } from '../../install/sources.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
-import { pinTools, toItem } from '../../installing.js';
 import {
   ask,
   createInstallContext,

@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../../core/json.js';
 import { isRecord } from '../../core/json.js';
-import { parseToml } from '../../descriptor/toml.js';
+import { parseToml } from '../../files/toml.js';
 import { type Form, FormFault, type KeyPath, valueAt } from './form.js';
 
 export const tomlForm: Form = {

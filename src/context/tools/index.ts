@@ -6,7 +6,7 @@ import { LinePatchSchema } from '../../core/line-patch.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { NO_TRAITS, type Origin, type Tool } from '../../core/tool.js';
 import { type ToolDefinition, toTool } from '../../formats/module/define.js';
-import type { QueryOptions } from './query-run.js';
+import type { QueryOptions } from '../query/run.js';
 
 export const CONTEXT_GROUP = 'context';
 const TAGS = ['meta-internal'];

@@ -6,9 +6,9 @@ import type { Json } from '../../core/json.js';
 import { textPart } from '../../core/result.js';
 import type { ContextStore, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
+import { createQueryRunner, MAX_DOCUMENT_BYTES, type QueryOptions } from '../query/run.js';
 import { answer, type OnConflict, storeOf } from './answer.js';
 import { QUERY_REFERENCE } from './query-reference.js';
-import { createQueryRunner, MAX_DOCUMENT_BYTES, type QueryOptions } from './query-run.js';
 
 interface QueryInput {
   readonly path: string;

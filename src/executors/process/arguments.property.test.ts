@@ -6,7 +6,7 @@ import { declare } from '../../../test/support/commands.js';
 import { spec } from '../../../test/support/spec.js';
 import { isToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { readToolsDescriptor } from '../../descriptor/tools-json.js';
+import { readToolsDescriptor } from '../../formats/tools-json/parse.js';
 import { toArguments, toSlots } from './arguments.js';
 
 const text = fc.oneof(

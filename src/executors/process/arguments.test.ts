@@ -6,7 +6,7 @@ import { spec } from '../../../test/support/spec.js';
 import type { Execution } from '../../core/command.js';
 import type { ToolError } from '../../core/error.js';
 import type { JsonObject } from '../../core/json.js';
-import { readToolsDescriptor } from '../../descriptor/tools-json.js';
+import { readToolsDescriptor } from '../../formats/tools-json/parse.js';
 import { selectExecution, selectSubcommand, splitSubcommand, toArguments, toSlots } from './arguments.js';
 
 type Args = Parameters<typeof declare>[0];

@@ -1,10 +1,10 @@
 // Which values of a server are secrets.
 
 import { SHORTEST_SECRET } from '../../core/redact.js';
-import { isOpaque, isPlainValue } from '../../core/server-text.js';
-import { isSecretName } from '../../core/server-value.js';
 import { isTelling } from '../../core/telling.js';
-import type { Expanded } from './references.js';
+import type { Expanded } from './expand.js';
+import { isOpaque, isPlainValue } from './text.js';
+import { isSecretName } from './value.js';
 
 export type SecretCollector = ReturnType<typeof createSecretCollector>;
 

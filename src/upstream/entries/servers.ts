@@ -1,14 +1,14 @@
 // Which upstream servers there are: those of the configuration and of four files, each name once, read anew when one changes.
 
 import { join } from 'node:path';
-import { isOwnServer } from '../../core/own-server.js';
 import type { Settings } from '../../core/settings.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { type FileIdentity, type Problem, sameIdentity } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
-import { readServers, type ServersReading, toShadowed } from '../../descriptor/mcp-servers.js';
 import { isThere, readTextOrFault, statIdentity } from '../../files/read.js';
+import { readServers, type ServersReading, toShadowed } from './file.js';
+import { isOwnServer } from './own-server.js';
 
 export interface ServerListOptions {
   readonly workdir: () => string;

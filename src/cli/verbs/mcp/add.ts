@@ -7,7 +7,7 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
-import { readServer } from '../../../descriptor/mcp-entry.js';
+import { readServer } from '../../../upstream/entries/entry.js';
 import { findSurroundings, readScope, renewTrust } from '../../clients.js';
 import { printDiff, toShownDiff } from '../../consent.js';
 import { DRY_RUN } from '../../installing.js';

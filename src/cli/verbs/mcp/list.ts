@@ -1,8 +1,8 @@
 // `wield mcp list`: the servers there are, how each stands, and what to do about those that stand badly. Starts nothing.
 
-import { describeServer } from '../../../core/server-text.js';
 import { count, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
+import { describeServer } from '../../../upstream/entries/text.js';
 import { printJson, printTable } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';

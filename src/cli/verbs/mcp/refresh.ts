@@ -1,10 +1,10 @@
 // `wield mcp refresh`: starts servers now and asks them for their tools again, whatever happened before.
 
 import { ToolError, toToolError } from '../../../core/error.js';
-import { describeServer } from '../../../core/server-text.js';
 import { count, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
 import type { NodeToolbox } from '../../../node.js';
+import { describeServer } from '../../../upstream/entries/text.js';
 import { printJson } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import { showWait } from '../../wait.js';

@@ -65,7 +65,7 @@ export async function findAddressed(
       hint: 'what it needs to know stands in env of its entry, as a reference',
     });
   }
-  const { expandServer } = await import('../../../upstream/entries/references.js');
+  const { expandServer } = await import('../../../upstream/entries/expand.js');
   const { world, workdir } = toolbox;
   // Whether a workspace has a say was asked above.
   return expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;

@@ -1,0 +1,54 @@
+// Which provider a client speaks to: as its caller says, or by the methods that it has.
+
+import { ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import type { Toolbox } from '../../core/toolbox.js';
+import type { OfferOptions } from '../shared/door.js';
+import { type AnthropicClient, createAnthropicDriver } from './anthropic.js';
+import type { Driver } from './driver.js';
+import { createOllamaDriver, type OllamaClient } from './ollama.js';
+import {
+  createOpenAIChatDriver,
+  createOpenAIResponsesDriver,
+  type OpenAIChatClient,
+  type OpenAIResponsesClient,
+} from './openai.js';
+
+/** A client of one of the SDKs, by its shape: none of them is a dependency. */
+export type ModelClient = AnthropicClient | OpenAIChatClient | OpenAIResponsesClient | OllamaClient;
+
+export type Provider = 'anthropic' | 'openai' | 'openai-responses' | 'ollama';
+
+export function createDriver(
+  client: ModelClient,
+  provider: Provider | undefined,
+  toolbox: Toolbox,
+  offer: OfferOptions,
+): Driver {
+  switch (provider ?? detect(client)) {
+    case 'anthropic':
+      return createAnthropicDriver(client as AnthropicClient, toolbox, offer);
+    case 'openai':
+      return createOpenAIChatDriver(client as OpenAIChatClient, toolbox, offer);
+    case 'openai-responses':
+      return createOpenAIResponsesDriver(client as OpenAIResponsesClient, toolbox, offer);
+    case 'ollama':
+      return createOllamaDriver(client as OllamaClient, toolbox, offer);
+  }
+}
+
+function detect(client: ModelClient): Provider {
+  const { messages, chat, responses } = client as unknown as Record<string, unknown>;
+  // OpenAI's client has both of its interfaces; chat completions are what compatible services have too.
+  if (isCallable(chat)) return 'ollama';
+  if (isRecord(chat) && isRecord(chat.completions)) return 'openai';
+  if (isRecord(messages) && isCallable(messages.create)) return 'anthropic';
+  if (isRecord(responses) && isCallable(responses.create)) return 'openai-responses';
+  throw new ToolError('usage', 'the client is none that the loop knows', {
+    hint: "pass a client of Anthropic's, OpenAI's or Ollama's SDK, or say which it is with `provider`",
+  });
+}
+
+function isCallable(value: unknown): boolean {
+  return typeof value === 'function';
+}

@@ -1,0 +1,126 @@
+// A codec: how the values of a node are written under a provider's strict mode, and read back.
+
+import { isRecord, type Json } from '../../core/json.js';
+import type { Node } from './sanitize.js';
+
+export interface Codec {
+  /** The node in the provider's words. */
+  readonly schema: Node;
+  /** Types of JSON of the values, and of what they are written as. */
+  readonly from: ReadonlySet<string>;
+  readonly to: ReadonlySet<string>;
+  /** Whether every value is written as it is. */
+  readonly plain: boolean;
+  /** Properties that must be there and hold one of a few values: they tell alternatives apart. */
+  readonly tags: ReadonlyMap<string, ReadonlySet<string>>;
+  encode(value: Json): Json;
+  /** Total: what was not written by `encode` comes back as near as it can, for the validator to judge. */
+  restore(value: Json): Json;
+}
+
+const NO_TAGS: Codec['tags'] = new Map();
+
+/** The type of a value; integers are numbers. */
+export function typeOfJson(value: Json): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** A codec of values that are written as they are. */
+export function plainCodec(schema: Node, type: string): Codec {
+  const types = new Set([type === 'integer' ? 'number' : type]);
+  const same = (value: Json): Json => value;
+  return { schema, from: types, to: types, plain: true, tags: NO_TAGS, encode: same, restore: same };
+}
+
+export function arrayCodec(schema: Node, items: Codec): Codec {
+  const types = new Set(['array']);
+  const each =
+    (change: (value: Json) => Json) =>
+    (value: Json): Json =>
+      Array.isArray(value) ? value.map(change) : value;
+  return {
+    schema: { ...schema, items: items.schema },
+    from: types,
+    to: types,
+    plain: items.plain,
+    tags: NO_TAGS,
+    encode: each(items.encode),
+    restore: each(items.restore),
+  };
+}
+
+/** An open map as a list of its entries. */
+export function mapCodec(schema: Node, values: Codec): Codec {
+  return {
+    schema: {
+      ...schema,
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { key: { type: 'string' }, value: values.schema },
+        required: ['key', 'value'],
+        additionalProperties: false,
+      },
+    },
+    from: new Set(['object']),
+    to: new Set(['array']),
+    plain: false,
+    tags: NO_TAGS,
+    encode: (value) =>
+      isRecord(value)
+        ? Object.entries(value as { [key: string]: Json }).map(([key, entry]) => ({
+            key,
+            value: values.encode(entry),
+          }))
+        : value,
+    restore: (value) =>
+      Array.isArray(value) && value.every(isEntry)
+        ? Object.fromEntries(value.map((entry) => [entry.key, values.restore(entry.value)]))
+        : value,
+  };
+}
+
+function isEntry(entry: Json): entry is { key: string; value: Json } {
+  return isRecord(entry) && typeof entry.key === 'string' && 'value' in entry;
+}
+
+/** Alternatives. Undefined where what was written by one could be read back by another as something else. */
+export function unionCodec(branches: readonly Codec[]): Codec | undefined {
+  if (branches.length === 1) return branches[0];
+  const told = branches.every((one, index) =>
+    branches.slice(index + 1).every((other) => (one.plain && other.plain) || areApart(one, other)),
+  );
+  if (!told) return undefined;
+  const pick = (value: Json, side: 'from' | 'to'): Codec | undefined =>
+    branches.find((branch) => branch[side].has(typeOfJson(value)) && hasTags(value, branch.tags));
+  return {
+    schema: { anyOf: branches.flatMap(({ schema }) => alternativesOf(schema)) },
+    from: new Set(branches.flatMap(({ from }) => [...from])),
+    to: new Set(branches.flatMap(({ to }) => [...to])),
+    plain: branches.every(({ plain }) => plain),
+    tags: NO_TAGS,
+    encode: (value) => pick(value, 'from')?.encode(value) ?? value,
+    restore: (value) => pick(value, 'to')?.restore(value) ?? value,
+  };
+}
+
+/** The alternatives of a node that is nothing but alternatives. */
+export function alternativesOf(schema: Node): Node[] {
+  return Object.keys(schema).join() === 'anyOf' ? (schema.anyOf as Node[]) : [schema];
+}
+
+function areApart(one: Codec, other: Codec): boolean {
+  const disjoint = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean => ![...a].some((x) => b.has(x));
+  if (disjoint(one.from, other.from) && disjoint(one.to, other.to)) return true;
+  return [...one.tags].some(([name, values]) => {
+    const others = other.tags.get(name);
+    return others !== undefined && disjoint(values, others);
+  });
+}
+
+function hasTags(value: Json, tags: Codec['tags']): boolean {
+  if (tags.size === 0) return true;
+  if (!isRecord(value)) return false;
+  return [...tags].every(([name, values]) => values.has(JSON.stringify(value[name])));
+}

@@ -1,0 +1,213 @@
+// Looks at the machine and the tools, and says what is missing, slow or not in force.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isToolError } from '../core/error.js';
+import { count, shortenPath } from '../core/text.js';
+import type { Problem } from '../core/tool.js';
+import type { NodeToolbox } from '../node.js';
+import { searchPath } from '../process/environment.js';
+import { findInterpreter, findProgram } from '../process/interpreter.js';
+import { findLimiter, SYSTEM_LIMITS } from '../process/limits.js';
+import { runProcess } from '../process/spawn.js';
+
+export interface Finding {
+  readonly level: 'ok' | 'warning' | 'problem';
+  /** What it is about: a file, or a part of the machine. */
+  readonly about: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
+
+/** What is wrong here; `more` are problems that only the caller can see. */
+export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
+  const all = [
+    ...(await toolbox.problems()),
+    ...auditProblems(toolbox),
+    ...(await interpreterProblems(toolbox)),
+    ...(await approvalProblems(toolbox)),
+    ...(await installProblems(toolbox)),
+    ...serverProblems(toolbox),
+    ...more,
+  ];
+  const problems = all.filter((problem) => problem.severity === 'error');
+  const warnings = all.filter((problem) => problem.severity === 'warning');
+  const show =
+    (level: 'warning' | 'problem') =>
+    (problem: Problem): Finding => ({
+      level,
+      about: shortenPath(problem.path, toolbox.workdir, toolbox.world.home),
+      message: problem.message,
+      hint: problem.hint,
+    });
+  const tools = await toolbox.list();
+  return {
+    findings: [
+      ...(await machineFindings(toolbox)),
+      { level: 'ok', about: 'tools', message: `${count(tools.length, 'tool')} in ${toolbox.workdir}` },
+      ...warnings.map(show('warning')),
+      ...problems.map(show('problem')),
+    ],
+    problems,
+    warnings,
+  };
+}
+
+async function machineFindings({ world, configuration, trusted }: NodeToolbox): Promise<Finding[]> {
+  const path = searchPath(world);
+  const findings: Finding[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
+  for (const [name, program, without] of [
+    ['git', 'git', 'sources cannot be installed from git'],
+    ['bubblewrap', 'bwrap', 'scripts that demand a sandbox are refused'],
+  ] as const) {
+    const binary = findProgram(program, path);
+    const version = binary === undefined ? undefined : await readVersion(binary, path, world);
+    findings.push({ level: 'ok', about: name, message: version ?? `not there: ${without}` });
+  }
+  const { limits } = configuration().settings;
+  const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);
+  const limiter = findLimiter(world.platform, path);
+  findings.push(
+    set.length > 0 && limiter === undefined
+      ? {
+          level: 'warning',
+          about: 'limits',
+          message: `${set.join(', ')} configured and not in force: prlimit is not there`,
+          hint: 'install util-linux',
+        }
+      : {
+          level: 'ok',
+          about: 'limits',
+          message:
+            set.length === 0 ? 'none configured besides time and output' : `in force: ${set.join(', ')}`,
+        },
+  );
+  findings.push({
+    level: 'ok',
+    about: 'trust',
+    message: trusted
+      ? 'this workspace is trusted'
+      : 'this workspace is not trusted: no model can call its tools',
+  });
+  return findings;
+}
+
+async function readVersion(
+  binary: string,
+  path: readonly string[],
+  world: NodeToolbox['world'],
+): Promise<string> {
+  const outcome = await runProcess(
+    {
+      argv: [binary, '--version'],
+      cwd: '/',
+      environment: { PATH: path.join(':') },
+      stdin: '',
+      timeoutMs: 5000,
+      outputBytes: 4096,
+    },
+    world,
+  );
+  return /\d+(?:\.\d+)+/.exec(outcome.stdout.toString('utf8'))?.[0] ?? binary;
+}
+
+function auditProblems({ audit }: NodeToolbox): Problem[] {
+  const message = audit.findFault();
+  if (message === undefined) return [];
+  const hint =
+    'make room, or give back the right to write there; until then calls that need a record are refused';
+  return [{ severity: 'error', path: audit.directory, message, hint }];
+}
+
+// A script whose interpreter is missing is listed, since it may come; here is where one hears of it.
+async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
+  const path = searchPath(toolbox.world);
+  const problems: Problem[] = [];
+  for (const { action } of await toolbox.list({ hidden: true })) {
+    if (action.kind !== 'process' || action.runs !== 'script' || action.shebang === '') continue;
+    try {
+      const interpreter = findInterpreter(action.shebang, action.file, path);
+      if (SHIM.test(interpreter)) {
+        problems.push({
+          severity: 'warning',
+          path: action.file,
+          message: `${interpreter} is a version manager's shim, which costs time at every start`,
+          hint: 'name the interpreter itself in the first line',
+        });
+      }
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      problems.push({ severity: 'error', path: action.file, message: error.message, hint: error.hint ?? '' });
+    }
+  }
+  return problems;
+}
+
+// What a file that is torn or altered says counts for nothing, and its owner should know.
+async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
+  const store = await toolbox.approvals();
+  try {
+    const waiting = store.list().filter(({ state }) => state === 'pending').length;
+    const unreadable = store.stale().filter(({ reason }) => reason === 'unreadable');
+    return [
+      ...(waiting === 0
+        ? []
+        : [
+            warn(
+              join(toolbox.wieldHome, 'approvals'),
+              `${count(waiting, 'call')} waiting for your approval`,
+              'wield approvals shows them',
+            ),
+          ]),
+      ...unreadable.map(({ path }) =>
+        warn(path, 'torn or altered, so it approves nothing', 'wield clean removes it'),
+      ),
+    ];
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return [
+      {
+        severity: 'error',
+        path: join(toolbox.wieldHome, 'approvals'),
+        message: error.message,
+        hint: error.hint ?? '',
+      },
+    ];
+  }
+}
+
+// What is wrong with a server itself is a problem of the catalog; this waits for a person.
+function serverProblems({ upstreams }: NodeToolbox): Problem[] {
+  return upstreams
+    .states()
+    .flatMap(({ server, changed }) =>
+      changed.length === 0
+        ? []
+        : [
+            warn(
+              server.place.file,
+              `the server ${server.name} describes ${changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ')} otherwise than approved`,
+              `wield mcp accept ${server.name} shows how, and asks`,
+            ),
+          ],
+    );
+}
+
+// Loaded only where something was ever installed.
+async function installProblems({ wieldHome, world, configuration }: NodeToolbox): Promise<Problem[]> {
+  if (!['sources.json', 'installed.json'].some((file) => existsSync(join(wieldHome, file)))) return [];
+  const { findInstallProblems } = await import('../install/problems.js');
+  return findInstallProblems({ wieldHome, world, ...configuration().settings });
+}
+
+function warn(path: string, message: string, hint: string): Problem {
+  return { severity: 'warning', path, message, hint };
+}

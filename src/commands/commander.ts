@@ -1,0 +1,159 @@
+// Mounts tools on anyone's commander program: a subcommand a tool, a group for those that have one (MOD-26).
+
+import { exitStatus, toToolError } from '../core/error.js';
+import { parseJson } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+import { count, quoteOutside } from '../core/text.js';
+import type { Problem, Tool } from '../core/tool.js';
+import type { Caller, Toolbox } from '../core/toolbox.js';
+import type { FlagKind } from './arguments.js';
+import { formatToolHelp } from './help.js';
+import { inputTwice, parseTimeout, readCommandInput, readOwnFlags } from './input.js';
+import { contentText, errorText, JSON_SCHEMA } from './output.js';
+import { type Commands, findCommandProblems, toCommandTable } from './table.js';
+import { firstSentences } from './wrap.js';
+
+/** What is used of a commander `Command`; commander itself is no dependency. */
+export interface CommanderCommand {
+  name(): string;
+  aliases(): readonly string[];
+  readonly commands: readonly CommanderCommand[];
+  command(name: string): CommanderCommand;
+  description(text: string): unknown;
+  argument(name: string): unknown;
+  helpOption(flags: boolean): unknown;
+  allowUnknownOption(): unknown;
+  action(run: () => Promise<void>): unknown;
+  readonly args: readonly string[];
+  helpInformation(): string;
+  configureOutput(): { writeOut?(text: string): void };
+  error(message: string, options: { exitCode: number; code: string }): never;
+}
+
+/** How a call of a mounted command ended. */
+export interface CommandOutcome {
+  readonly tool: Tool;
+  readonly result: ToolResult;
+  /** 0, or the status of the error's code. */
+  readonly exitStatus: number;
+  /** Whether one JSON document was asked for. */
+  readonly json: boolean;
+  readonly command: CommanderCommand;
+}
+
+export interface RegisterToolsOptions {
+  /** Who calls; a person by default, whose command is consent. */
+  readonly caller?: Caller;
+  /** Says what came out of a call, in place of printing it and ending with its status. */
+  readonly handle?: (outcome: CommandOutcome) => void | Promise<void>;
+}
+
+// Those of wield's own flags that mean something in another program.
+const FLAGS: Readonly<Record<string, FlagKind>> = {
+  help: 'switch',
+  json: 'switch',
+  input: 'value',
+  timeout: 'value',
+};
+const kindOf = (name: string): FlagKind | undefined => (Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined);
+
+/**
+ * Mounts the visible tools of a toolbox as subcommands. A tool's schema is read when its command is used. Gives the
+ * commands that could not be mounted: the program's own always win.
+ */
+export async function registerToolsAsCLI(
+  program: CommanderCommand,
+  toolbox: Toolbox,
+  options: RegisterToolsOptions = {},
+): Promise<readonly Problem[]> {
+  const tools = await toolbox.list();
+  const taken = new Set(program.commands.flatMap((command) => [command.name(), ...command.aliases()]));
+  taken.add('help');
+  const { single, groups } = toCommandTable(tools);
+  const mountAll = (parent: CommanderCommand, commands: Commands, words: string): void => {
+    for (const [word, same] of commands) {
+      // Where two tools have the same word, each is there by its name.
+      for (const tool of same)
+        mount(parent.command(same.length > 1 ? tool.name : word), tool, toolbox, words, options);
+    }
+  };
+  const free = ([word]: readonly [string, unknown]): boolean => !taken.has(word);
+  mountAll(program, new Map([...single].filter(free)), program.name());
+  for (const [group, commands] of [...groups].filter(free)) {
+    if (single.has(group)) continue;
+    const parent = program.command(group);
+    parent.description(count([...commands.values()].flat().length, 'command'));
+    mountAll(parent, commands, `${program.name()} ${group}`);
+  }
+  return findCommandProblems(tools, { name: program.name(), reserved: taken });
+}
+
+function mount(
+  command: CommanderCommand,
+  tool: Tool,
+  toolbox: Toolbox,
+  parent: string,
+  options: RegisterToolsOptions,
+): void {
+  const words = `${parent} ${command.name()}`;
+  const help = (): string => formatToolHelp(tool, words);
+  command.description(firstSentences(quoteOutside(tool.description, 1000), 100));
+  // The arguments go through as they are: one parser reads a tool's command line, here as in `wield call`.
+  command.argument('[arguments...]');
+  command.allowUnknownOption();
+  command.helpOption(false);
+  command.helpInformation = help;
+  command.action(async () => {
+    const { handle = print } = options;
+    const write = command.configureOutput().writeOut;
+    const own = readOwnFlagsSafely(tool, command.args);
+    if (own.has('help')) {
+      write?.(help());
+      return;
+    }
+    const result = await run(tool, toolbox, command.args, words, options.caller);
+    const status = result.error === undefined ? 0 : exitStatus(result.error.code);
+    await handle({ tool, result, exitStatus: status, json: own.has('json'), command });
+  });
+}
+
+// A flag that is wrong in itself is told of by the call.
+function readOwnFlagsSafely(tool: Tool, argv: readonly string[]): ReadonlyMap<string, string | true> {
+  try {
+    return readOwnFlags(tool, argv, kindOf);
+  } catch {
+    return new Map();
+  }
+}
+
+async function run(
+  tool: Tool,
+  toolbox: Toolbox,
+  argv: readonly string[],
+  command: string,
+  caller: Caller = { kind: 'person', door: 'cli' },
+): Promise<ToolResult> {
+  try {
+    const own = readOwnFlags(tool, argv, kindOf);
+    const { input, given } = readCommandInput(tool, argv, { ownKind: kindOf, command });
+    const whole = own.get('input');
+    if (whole !== undefined && given) throw inputTwice();
+    const timeout = own.get('timeout');
+    const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
+    return await toolbox.call(tool.name, whole === undefined ? input : parseJson(String(whole), '--input'), {
+      caller,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+  } catch (thrown) {
+    return { ok: false, content: [], error: toToolError(thrown).toJSON(), meta: { durationMs: 0 } };
+  }
+}
+
+function print({ result, exitStatus: exitCode, json, command }: CommandOutcome): void {
+  const { ok, ...rest } = result;
+  const write = command.configureOutput().writeOut;
+  write?.(json ? `${JSON.stringify({ ok, schema: JSON_SCHEMA, ...rest })}\n` : contentText(result));
+  if (result.error === undefined) return;
+  const text = json ? '' : errorText(result.error).trimEnd();
+  command.error(text, { exitCode, code: `wield.${result.error.code}` });
+}

@@ -1,0 +1,141 @@
+// Completes a command line: which flags, values and positionals can stand where the cursor is (CLI-9).
+
+import type { Json } from '../core/json.js';
+import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import { type FlagKind, splitArguments } from './arguments.js';
+import { createTargetFinder, kindOfTarget, type Target } from './input.js';
+import { valueText } from './line.js';
+import { kebab } from './names.js';
+import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
+import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
+import { firstSentences } from './wrap.js';
+
+export interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  /** Whether the name of a file fits too. */
+  readonly files: boolean;
+}
+
+/** What can be given at all; the words before the cursor tell what of it fits there. */
+export interface Completable {
+  readonly kindOf: (flag: string) => FlagKind | undefined;
+  /** The flags, in view of those that were given. */
+  flags(given: readonly string[], current: string): readonly Candidate[];
+  values(flag: string, current: string): Completion;
+  positional(index: number, given: readonly string[]): Completion;
+}
+
+export const NOTHING: Completion = { candidates: [], files: false };
+
+/** A flag of the program itself. */
+export interface OwnFlag {
+  readonly kind: FlagKind;
+  readonly description: string;
+}
+
+// Stands where the cursor is: what it is read as tells what is wanted there.
+const CURSOR = '--\u0000';
+
+/** What can stand at the end of these words, where `current` is begun already. */
+export function completeWords(
+  completable: Completable,
+  words: readonly string[],
+  current: string,
+): Completion {
+  const { parsed } = splitArguments([...words, CURSOR], completable.kindOf);
+  const last = parsed[parsed.length - 1];
+  if (last?.kind === 'flag') return matching(completable.values(last.name, current), current);
+  const before = parsed.slice(0, -1);
+  const given = before.flatMap((argument) => (argument.kind === 'flag' ? [argument.name] : []));
+  const inline = last?.kind === 'positional' ? null : /^--([^=]+)=(.*)$/s.exec(current);
+  if (inline) {
+    const { candidates, files } = completable.values(inline[1]!, inline[2]!);
+    const values = candidates.map((one) => ({ ...one, value: `--${inline[1]}=${one.value}` }));
+    return matching({ candidates: values, files }, current);
+  }
+  if (current.startsWith('-') && last?.kind !== 'positional')
+    return matching({ candidates: completable.flags(given, current), files: false }, current);
+  const index = before.filter((argument) => argument.kind === 'positional').length;
+  return matching(completable.positional(index, given), current);
+}
+
+function matching({ candidates, files }: Completion, current: string): Completion {
+  return { candidates: candidates.filter((one) => one.value.startsWith(current)), files };
+}
+
+/** A tool's arguments, beside the flags of the program. */
+export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>): Completable {
+  const root = tool.input.json;
+  const parameters = toParameters(root);
+  const find = createTargetFinder(parameters);
+  const ownKind = (name: string): FlagKind | undefined =>
+    Object.hasOwn(own, name) ? own[name]!.kind : undefined;
+  const flagsOf = (parameter: Parameter, current: string): readonly Candidate[] => {
+    const description = firstSentences(quoteOutside(parameter.description, 400), 80);
+    const flag = { value: `--${parameter.flag}`, description };
+    if (isSwitch(parameter)) {
+      const negated = { value: `--no-${parameter.flag}`, description };
+      return parameter.default === true
+        ? [negated, flag]
+        : current.startsWith('--no')
+          ? [flag, negated]
+          : [flag];
+    }
+    if (!current.startsWith(`--${parameter.flag}.`)) return [flag];
+    return fieldsOf(parameter.schema, root).map((field) => ({
+      value: `--${parameter.flag}.${field.name}`,
+      description: '',
+    }));
+  };
+  return {
+    kindOf: (name) => ownKind(name) ?? kindOfTarget(find(name)),
+    flags(given, current) {
+      const used = new Set(given.map((name) => find(name)?.parameter));
+      const open = parameters.filter(
+        (one) => !used.has(one) || isVariadic(one) || one.types.includes('object'),
+      );
+      const mine = Object.entries(own).filter(([name]) => !given.includes(name));
+      return [
+        ...open.flatMap((parameter) => flagsOf(parameter, current)),
+        ...mine.map(([name, { description }]) => ({ value: `--${name}`, description })),
+      ];
+    },
+    values(flag) {
+      const target = find(flag);
+      return target === undefined || target.json ? NOTHING : valuesOf(target);
+    },
+    positional(index, given) {
+      const used = new Set(given.map((name) => find(name)?.parameter));
+      const free = toPositionals(parameters, tool.traits.positional).filter((one) => !used.has(one));
+      const last = free[free.length - 1];
+      const parameter = free[index] ?? (last && isVariadic(last) ? last : undefined);
+      return parameter === undefined
+        ? NOTHING
+        : valuesOf({ parameter, path: [], json: false, negated: false });
+    },
+  };
+
+  function valuesOf({ parameter, path }: Target): Completion {
+    let node: unknown = parameter.schema;
+    for (const step of path) node = fieldsOf(node, root).find((field) => field.name === step)?.node ?? {};
+    const types = typesOf(node, root);
+    const wanted = types.includes('array') ? entryOf(node, 0, root) : node;
+    const choices: readonly Json[] = typesOf(wanted, root).includes('boolean')
+      ? [true, false]
+      : choicesOf(wanted, root);
+    return {
+      candidates: choices.map((choice) => ({ value: valueText(choice), description: '' })),
+      files: choices.length === 0 && isPath(path[path.length - 1] ?? parameter.name),
+    };
+  }
+}
+
+function isPath(name: string): boolean {
+  return /(?:^|-)(?:path|file|filename|dir|directory|folder)s?$/.test(kebab(name));
+}

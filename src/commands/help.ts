@@ -1,0 +1,147 @@
+// The help of a tool: usage, parameters, an example and where it comes from, all from its schema (MOD-24).
+
+import { isRecord, type Json, type JsonObject } from '../core/json.js';
+import { quoteOutside, sanitize } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
+import { quoteWord, toCommandLine } from './line.js';
+import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
+import { fieldsOf } from './shape.js';
+import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
+
+export interface ToolHelpOptions {
+  /** Where the tool comes from, in words for a person; its address by default. */
+  readonly from?: string;
+}
+
+// What a parameter's description may take of the screen.
+const ABOUT_LIMIT = 240;
+const NAME_LIMIT = 28;
+const TYPE_LIMIT = 24;
+
+/** `--help` of a tool; `command` is what comes before its arguments. */
+export function formatToolHelp(tool: Tool, command: string, options: ToolHelpOptions = {}): string {
+  const parameters = toParameters(tool.input.json);
+  const positionals = toPositionals(parameters, tool.traits.positional);
+  const lines = [
+    ...wrap(sanitize(tool.description).trim(), HELP_WIDTH),
+    '',
+    ...hang(`  ${command}`, usage(parameters, positionals)),
+    '',
+  ];
+  if (parameters.length > 0) lines.push(...parameterRows(tool), '');
+  const example = [command, ...exampleArguments(tool)].join(' ');
+  const from = options.from ?? tool.origin.uri ?? tool.origin.format;
+  lines.push('Example', `  ${example}`, '', `from ${from}`, '');
+  return sanitize(lines.join('\n'));
+}
+
+// The words of a line, those that do not fit below the first of them.
+function hang(head: string, words: readonly string[]): string[] {
+  if (words.length === 0) return [head];
+  const indent = Math.min(head.length + 1, 40);
+  const [first, ...others] = wrapWords(words, HELP_WIDTH - indent);
+  return [`${head} ${first}`, ...others.map((line) => ' '.repeat(indent) + line)];
+}
+
+function usage(parameters: readonly Parameter[], positionals: readonly Parameter[]): string[] {
+  return [
+    ...positionals.map((parameter) => {
+      const name = `${quoteOutside(parameter.flag, 60)}${isVariadic(parameter) ? '...' : ''}`;
+      return parameter.required ? `<${name}>` : `[${name}]`;
+    }),
+    ...parameters
+      .filter((parameter) => !positionals.includes(parameter))
+      .map((parameter) => (parameter.required ? flagUsage(parameter) : `[${flagUsage(parameter)}]`)),
+  ];
+}
+
+function flagUsage(parameter: Parameter): string {
+  if (isSwitch(parameter))
+    return parameter.default === true ? `--no-${parameter.flag}` : `--${parameter.flag}`;
+  const shown = (parameter.default ?? null) === null ? '' : shownValue(parameter.default!);
+  const value = shown !== '' && shown.length <= 20 ? shown : typeName(parameter).toUpperCase();
+  return `--${parameter.flag} ${value}${isVariadic(parameter) ? ' …' : ''}`;
+}
+
+/** One row a parameter: a star for required, its flag, its type, what it is. */
+export function parameterRows(tool: Tool): string[] {
+  const rows = toParameters(tool.input.json).map((parameter) => ({
+    name: `${parameter.required ? '*' : ' '}${parameter.flag}`,
+    type: typeName(parameter),
+    about: aboutParameter(parameter, tool),
+  }));
+  const widthOf = (texts: readonly string[], limit: number): number =>
+    Math.min(limit, Math.max(...texts.map((text) => text.length)));
+  const nameWidth = widthOf(
+    rows.map((row) => row.name),
+    NAME_LIMIT,
+  );
+  const typeWidth = widthOf(
+    rows.map((row) => row.type),
+    TYPE_LIMIT,
+  );
+  const indent = 2 + nameWidth + 3 + typeWidth + 3;
+  return rows.flatMap(({ name, type, about }) => {
+    const head = `  ${name.padEnd(nameWidth)}   ${type.padEnd(typeWidth)}   `;
+    const lines = wrapWords(about.split(' '), HELP_WIDTH - indent);
+    // A head that is wider than its columns has a line of its own.
+    const [first = '', ...others] = head.length > indent ? ['', ...lines] : lines;
+    return [`${head}${first}`, ...others.map((line) => ' '.repeat(indent) + line)].map((line) =>
+      line.trimEnd(),
+    );
+  });
+}
+
+function aboutParameter(
+  { description, choices, default: standard, schema, types }: Parameter,
+  tool: Tool,
+): string {
+  const fields = types.includes('object') ? fieldsOf(schema, tool.input.json) : [];
+  return [
+    firstSentences(sanitize(description), ABOUT_LIMIT).replace(/\.$/, ''),
+    choices.length > 0 ? `one of ${choices.map(shownValue).join(', ')}` : '',
+    fields.length > 0 ? `fields ${fields.map((field) => quoteOutside(field.name, 60)).join(', ')}` : '',
+    standard === undefined ? '' : `default ${shownValue(standard)}`,
+  ]
+    .filter((text) => text !== '')
+    .join('; ');
+}
+
+function typeName(parameter: Parameter): string {
+  return parameter.types.length === 0 ? 'any' : parameter.types.join('|');
+}
+
+// A value in a sentence; text that could be missed stands in quotes.
+function shownValue(value: Json): string {
+  const plain = typeof value === 'string' && value.trim() === value && value !== '';
+  return quoteOutside(plain ? value : JSON.stringify(value), 80);
+}
+
+/** Arguments that show how the tool is called, in shell quotes: its own example, else a value for each required parameter. */
+export function exampleArguments(tool: Tool): string[] {
+  const [example] = tool.traits.examples;
+  const input = isRecord(example) ? (example as JsonObject) : sampleInput(tool);
+  return toCommandLine(tool, input).map((word) => quoteWord(sanitize(word)));
+}
+
+function sampleInput(tool: Tool): JsonObject {
+  const required = toParameters(tool.input.json).filter((parameter) => parameter.required);
+  return Object.fromEntries(required.map((parameter) => [parameter.name, sample(parameter)]));
+}
+
+function sample(parameter: Parameter): Json {
+  const { choices, schema, types, name } = parameter;
+  if (choices.length > 0) return choices[0]!;
+  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0] as Json;
+  const [type = 'string'] = types;
+  const number = typeof schema.minimum === 'number' ? schema.minimum : undefined;
+  const samples: Readonly<Record<string, Json>> = {
+    number: number ?? 1.5,
+    integer: number ?? 1,
+    boolean: true,
+    array: ['a', 'b'],
+    object: {},
+    null: null,
+  };
+  return Object.hasOwn(samples, type) ? samples[type]! : name;
+}

@@ -1,0 +1,336 @@
+// Proves that every valid input has a command line that gives it, and that the help of every tool reads well.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { awkwardText, valuesOf } from '../../test/support/schema-values.js';
+import { spec, specIf } from '../../test/support/spec.js';
+import type { JsonObject } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
+import type { Tool } from '../core/tool.js';
+import { toTool } from '../formats/module/define.js';
+import {
+  exampleArguments,
+  type FlagKind,
+  formatToolHelp,
+  OWN_FLAGS,
+  readCommandInput,
+  toCommandLine,
+  toParameters,
+} from './index.js';
+
+interface Found {
+  readonly name: string;
+  readonly description: string | null;
+  readonly inputSchema: JsonSchema;
+}
+
+const CORPORA =
+  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
+const FILE = resolve(CORPORA, 'schemas/mcp-tools.jsonl');
+const found: Found[] = existsSync(FILE)
+  ? readFileSync(FILE, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Found)
+  : [];
+
+// As `wield call` reads them: its own flags first.
+const ownKind = (name: string): FlagKind | undefined => (OWN_FLAGS.has(name) ? 'switch' : undefined);
+
+function toolOf(inputSchema: JsonSchema, name = 'tool', description = 'Does it.'): Tool {
+  return toTool({ name, description, inputSchema, execute: () => '' });
+}
+
+function readBack(tool: Tool, input: JsonObject): unknown {
+  const line = toCommandLine(tool, input);
+  if (line[0] === '--input' && line.length === 2) return JSON.parse(line[1]!);
+  return readCommandInput(tool, line, { ownKind }).input;
+}
+
+const usesFlags = (tool: Tool, input: JsonObject): boolean => toCommandLine(tool, input)[0] !== '--input';
+
+const name = fc.oneof(
+  fc.constantFrom(
+    'foo_bar',
+    'fooBar',
+    'foo-bar',
+    'no-foo',
+    'foo',
+    'foo.x',
+    'x',
+    'a=b',
+    'a b',
+    'a:',
+    ':',
+    '?',
+    '',
+    'json',
+    'Json',
+    'param-json',
+    'dry_run',
+    'input',
+    'größe',
+    'constructor',
+    'h',
+    '-x',
+    '--',
+  ),
+  fc.string({ maxLength: 6 }).filter((text) => text !== '__proto__'),
+);
+const scalar = fc.constantFrom(
+  { type: 'string' },
+  { type: 'integer' },
+  { type: 'number' },
+  { type: 'boolean' },
+  { type: ['string', 'number'] },
+  { type: ['boolean', 'null'] },
+  { type: ['integer', 'null'] },
+  { enum: ['a', 'b c', '-d', 5, '5', null] },
+  { anyOf: [{ type: 'string' }, { type: 'null' }] },
+  { anyOf: [{ type: 'array', items: { type: 'integer' } }, { type: 'null' }] },
+  { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+  { allOf: [{ type: 'integer' }] },
+  {},
+);
+const schemas = fc.letrec<{ node: JsonSchema; object: JsonSchema }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: 'small' },
+    scalar,
+    scalar.map((items) => ({ type: 'array', items })),
+    fc.record({ type: fc.constant('array'), items: tie('node') }),
+    tie('object'),
+  ) as fc.Arbitrary<JsonSchema>,
+  object: fc
+    .tuple(
+      fc.dictionary(name, tie('node'), { maxKeys: 5, noNullPrototype: true }),
+      fc.array(name, { maxLength: 3 }),
+    )
+    .map(([properties, required]) => ({
+      type: 'object',
+      properties,
+      required: [...new Set(required)].filter((key) => Object.hasOwn(properties, key)),
+    })) as fc.Arbitrary<JsonSchema>,
+}));
+
+describe('a command line for every input', () => {
+  spec(
+    'MOD-22',
+    'random schemas with odd names: what is written is read as the same input',
+    async () => {
+      let tried = 0;
+      let byFlags = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          schemas.object.chain((schema) => fc.tuple(fc.constant(schema), valuesOf(schema))),
+          async ([schema, value]) => {
+            const tool = toolOf(schema);
+            const checked = await tool.input.check(value as JsonObject);
+            if (!checked.ok) return;
+            tried++;
+            if (usesFlags(tool, value as JsonObject)) byFlags++;
+            expect(readBack(tool, value as JsonObject)).toEqual(value);
+          },
+        ),
+        { numRuns: 3000 },
+      );
+      expect(tried).toBeGreaterThan(2500);
+      // Flags say all of it: --input is for what no flag is declared for.
+      expect(byFlags).toBe(tried);
+    },
+    120_000,
+  );
+
+  specIf(found.length > 0, `no corpus at ${CORPORA}`, 'MOD-22', 'real schemas, the same', async () => {
+    let tried = 0;
+    for (const { inputSchema, name: called } of found) {
+      const tool = toolOf(inputSchema, 'tool', called);
+      await fc.assert(
+        fc.asyncProperty(valuesOf(inputSchema), async (value) => {
+          if (!(await tool.input.check(value as JsonObject)).ok) return;
+          tried++;
+          expect(usesFlags(tool, value as JsonObject)).toBe(true);
+          expect(readBack(tool, value as JsonObject)).toEqual(value);
+        }),
+        { numRuns: 20 },
+      );
+    }
+    expect(tried).toBeGreaterThan(found.length * 18);
+  });
+
+  spec('MOD-22', 'what no parameter is declared for is given by --input', () => {
+    const tool = toolOf({ type: 'object', properties: { a: {} }, additionalProperties: true });
+    expect(toCommandLine(tool, { b: 1 })).toEqual(['--input', '{"b":1}']);
+    expect(toCommandLine(tool, {})).toEqual([]);
+  });
+
+  spec('MOD-22', 'every parameter has a flag of its own, none of wield', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(name, { maxLength: 12 }), (names) => {
+        const properties = Object.fromEntries(names.map((one) => [one, { type: 'string' }]));
+        const flags = toParameters({ type: 'object', properties }).map((parameter) => parameter.flag);
+        expect(new Set(flags).size).toBe(names.length);
+        for (const flag of flags) {
+          expect(OWN_FLAGS.has(flag)).toBe(false);
+          expect(flag).toMatch(/^[^\s=.:-][^\s=.:]*$/u);
+        }
+      }),
+    );
+  });
+
+  const SCHEMA: JsonSchema = {
+    type: 'object',
+    properties: {
+      fooBar: { type: 'string' },
+      foo_bar: { type: 'string' },
+      'foo-bar': { type: 'string' },
+      'two words': { type: 'string' },
+      'a.b': { type: 'string' },
+      either: { type: ['string', 'number', 'null'] },
+      loud: { type: 'boolean', default: true },
+      maybe: { type: ['boolean', 'null'] },
+      tags: { type: 'array', items: { type: 'string' }, default: ['x'] },
+      rows: { type: 'array', items: { type: 'array', items: { type: 'number' } } },
+      counts: { anyOf: [{ type: 'array', items: { type: 'integer' } }, { type: 'null' }] },
+      size: {
+        type: 'object',
+        properties: { maxWidth: { type: 'integer' }, names: { type: 'array', items: { type: 'string' } } },
+      },
+      json: { type: 'string' },
+      dry_run: { type: 'boolean' },
+    },
+  };
+
+  for (const [line, input] of [
+    [['--fooBar', 'a', '--foo_bar', 'b', '--foo-bar', 'c'], { fooBar: 'a', foo_bar: 'b', 'foo-bar': 'c' }],
+    [['--two-words', 'a'], { 'two words': 'a' }],
+    [['--two words', 'a'], { 'two words': 'a' }],
+    [['--a.b', 'x'], { 'a.b': 'x' }],
+    [['--a-b', 'x'], { 'a.b': 'x' }],
+    [['--either', '5'], { either: '5' }],
+    [['--either:=5'], { either: 5 }],
+    [['--either:="5"'], { either: '5' }],
+    [['--either:=null'], { either: null }],
+    [['--either:', '5'], { either: 5 }],
+    [['--either='], { either: '' }],
+    [['--fooBar', ''], { fooBar: '' }],
+    [['--fooBar', '-x'], { fooBar: '-x' }],
+    [['--fooBar=a=b'], { fooBar: 'a=b' }],
+    [['--no-loud'], { loud: false }],
+    [['--loud'], { loud: true }],
+    [['--loud=false'], { loud: false }],
+    [['--no-loud=false'], { loud: true }],
+    [['--maybe:=null'], { maybe: null }],
+    [['--tags', 'a', '--tags', 'b'], { tags: ['a', 'b'] }],
+    [['--tags', '["a","b"]'], { tags: ['a', 'b'] }],
+    [['--tags:=["[x]"]'], { tags: ['[x]'] }],
+    [['--tags', '[]'], { tags: [] }],
+    [['--rows', '[[1],[2]]'], { rows: [[1], [2]] }],
+    [['--counts', '1', '--counts', '2'], { counts: [1, 2] }],
+    [['--counts:=null'], { counts: null }],
+    [
+      ['--size.max-width', '3', '--size.names', 'a', '--size.names', 'b'],
+      { size: { maxWidth: 3, names: ['a', 'b'] } },
+    ],
+    [['--size', '{"maxWidth":3}', '--size.names', 'a'], { size: { maxWidth: 3, names: ['a'] } }],
+    [['--param-json', 'x'], { json: 'x' }],
+    [['--param-dry-run'], { dry_run: true }],
+    [['--param-dry_run'], { dry_run: true }],
+    [['--no-param-dry-run'], { dry_run: false }],
+  ] as const) {
+    spec('MOD-22 CLI-13', `${line.join(' ')} is ${JSON.stringify(input)}`, async () => {
+      const tool = toolOf(SCHEMA);
+      expect(readCommandInput(tool, line, { ownKind }).input).toEqual(input);
+      expect(await tool.input.check(input as unknown as JsonObject)).toMatchObject({ ok: true });
+    });
+  }
+
+  test('awkward text is awkward', () => {
+    expect(fc.sample(awkwardText, 500).some((text) => text.startsWith('-'))).toBe(true);
+  });
+});
+
+describe('help', () => {
+  const assertReadsWell = (tool: Tool): void => {
+    const help = formatToolHelp(tool, 'wield tool');
+    const lines = help.split('\n');
+    for (const line of lines.slice(0, lines.indexOf('Example'))) {
+      // Only a word that is longer than its place, or the command itself, makes a line longer.
+      if (line.length > 100)
+        expect(
+          line
+            .trim()
+            .split(/\s{3,}|\s/)
+            .some((word) => word.length > 30),
+          line,
+        ).toBe(true);
+    }
+    const parameters = toParameters(tool.input.json);
+    const rows = lines.filter((line) => /^ {2}[* ]\S+ {3,}\S/.test(line));
+    expect(rows.length).toBeGreaterThanOrEqual(parameters.length);
+    for (const { flag, required, choices, default: standard } of parameters) {
+      const row = rows.find((line) => line.startsWith(`  ${required ? '*' : ' '}${flag} `));
+      expect(row, `${flag} in\n${help}`).toBeDefined();
+      if (choices.length > 0) expect(help).toMatch(/\bone\s+of\s/);
+      if (standard !== undefined) expect(help).toMatch(/\bdefault\s/);
+    }
+    expect(help).toMatch(/\nExample\n {2}wield tool/);
+    expect(exampleArguments(tool).length > 0 || parameters.every((one) => !one.required)).toBe(true);
+  };
+
+  specIf(found.length > 0, `no corpus at ${CORPORA}`, 'MOD-24', 'of real tools reads well', () => {
+    for (const { inputSchema, name: called, description } of found)
+      assertReadsWell(toolOf(inputSchema, 'tool', description?.trim() || called));
+  });
+
+  spec('MOD-24', 'aligns, wraps, marks, and shows choices, fields, defaults and an example', () => {
+    const long = `The first sentence says it. ${'Another one explains it at length and goes on. '.repeat(12)}`;
+    const tool = toolOf(
+      {
+        type: 'object',
+        properties: {
+          path: { type: 'string', description: 'Path of the note.\nRelative.' },
+          mode: { enum: ['fast', 'with care', ''], default: 'fast', description: long },
+          limit: { type: 'integer', default: 20, minimum: 1 },
+          loud: { type: 'boolean', default: true, description: 'Colour \u001b[31mred\u0007' },
+          tags: { type: 'array', items: { type: 'string' } },
+          size: { type: 'object', properties: { width: {}, height: {} } },
+          a_name_that_is_longer_than_its_column_is: { type: 'string', description: 'Long.' },
+        },
+        required: ['path', 'size'],
+      },
+      'note_read',
+      'Read a note.\n\nArgs:\n    path: where it is',
+    );
+    expect(formatToolHelp(tool, 'wield note read', { from: 'here' })).toMatchInlineSnapshot(`
+      "Read a note.
+
+      Args:
+          path: where it is
+
+        wield note read <path> [--mode fast] [--limit 20] [--no-loud] [--tags ARRAY …] --size OBJECT
+                        [--a-name-that-is-longer-than-its-column-is STRING]
+
+        *path                          string    Path of the note. Relative
+         mode                          string    The first sentence says it. Another one explains it at
+                                                 length and goes on. Another one explains it at length and
+                                                 goes on. Another one explains it at length and goes on.
+                                                 Another one explains it at length and goes on; one of
+                                                 fast, with care, ""; default fast
+         limit                         integer   default 20
+         loud                          boolean   Colour red; default true
+         tags                          array
+        *size                          object    fields width, height
+         a-name-that-is-longer-than-its-column-is   string
+                                                 Long
+
+      Example
+        wield note read --path path '--size:={}'
+
+      from here
+      "
+    `);
+  });
+});

@@ -1,0 +1,109 @@
+// The command line that gives an input: what `readCommandInput` reads, written (MOD-22).
+
+import { canonicalJson, isRecord, type Json, type JsonObject } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
+import type { Tool } from '../core/tool.js';
+import { createTargetFinder, kindOfTarget, readCommandInput, type TargetFinder } from './input.js';
+import { toParameters } from './parameters.js';
+import { fieldsOf } from './shape.js';
+import { addValue } from './values.js';
+
+/** Arguments that give a tool this input: a flag a parameter, or `--input` where flags cannot say it. */
+export function toCommandLine(tool: Tool, input: JsonObject): string[] {
+  const root = tool.input.json;
+  const parameters = toParameters(root);
+  const whole = ['--input', JSON.stringify(input)];
+  const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+  const find = createTargetFinder(parameters);
+  const line: string[] = [];
+  for (const [name, value] of Object.entries(input)) {
+    const parameter = known.get(name);
+    if (parameter === undefined) return whole;
+    line.push(...toArguments(parameter.flag, value, parameter.schema, root, find));
+  }
+  return readsBack(tool, line, input) ? line : whole;
+}
+
+function readsBack(tool: Tool, line: readonly string[], input: JsonObject): boolean {
+  try {
+    return isSame(readCommandInput(tool, line).input, input);
+  } catch {
+    return false;
+  }
+}
+
+function isSame(a: Json, b: Json): boolean {
+  return canonicalJson(a) === canonicalJson(b);
+}
+
+// The first of these that is read as the same value: a switch, fields, entries, the text, JSON.
+function toArguments(
+  flag: string,
+  value: Json,
+  node: unknown,
+  root: JsonSchema,
+  find: TargetFinder,
+): readonly string[] {
+  const target = find(flag);
+  if (typeof value === 'boolean' && kindOfTarget(target) === 'switch') {
+    if (value) return [`--${flag}`];
+    return find(`no-${flag}`)?.negated ? [`--no-${flag}`] : [`--${flag}=false`];
+  }
+  if (isRecord(value)) return toFields(flag, value as JsonObject, node, root, find) ?? [asJson(flag, value)];
+  const texts = (Array.isArray(value) ? value : [value]).map(valueText);
+  if (kindOfTarget(target) === 'value' && texts.length > 0 && isRead(flag, texts, value, node, root))
+    return texts.flatMap((text) => [`--${flag}`, text]);
+  return [asJson(flag, value)];
+}
+
+function toFields(
+  flag: string,
+  value: JsonObject,
+  node: unknown,
+  root: JsonSchema,
+  find: TargetFinder,
+): readonly string[] | undefined {
+  const fields = new Map(fieldsOf(node, root).map((field) => [field.name, field.node]));
+  const line: string[] = [];
+  for (const [name, child] of Object.entries(value)) {
+    const inner = `${flag}.${name}`;
+    // A parameter may have a name with a dot, and is then what the flag means.
+    const isField =
+      fields.has(name) && /^[\w-]+$/.test(name) && find(inner)?.parameter === find(flag)?.parameter;
+    if (!isField) return undefined;
+    line.push(...toArguments(inner, child, fields.get(name), root, find));
+  }
+  return line.length === 0 ? undefined : line;
+}
+
+function isRead(
+  flag: string,
+  texts: readonly string[],
+  value: Json,
+  node: unknown,
+  root: JsonSchema,
+): boolean {
+  try {
+    let read: Json | undefined;
+    for (const raw of texts) {
+      read = addValue(read, { raw, json: false, path: [], positional: false, flag }, node, root);
+    }
+    return read !== undefined && isSame(read, value);
+  } catch {
+    return false;
+  }
+}
+
+function asJson(flag: string, value: Json): string {
+  return `--${flag}:=${JSON.stringify(value)}`;
+}
+
+/** A value as one would write it: text as it is, anything else as JSON. */
+export function valueText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** An argument in the quotes that a shell needs. */
+export function quoteWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
+}

@@ -1,0 +1,40 @@
+// What a command prints of a result: its content as text, its error with the hint, or one JSON document.
+
+import type { ErrorValue } from '../core/error.js';
+import type { Part, ToolResult } from '../core/result.js';
+import { formatBytes, sanitize } from '../core/text.js';
+
+/** The version of the shapes that `--json` prints (CLI-3). */
+export const JSON_SCHEMA = 1;
+
+/** The content of a result for a person; what is no text is named. */
+export function contentText({ content }: ToolResult): string {
+  return content.map(partText).join('');
+}
+
+function partText(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' || part.text.endsWith('\n') ? part.text : `${part.text}\n`;
+    case 'image':
+    case 'audio':
+      return `[${part.type} ${part.mimeType}, ${formatBytes(Math.floor(part.data.length * 0.75))}]\n`;
+    case 'resource_link':
+      return `[${part.name}: ${part.uri}]\n`;
+    case 'resource':
+      return part.resource.text ?? `[${part.resource.uri}]\n`;
+  }
+}
+
+/** An error and what to do about it, the words in front as the painters give them. */
+export function errorText(
+  { message, hint }: ErrorValue,
+  { error = 'error', hint: hintWord = 'hint' }: { readonly error?: string; readonly hint?: string } = {},
+): string {
+  const lines = `${error}  ${indentRest(sanitize(message), 7)}\n`;
+  return hint ? `${lines}  ${hintWord}  ${indentRest(sanitize(hint), 8)}\n` : lines;
+}
+
+function indentRest(text: string, columns: number): string {
+  return text.replace(/\n/g, `\n${' '.repeat(columns)}`);
+}

@@ -1,0 +1,95 @@
+// Turns the text of an argument into a value, by its schema: text where text is taken, else the type that fits.
+
+import { isRecord, type Json, parseJson } from '../core/json.js';
+import type { JsonSchema } from '../core/schema.js';
+import { kebab } from './names.js';
+import { entryOf, type Field, fieldsOf, otherFieldOf, typesOf } from './shape.js';
+
+/** One time that a parameter was given. */
+export interface Given {
+  readonly raw: string;
+  /** `--x:=…`: the text is JSON and replaces what came before. */
+  readonly json: boolean;
+  /** Steps below the parameter: `--x.y` is y of x. */
+  readonly path: readonly string[];
+  readonly positional: boolean;
+  /** How messages call it. */
+  readonly flag: string;
+}
+
+const SCALARS = ['string', 'number', 'integer', 'boolean'] as const;
+
+/** What a parameter is after one more argument for it. */
+export function addValue(before: Json | undefined, given: Given, node: unknown, root: JsonSchema): Json {
+  const [step, ...path] = given.path;
+  if (step !== undefined) return setField(before, step, { ...given, path }, node, root);
+  if (given.json) return parseJson(given.raw, given.flag);
+  const types = typesOf(node, root);
+  if (!types.includes('array')) return toValue(given.raw, types, given.flag);
+  const scalars = types.filter((type) => (SCALARS as readonly string[]).includes(type));
+  if (before === undefined || before === null || isRecord(before)) {
+    // Where the array is one choice of several, a single value is that value.
+    if (scalars.length > 0) return toValue(given.raw, scalars, given.flag);
+    if (given.raw.startsWith('[') && !given.positional) return parseJson(given.raw, given.flag);
+  }
+  const entry = (raw: string, index: number): Json =>
+    toValue(raw, typesOf(entryOf(node, index, root), root), given.flag);
+  const entries = toEntries(before, entry);
+  return [...entries, entry(given.raw, entries.length)];
+}
+
+function toEntries(before: Json | undefined, entry: (raw: string, index: number) => Json): readonly Json[] {
+  if (Array.isArray(before)) return before;
+  if (before === undefined || before === null || isRecord(before)) return [];
+  return [entry(typeof before === 'string' ? before : JSON.stringify(before), 0)];
+}
+
+function setField(
+  before: Json | undefined,
+  step: string,
+  given: Given,
+  node: unknown,
+  root: JsonSchema,
+): Json {
+  const object = isRecord(before) ? (before as Record<string, Json>) : {};
+  const field = findField(step, fieldsOf(node, root));
+  const name = field?.name ?? step;
+  const inner = Object.hasOwn(object, name) ? object[name] : undefined;
+  const value = addValue(inner, given, field?.node ?? otherFieldOf(node, root), root);
+  // Not an assignment: a step named __proto__ must stay a plain key for the check to refuse.
+  return Object.defineProperty({ ...object }, name, {
+    value,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  });
+}
+
+function findField(step: string, fields: readonly Field[]): Field | undefined {
+  const exact = fields.find((field) => field.name === step);
+  if (exact) return exact;
+  const close = fields.filter((field) => kebab(field.name) === step);
+  return close.length === 1 ? close[0] : undefined;
+}
+
+const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+// What is not of a wanted type stays text, for the one check to say what is wrong with it (MOD-23).
+function toValue(raw: string, types: readonly string[], flag: string): Json {
+  if (types.length === 0 || types.includes('string')) return raw;
+  if (types.includes('boolean') && (raw === 'true' || raw === 'false')) return raw === 'true';
+  if (types.includes('integer') || types.includes('number')) {
+    const number = NUMBER.test(raw) ? toNumber(raw) : undefined;
+    if (number !== undefined) return number;
+  }
+  if (types.includes('null') && raw === 'null') return null;
+  if (types.includes('object') || types.includes('array')) return parseJson(raw, flag);
+  return raw;
+}
+
+// A whole number that would come out as another one is no number here.
+function toNumber(raw: string): number | undefined {
+  const number = Number(raw);
+  const exact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return exact ? number : undefined;
+}

@@ -1,0 +1,78 @@
+// The delegate executor: calls another tool in the place of this one, as a nested call that is decided again.
+
+import { type ErrorValue, ToolError } from '../../core/error.js';
+import type { Executor, RunContext } from '../../core/executor.js';
+import { canonicalJson, copyJson } from '../../core/json.js';
+import type { Plan } from '../../core/plan.js';
+import type { Output } from '../../core/result.js';
+import { timedOut } from '../../core/stopped.js';
+import type { DelegateAction, Tool } from '../../core/tool.js';
+import { anchorRef } from '../../files/anchor.js';
+
+export interface DelegateExecutorOptions {
+  /** SHA-256 of parts, from whoever has it. */
+  readonly digest: (parts: readonly string[]) => string;
+}
+
+export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Executor<'delegate'> {
+  return {
+    kind: 'delegate',
+    // The definition alone: the bytes that run are those of the other tool, which its own call proves.
+    digest: (tool) =>
+      digest([
+        tool.origin.format,
+        tool.name,
+        tool.description,
+        canonicalJson(tool.input.json),
+        actionOf(tool).ref,
+      ]),
+    plan: (tool, input, { timeoutMs }) => ({
+      kind: 'delegate',
+      tool,
+      input,
+      timeoutMs,
+      ref: anchorRef(actionOf(tool).ref, tool.origin.directory),
+    }),
+    run: callOther,
+  };
+}
+
+async function callOther(plan: Plan, context: RunContext): Promise<Output> {
+  if (plan.kind !== 'delegate') throw new TypeError(`${plan.tool.name} is no delegate`);
+  const { tool, timeoutMs } = plan;
+  const stop = new AbortController();
+  const abort = (): void => stop.abort();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    abort();
+  }, timeoutMs);
+  context.signal.addEventListener('abort', abort, { once: true });
+  if (context.signal.aborted) abort();
+  try {
+    const { content, structured, error, meta } = await context.delegate(
+      plan.ref,
+      copyJson(plan.input),
+      stop.signal,
+    );
+    const { durationMs: _, repaired: __, ...rest } = meta;
+    return {
+      content,
+      ...(structured === undefined ? {} : { structured }),
+      ...(error === undefined ? {} : { error: late ? timedOut(tool.name, timeoutMs) : toError(error) }),
+      meta: rest,
+    };
+  } finally {
+    clearTimeout(timer);
+    context.signal.removeEventListener('abort', abort);
+  }
+}
+
+function toError({ code, message, hint, data }: ErrorValue): ToolError {
+  return new ToolError(code, message, { hint, data });
+}
+
+function actionOf(tool: Tool): DelegateAction {
+  if (tool.action.kind !== 'delegate') throw new TypeError(`${tool.name} is no delegate`);
+  return tool.action;
+}

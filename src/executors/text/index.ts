@@ -1,0 +1,86 @@
+// The text executor: answers with the text of a file, rendered with the input; starts nothing.
+
+import { dirname } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import type { Executor } from '../../core/executor.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { Plan } from '../../core/plan.js';
+import { type Referent, renderText } from '../../core/render.js';
+import { type Output, textPart } from '../../core/result.js';
+import type { TextReference } from '../../core/skill.js';
+import { sameIdentity, type TextAction, type Tool } from '../../core/tool.js';
+import { digestAsFile, digestFile } from '../../files/digest.js';
+import { readHead } from '../../files/read.js';
+
+export interface TextExecutorOptions {
+  /** What references in a text of this directory name. */
+  readonly refer: (reference: TextReference, directory: string) => Referent | undefined;
+}
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'text'> {
+  return {
+    kind: 'text',
+    digest(tool) {
+      const { file, identity } = actionOf(tool);
+      const hashed = digestFile(file, digestParts(tool));
+      if ('fault' in hashed) throw changed(tool, `cannot be read any more: ${hashed.message}`);
+      if (!sameIdentity(hashed.identity, identity)) throw changed(tool, 'changed while it was being read');
+      return hashed.digest;
+    },
+    plan: (tool, input, { timeoutMs }) => ({
+      kind: 'text',
+      tool,
+      input,
+      timeoutMs,
+      file: actionOf(tool).file,
+    }),
+    run: async (plan) => answer(plan, refer),
+  };
+}
+
+function answer(plan: Plan, refer: TextExecutorOptions['refer']): Output {
+  const { tool, input } = plan;
+  const { file, start } = actionOf(tool);
+  const reading = readHead(file, MAX_BYTES);
+  if ('fault' in reading) throw changed(tool, `cannot be read any more: ${reading.message}`);
+  // The bytes that are answered are the bytes that were judged.
+  if (digestAsFile(reading.bytes, digestParts(tool)) !== tool.origin.digest)
+    throw changed(tool, 'changed after it was planned');
+  const text = reading.bytes.toString('utf8').slice(start);
+  const rendered = renderText(text, {
+    values: valuesOf(tool, input),
+    refer: (reference) => refer(reference, dirname(file)),
+  });
+  return { content: [textPart(rendered)] };
+}
+
+// Every declared parameter: what was given, else its default, else nothing.
+function valuesOf(tool: Tool, input: Json): Map<string, Json | undefined> {
+  const { properties } = tool.input.json;
+  const given = isRecord(input) ? (input as Readonly<Record<string, Json>>) : {};
+  return new Map(
+    Object.entries(isRecord(properties) ? properties : {}).map(([name, schema]) => [
+      name,
+      Object.hasOwn(given, name)
+        ? given[name]
+        : isRecord(schema)
+          ? (schema.default as Json | undefined)
+          : undefined,
+    ]),
+  );
+}
+
+function digestParts(tool: Tool): readonly string[] {
+  return [tool.origin.format, tool.name];
+}
+
+function actionOf(tool: Tool): TextAction {
+  if (tool.action.kind !== 'text') throw new TypeError(`${tool.name} is no text`);
+  return tool.action;
+}
+
+function changed(tool: Tool, how: string): ToolError {
+  return new ToolError('integrity', `${tool.name} ${how}, so it was not read`, { hint: 'call it again' });
+}

@@ -1,0 +1,282 @@
+// Proves how the header of a script is read: tags, types, names, continuation and the limits of the block.
+
+import { describe, expect } from 'vitest';
+import { spec } from '../../../test/support/spec.js';
+import { HEADER_LINES, type HeaderReading, readScriptHeader } from './header.js';
+
+const read = (...lines: string[]): HeaderReading => readScriptHeader(['#!/bin/sh', ...lines, ''].join('\n'));
+const parametersOf = (reading: HeaderReading) => reading.header?.parameters;
+
+describe('the block', () => {
+  for (const prefix of ['#', '//', '--']) {
+    spec('SCR-3', `lines that begin with ${prefix} are the header`, () => {
+      const { header, errors } = read(
+        `${prefix} @description Says it.`,
+        `${prefix}@param *a int A number`,
+        `  ${prefix}   @param b`,
+        'code',
+        `${prefix} @param c string too late`,
+      );
+      expect(errors).toEqual([]);
+      expect(header?.description).toBe('Says it.');
+      expect(header?.parameters).toEqual([
+        { name: 'a', type: 'integer', required: true, description: 'A number' },
+        { name: 'b', type: 'string', required: false, description: '' },
+      ]);
+    });
+  }
+
+  spec('SCR-3', 'blank lines are passed over, and the first line of code ends the header', () => {
+    const reading = read(
+      '',
+      '  ',
+      '# @description D',
+      '',
+      '# @param a string A',
+      'x=1',
+      '# @param b string B',
+    );
+    expect(parametersOf(reading)?.map((parameter) => parameter.name)).toEqual(['a']);
+  });
+
+  spec('SCR-3', 'line 80 still counts, line 81 does not, the shebang being line 1', () => {
+    const filler = Array.from({ length: HEADER_LINES - 2 }, (_, index) => `# line ${index + 2}`);
+    expect(read(...filler, '# @description At line 80').header?.description).toBe('At line 80');
+    const late = read(...filler, '# line 80', '# @description At line 81');
+    expect(late.header).toBeUndefined();
+    expect(late.errors[0]?.message).toBe('missing @description');
+  });
+
+  spec('SCR-3', 'CRLF ends a line like LF, and leaves no trace in the text', () => {
+    const reading = readScriptHeader(
+      '#!/bin/sh\n# @description One\r\n# two\r\n\r\n# @param a string A\r\ncode',
+    );
+    expect(reading.header?.description).toBe('One\ntwo');
+    expect(parametersOf(reading)?.[0]?.description).toBe('A');
+  });
+
+  spec('SCR-3', 'a lone CR or a line separator inside a comment does not end the header', () => {
+    const reading = read('# odd \r middle', '# odd \u2028 middle', '# @description D');
+    expect(reading.header?.description).toBe('D');
+  });
+
+  spec('SCR-3', 'a byte-order mark is an error that names its bytes', () => {
+    const { header, errors } = readScriptHeader('\ufeff#!/bin/sh\n# @description D\n');
+    expect(header).toBeUndefined();
+    expect(errors).toHaveLength(1);
+    expect(errors[0]!.message).toContain('EF BB BF');
+    expect(errors[0]!.command).toContain('sed -i');
+  });
+
+  spec('SCR-3', 'a shebang that ends in CR is an error that names the byte', () => {
+    const { header, errors } = readScriptHeader('#!/bin/sh\r\n# @description D\r\n');
+    expect(header).toBeUndefined();
+    expect(errors[0]!.message).toContain('0D');
+    expect(errors[0]!.command).toContain('sed -i');
+  });
+
+  for (const text of ['', '\n', '# @description D', '#!', '#!   \n# @description D', ' #!/bin/sh\n']) {
+    spec('SCR-2', `${JSON.stringify(text)} has no shebang, and the hint is the line to add`, () => {
+      const { header, errors } = readScriptHeader(text);
+      expect(header).toBeUndefined();
+      expect(errors[0]!.message).toContain('does not begin with a shebang');
+      expect(errors[0]!.hint).toContain('#!/usr/bin/env bash');
+    });
+  }
+
+  spec('SCR-2', 'the interpreter line is kept without its mark', () => {
+    expect(readScriptHeader('#! /usr/bin/env -S bash -eu \n# @desc D').header?.shebang).toBe(
+      '/usr/bin/env -S bash -eu',
+    );
+  });
+});
+
+describe('tags', () => {
+  spec('SCR-4', 'tags and their aliases are read in any case', () => {
+    const reading = read('# @DESC Short', '# @Arg *a string A', '# @PARAM b INT B');
+    expect(reading.header?.description).toBe('Short');
+    expect(parametersOf(reading)?.map(({ name, type }) => [name, type])).toEqual([
+      ['a', 'string'],
+      ['b', 'integer'],
+    ]);
+  });
+
+  spec(
+    'SCR-4',
+    'a continuation line goes on with a newline in a description, with a space in a parameter',
+    () => {
+      const { header } = read(
+        '# @description One',
+        '# two',
+        '#',
+        '# three',
+        '# @param a string A',
+        '#   and   more',
+      );
+      expect(header?.description).toBe('One\ntwo\n\nthree');
+      expect(header?.parameters[0]?.description).toBe('A and more');
+    },
+  );
+
+  spec('SCR-4', 'a blank line ends the text of a tag and not the header', () => {
+    const { header } = read(
+      '# @description One',
+      '',
+      '# about the code',
+      '# @param a string A',
+      '',
+      '# more',
+    );
+    expect(header?.description).toBe('One');
+    expect(header?.parameters[0]?.description).toBe('A');
+  });
+
+  spec('SCR-4', 'several descriptions are joined by a newline', () => {
+    expect(read('# @description One', '# @desc Two').header?.description).toBe('One\nTwo');
+  });
+
+  for (const lines of [
+    ['# @param a string A'],
+    ['# @description'],
+    ['# @description   ', '#  '],
+    ['# just words'],
+    [],
+  ]) {
+    spec('SCR-4', `${JSON.stringify(lines)} misses its description`, () => {
+      const { header, errors } = read(...lines);
+      expect(header).toBeUndefined();
+      expect(errors.map((error) => error.message)).toEqual(['missing @description']);
+      expect(errors[0]!.hint).toContain('# @description');
+    });
+  }
+
+  spec('SCR-5', 'the further tags are read', () => {
+    const { header, warnings } = read(
+      '# @description D',
+      '# @group Deploy',
+      '# @tag One, two',
+      '# @tag Three!',
+      '# @timeout 30s',
+      '# @returns int How many',
+      '# of them',
+      '# @readonly',
+      '# @Destructive',
+      '# @terminal',
+      '# @hidden',
+      '# @example {"a":1,',
+      '#   "b":2}',
+      '# @env TOKEN for the service',
+      '# @sandbox read-only',
+    );
+    expect(warnings).toEqual([]);
+    expect(header).toMatchObject({
+      group: 'Deploy',
+      tags: ['one', 'two', 'three'],
+      timeoutMs: 30_000,
+      returns: { type: 'integer', description: 'How many of them' },
+      examples: [{ a: 1, b: 2 }],
+      needs: ['TOKEN'],
+      sandbox: 'read-only',
+    });
+    expect([...header!.flags].sort()).toEqual(['destructive', 'hidden', 'readonly', 'terminal']);
+  });
+
+  spec('SCR-5', 'unknown tags are ignored, with what follows them, and remembered for the debug log', () => {
+    const reading = read(
+      '# @author Ada',
+      '# and her cat',
+      '# @constructor x',
+      '# @description D',
+      '# @since 1',
+    );
+    expect(reading.header?.description).toBe('D');
+    expect(reading.errors).toEqual([]);
+    expect(reading.warnings).toEqual([]);
+    expect(reading.unknownTags).toEqual(['author', 'constructor', 'since']);
+  });
+
+  spec('SCR-5', 'a further tag that cannot be read is a warning, and the tool stays', () => {
+    const reading = read(
+      '# @description D',
+      '# @timeout soon',
+      '# @returns lots of things',
+      '# @example {oops}',
+      '# @env 1BAD',
+      '# @tag Fine',
+    );
+    expect(reading.header).toMatchObject({ tags: ['fine'], examples: [], needs: [] });
+    expect(reading.header?.timeoutMs).toBeUndefined();
+    expect(reading.header?.returns).toBeUndefined();
+    expect(reading.warnings).toHaveLength(4);
+    for (const warning of reading.warnings) expect(warning.hint).not.toBe('');
+  });
+});
+
+describe('parameters', () => {
+  spec('SCR-6', 'a star makes a parameter required, and its description is joined by single spaces', () => {
+    expect(parametersOf(read('# @desc D', '# @param   *count  int   how \t many   times'))).toEqual([
+      { name: 'count', type: 'integer', required: true, description: 'how many times' },
+    ]);
+  });
+
+  for (const name of ['a', '_', 'A-b_c9', '_x-', 'constructor', 'toString']) {
+    spec('SCR-6', `${name} is a name`, () => {
+      expect(parametersOf(read('# @desc D', `# @param ${name} string`))?.[0]?.name).toBe(name);
+    });
+  }
+
+  for (const name of ['1a', '-a', 'a.b', 'a=b', 'é', '**a', 'a*', '__proto__', 'a$b']) {
+    spec('SCR-6', `${name} is no name, and the script is no tool`, () => {
+      const { header, errors } = read('# @desc D', `# @param ${name} string`);
+      expect(header).toBeUndefined();
+      expect(errors[0]!.message).toContain('is not allowed');
+    });
+  }
+
+  spec('SCR-6', 'a name twice is an error', () => {
+    const { header, errors } = read('# @desc D', '# @param a string', '# @param *a int');
+    expect(header).toBeUndefined();
+    expect(errors.map((error) => error.message)).toEqual(['@param a is declared twice']);
+  });
+
+  spec('SCR-11', 'two names that become one variable are an error that names it', () => {
+    const { header, errors } = read('# @desc D', '# @param a-b string', '# @param A_B string');
+    expect(header).toBeUndefined();
+    expect(errors[0]!.message).toBe('@param a-b and A_B would both be given as A_B');
+  });
+
+  spec('SCR-6', 'a parameter without a name declares nothing, and is a warning', () => {
+    const reading = read('# @desc D', '# @param', '# @param * string oops');
+    expect(parametersOf(reading)).toEqual([]);
+    expect(reading.warnings).toHaveLength(2);
+  });
+
+  const types = {
+    string: ['string', 'str', 'STRING', 'Str'],
+    number: ['number', 'num', 'float', 'Float'],
+    integer: ['integer', 'int', 'INT'],
+    boolean: ['boolean', 'bool', 'Bool'],
+    array: ['array', 'list', 'LIST'],
+    object: ['object', 'obj', 'map', 'Map'],
+  };
+  for (const [type, words] of Object.entries(types)) {
+    spec('SCR-7', `${words.join(', ')} are ${type}`, () => {
+      for (const word of words) {
+        const reading = read('# @desc D', `# @param a ${word} about`);
+        expect(parametersOf(reading)).toEqual([{ name: 'a', type, required: false, description: 'about' }]);
+        expect(reading.warnings).toEqual([]);
+      }
+    });
+  }
+
+  for (const word of ['weird', 'FILE', 'constructor', '__proto__', 'int[]']) {
+    spec('SCR-7', `the unknown type ${word} is string, with a warning that quotes it`, () => {
+      const reading = read('# @desc D', `# @param a ${word} thing`);
+      expect(parametersOf(reading)).toEqual([
+        { name: 'a', type: 'string', required: false, description: 'thing' },
+      ]);
+      expect(reading.warnings[0]!.message).toContain(`"${word}"`);
+      expect(reading.warnings[0]!.hint).toContain(`string ${word}`);
+    });
+  }
+});

@@ -1,0 +1,68 @@
+// rateLimit: so many calls in so much time, for each tool, group or caller; the rest waits a little or is busy.
+
+import { ToolError } from '../../core/error.js';
+import type { Middleware, RateLimitOptions, ServedCall } from '../../core/middleware.js';
+import { count, formatDuration } from '../../core/text.js';
+import { assertAtLeast } from './options.js';
+import { wait } from './wait.js';
+
+// Past so many budgets those that are full again are forgotten; a client's name is its own choice.
+const MANY = 1000;
+
+/** A token bucket: `calls` at once, refilled steadily. Every `next()` of what stands further out takes one. */
+export function rateLimit(options: RateLimitOptions): Middleware {
+  const { calls, everyMs = 60_000, per = 'tool', maxWaitMs = 0 } = options;
+  assertAtLeast('rateLimit', { calls, everyMs }, 1);
+  assertAtLeast('rateLimit', { maxWaitMs }, 0);
+  const interval = everyMs / calls;
+  // When each budget will be full again; one that is not here is full now.
+  const fullAt = new Map<string, number>();
+
+  const forgetFull = (now: number): void => {
+    for (const [key, at] of fullAt) if (at <= now) fullAt.delete(key);
+  };
+
+  return {
+    name: 'rate limit',
+    streams: true,
+    ...(options.for === undefined ? {} : { for: options.for }),
+    async run(call, next) {
+      const key = keyOf(per, call);
+      const now = call.now();
+      if (fullAt.size >= MANY) forgetFull(now);
+      const full = Math.max(fullAt.get(key) ?? now, now) + interval;
+      // Whole milliseconds: sums of fractions are a little off.
+      const waitMs = Math.max(0, Math.floor(full - everyMs - now));
+      if (waitMs > Math.min(maxWaitMs, call.timeLeftMs())) throw tooMany(call, { calls, everyMs, waitMs });
+      fullAt.set(key, full);
+      if (waitMs > 0) {
+        try {
+          await wait(waitMs, call);
+        } catch (cancelled) {
+          const taken = fullAt.get(key);
+          if (taken !== undefined) fullAt.set(key, taken - interval);
+          throw cancelled;
+        }
+      }
+      return next();
+    },
+  };
+}
+
+function keyOf(per: RateLimitOptions['per'], { tool, caller }: ServedCall): string {
+  if (per === 'caller') return JSON.stringify([caller.kind, caller.door, caller.name ?? null]);
+  if (per === 'group')
+    return tool.traits.group === undefined ? `tool ${tool.name}` : `group ${tool.traits.group}`;
+  return per === 'all' ? '' : tool.name;
+}
+
+function tooMany(
+  { tool }: ServedCall,
+  { calls, everyMs, waitMs }: { readonly calls: number; readonly everyMs: number; readonly waitMs: number },
+): ToolError {
+  const limit = `${count(calls, 'call')} in ${formatDuration(everyMs)}`;
+  return new ToolError('busy', `${tool.name} was not run: at most ${limit}`, {
+    hint: `call again in ${formatDuration(Math.ceil(waitMs))}`,
+    data: { retryAfterMs: Math.ceil(waitMs) },
+  });
+}

@@ -1,0 +1,94 @@
+// Telemetry: each call is a span, where the program around has set up OpenTelemetry.
+
+import type * as OpenTelemetry from '@opentelemetry/api';
+import type { CallEvent, EndEvent, Observer } from '../core/event.js';
+import { quoteOutside } from '../core/text.js';
+
+type Api = typeof OpenTelemetry;
+
+// Where every copy of the API keeps what was registered with it; without an entry nobody listens, and nothing is loaded.
+const REGISTRY = Symbol.for('opentelemetry.js.api.1');
+const METHOD = 'tools/call';
+
+/** The observer that makes spans of calls, while a tracer provider is registered in this process (OBS-5). */
+export function createTracer(debug: (message: string) => void): () => Observer | undefined {
+  let observer: Observer | undefined;
+  let failed = false;
+  return () => {
+    if (!isRegistered()) return undefined;
+    if (observer === undefined && !failed) {
+      try {
+        observer = createObserver(loadApi());
+      } catch (error) {
+        failed = true;
+        debug(`calls are no spans: ${(error as Error).message}`);
+      }
+    }
+    return observer;
+  };
+}
+
+function isRegistered(): boolean {
+  const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as { trace?: unknown } | undefined;
+  return registry?.trace !== undefined;
+}
+
+function loadApi(): Api {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  return createRequire(import.meta.url)('@opentelemetry/api') as Api;
+}
+
+function createObserver(api: Api): Observer {
+  const tracer = api.trace.getTracer('wield');
+  const spans = new Map<string, OpenTelemetry.Span>();
+  return (event) => {
+    if (event.type === 'start') spans.set(event.call, startSpan(api, tracer, event, spans));
+    const span = event.type === 'end' ? spans.get(event.call) : undefined;
+    if (event.type !== 'end' || span === undefined) return;
+    spans.delete(event.call);
+    endSpan(api, span, event);
+  };
+}
+
+function startSpan(
+  api: Api,
+  tracer: OpenTelemetry.Tracer,
+  { ref, caller, parent, trace }: CallEvent,
+  spans: ReadonlyMap<string, OpenTelemetry.Span>,
+): OpenTelemetry.Span {
+  const ambient = api.context.active();
+  const outer = parent === undefined ? undefined : spans.get(parent);
+  const around = api.trace.getSpanContext(ambient);
+  const name = quoteOutside(ref, 200);
+  return tracer.startSpan(
+    `${METHOD} ${name}`,
+    {
+      kind: caller.door === 'mcp' && parent === undefined ? api.SpanKind.SERVER : api.SpanKind.INTERNAL,
+      attributes: {
+        'mcp.method.name': METHOD,
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'wield.door': caller.door,
+      },
+      // The span of the transport, where there is one, is no parent: the caller's own is.
+      links: trace !== undefined && around !== undefined ? [{ context: around }] : [],
+    },
+    outer !== undefined
+      ? api.trace.setSpan(ambient, outer)
+      : trace === undefined
+        ? ambient
+        : api.propagation.extract(ambient, trace),
+  );
+}
+
+function endSpan(api: Api, span: OpenTelemetry.Span, { result, tool, verdict }: EndEvent): void {
+  // A name that no tool has can be anything, and names of spans should be few.
+  if (tool === undefined) span.updateName(METHOD);
+  if (verdict !== undefined) span.setAttribute('wield.verdict', verdict.verdict);
+  if (result.error !== undefined) {
+    // No message: it may repeat what the caller sent.
+    span.setStatus({ code: api.SpanStatusCode.ERROR });
+    span.setAttributes({ 'error.type': 'tool_error', 'wield.code': result.error.code });
+  }
+  span.end();
+}

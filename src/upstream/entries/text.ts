@@ -1,0 +1,205 @@
+// Servers for people: one line each, or their whole entry, references as they were written and no secret in either.
+
+import type { Json, JsonObject } from '../../core/json.js';
+import { REDACTED } from '../../core/redact.js';
+import { quoteOutside } from '../../core/text.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import { isSecretName, parseServerValue, type ValuePart } from './value.js';
+
+// Shapes of tokens that say what they are, under whatever name they stand.
+const TOKENS =
+  /\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|xox[abprs]-[\w-]{8,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{20,}|npm_\w{20,}|eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*)/g;
+const PASSWORD_IN_ADDRESS = /([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/@]{0,200}:)[^\s/@]{1,500}@/gi;
+const SCHEME = /^\s*(?:(?:bearer|basic|token|digest|apikey)\b\s*)?/i;
+const PLAIN = [
+  /^(?:true|false|yes|no|on|off|null|none|undefined)?$/i,
+  /^(?:trace|debug|verbose|info|notice|warn|warning|error|fatal|critical|silent)$/i,
+  /^-?\d{1,5}(?:\.\d{1,3})?$/,
+  // Paths, words, addresses of hosts and of people.
+  /^(?:~|\.{1,2})?\/(?:[\w.@ -]+\/){0,40}[\w.@ -]{0,100}$/,
+  /^[A-Za-z][a-z]*(?:[,._-](?:[A-Za-z][a-z]*|[A-Z]{2,4})){0,2}$/,
+  /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$/,
+];
+// Stands for a reference while an address is taken apart.
+const MARK = /\ue000(\d+)\ue001/g;
+
+/** Whether a value is plainly no secret: a switch, a small number, a path, a word, an address without credentials. */
+export function isPlainValue(value: string): boolean {
+  if (value.length > 500) return false;
+  if (/^https?:\/\//.test(value)) return maskAddress(value) === value;
+  const isPath = value.split('/').length > 2;
+  return PLAIN.some((pattern) => pattern.test(value)) && (isPath || !isOpaque(value));
+}
+
+/** Whether a piece of text is long and mixed enough to be a token. */
+export function isOpaque(text: string): boolean {
+  if (text.length < 20) return false;
+  return text
+    .split(/[-_.~/]/)
+    .some((piece) => piece.length >= 8 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
+}
+
+/** One line for people: the command with its arguments, or the address without credentials and query. */
+export function describeServer(entry: ServerEntry): string {
+  const line =
+    entry.kind === 'stdio'
+      ? [maskValue('command', entry.command, 'command'), ...maskArguments(entry.args)]
+          .map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word)))
+          .join(' ')
+      : maskAddress(entry.url, { bare: true });
+  return quoteOutside(line, 300);
+}
+
+/** The entry in the shape of `mcpServers`, with every secret that stands in it replaced (CLI-18). */
+export function toShownServer(entry: ServerEntry): JsonObject {
+  const { allow, deny, timeoutMs, startTimeoutMs, disabled } = entry;
+  return {
+    ...(entry.kind === 'stdio' ? toShownProcess(entry) : toShownAddress(entry)),
+    ...(allow === undefined ? {} : { allow }),
+    ...(deny === undefined ? {} : { deny }),
+    ...(timeoutMs === undefined ? {} : { timeout: `${timeoutMs}ms` }),
+    ...(startTimeoutMs === undefined ? {} : { startTimeout: `${startTimeoutMs}ms` }),
+    ...(disabled === true ? { disabled } : {}),
+  };
+}
+
+function toShownProcess(entry: Extract<ServerEntry, { kind: 'stdio' }>): JsonObject {
+  return {
+    command: maskValue('command', entry.command, 'command'),
+    ...(entry.args.length === 0 ? {} : { args: maskArguments(entry.args) }),
+    ...maskTable('env', entry.env),
+    ...(entry.cwd === undefined ? {} : { cwd: entry.cwd }),
+  };
+}
+
+function toShownAddress({ url, headers, oauth }: Extract<ServerEntry, { kind: 'http' }>): JsonObject {
+  const secret = oauth?.clientSecret;
+  return {
+    url: maskAddress(url),
+    ...maskTable('headers', headers),
+    ...(oauth === undefined
+      ? {}
+      : {
+          oauth: {
+            ...oauth,
+            ...(secret === undefined ? {} : { clientSecret: maskValue('clientSecret', secret, 'oauth') }),
+          },
+        }),
+  };
+}
+
+/** The places of an entry, as steps from it, where a secret itself stands and not a reference to one (UPS-5). */
+export function findLiteralSecrets(entry: ServerEntry): readonly (readonly string[])[] {
+  const places: string[][] = [];
+  const compare = (written: Json | undefined, shown: Json | undefined, steps: readonly string[]): void => {
+    if (typeof written === 'string') {
+      if (written !== shown) places.push([...steps]);
+    } else if (typeof written === 'object' && written !== null) {
+      for (const [key, child] of Object.entries(written))
+        compare(child, (shown as Record<string, Json>)[key], [...steps, key]);
+    }
+  };
+  const shown = toShownServer(entry);
+  for (const field of ['args', 'env', 'url', 'headers', 'oauth'])
+    compare((entry as unknown as Record<string, Json>)[field], shown[field], [field]);
+  return places;
+}
+
+function maskTable(field: string, table: Readonly<Record<string, string>>): { readonly [key: string]: Json } {
+  const entries = Object.entries(table);
+  if (entries.length === 0) return {};
+  return {
+    [field]: Object.fromEntries(entries.map(([name, value]) => [name, maskValue(name, value, field)])),
+  };
+}
+
+// A flag that tells of a secret is followed by one, after `=` or as the next argument; so do headers and variables.
+function maskArguments(args: readonly string[]): string[] {
+  return args.map((arg, at) => {
+    const before = args[at - 1];
+    if (before !== undefined && /^--?[\w-]+$/.test(before) && isSecretName(before) && !arg.startsWith('-'))
+      return maskValue(before, arg, 'args');
+    if (/^https?:\/\//.test(arg)) return maskAddress(arg);
+    const named = /^(-{0,2}[\w.-]{1,100})(=|:\s{0,3})(.*)$/s.exec(arg);
+    if (named === null) return maskValue('', arg, 'args');
+    const [, name = '', sign = '', value = ''] = named;
+    return `${name}${sign}${maskValue(name, value, 'args')}`;
+  });
+}
+
+function maskValue(name: string, text: string, field: string): string {
+  return readParts(text, field)
+    .map((part) => maskPart(part, isSecretName(name)))
+    .join('');
+}
+
+function maskPart(part: ValuePart, isSecret: boolean): string {
+  if (part.kind === 'text') return maskText(part.written, isSecret);
+  if (part.kind !== 'variable' || part.fallback === undefined) return part.written;
+  const rest = part.fallback.map((piece) => maskPart(piece, isSecret || isSecretName(part.name))).join('');
+  return `${part.written.slice(0, part.written.indexOf(':-') + 2)}${rest}}`;
+}
+
+function maskText(text: string, isSecret: boolean): string {
+  if (!isSecret) return text.replace(TOKENS, REDACTED).replace(PASSWORD_IN_ADDRESS, `$1${REDACTED}@`);
+  const scheme = SCHEME.exec(text)![0];
+  const rest = text.slice(scheme.length);
+  return /^(?:true|false)?$/.test(rest.trim()) || isPathToFile(rest) ? text : `${scheme}${REDACTED}`;
+}
+
+// `GOOGLE_APPLICATION_CREDENTIALS=/home/ada/key.json` names a file, and is no secret itself.
+function isPathToFile(text: string): boolean {
+  return /^(?:~|\.{1,2})?\/(?:[\w.@ -]{1,100}\/){1,40}[\w.@ -]{0,100}\.\w{1,8}$/.test(text);
+}
+
+/** An address without literal credentials; `bare`: without any, and without its query. */
+export function maskAddress(url: string, { bare = false } = {}): string {
+  const parts = readParts(url, 'url');
+  const marked = parts
+    .map((part, at) =>
+      part.kind === 'text' ? part.written.replace(/[\ue000\ue001]/g, '') : `\ue000${at}\ue001`,
+    )
+    .join('');
+  const [, scheme = '', user = '', place = '', query = '', rest = ''] =
+    /^([a-z]+:\/\/)?([^/?#]*@)?([^?#]*)(\?[^#]*)?(#.*)?/is.exec(marked)!;
+  const path = place
+    .split('/')
+    .map((step) => (isOpaque(step) || step.replace(TOKENS, '') !== step ? REDACTED : step))
+    .join('/');
+  const end = isPlainValue(rest.slice(1)) ? rest : `#${REDACTED}`;
+  const masked = bare ? `${scheme}${path}` : `${scheme}${maskUser(user)}${path}${maskQuery(query)}${end}`;
+  return masked.replace(MARK, (_mark, at: string) => {
+    const part = parts[Number(at)]!;
+    // A default may be an address itself.
+    return maskPart(part, /:-.*[?@]/s.test(part.written));
+  });
+}
+
+const isReferences = (text: string): boolean => text.replace(MARK, '') === '';
+
+function maskUser(user: string): string {
+  if (user === '') return '';
+  const pieces = user.slice(0, -1).split(':');
+  return `${pieces.map((piece) => (isReferences(piece) ? piece : REDACTED)).join(':')}@`;
+}
+
+function maskQuery(query: string): string {
+  if (query === '') return '';
+  const pairs = query.slice(1).split('&');
+  const masked = pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    const [name, value] = at === -1 ? ['', pair] : [pair.slice(0, at), pair.slice(at + 1)];
+    const isShown = isReferences(value) || (!isSecretName(name) && isPlainValue(value.replace(MARK, '')));
+    return isShown ? pair : `${at === -1 ? '' : `${name}=`}${REDACTED}`;
+  });
+  return `?${masked.join('&')}`;
+}
+
+// What cannot be read is shown as the text that it is.
+function readParts(text: string, field: string): readonly ValuePart[] {
+  try {
+    return parseServerValue(text, field);
+  } catch {
+    return [{ kind: 'text', text, written: text }];
+  }
+}

@@ -1,0 +1,67 @@
+// The machine around this process: its environment, home and clocks, and where wield keeps what is its own.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ToolError } from '../core/error.js';
+import { redactKnown } from '../core/redact.js';
+import type { World } from '../core/world.js';
+
+export interface CreateWorldOptions {
+  /** The environment to read; the process's own by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where debug lines go; nowhere by default. */
+  readonly debug?: (message: string) => void;
+}
+
+export function createWorld(
+  { env = process.env, debug }: CreateWorldOptions,
+  secrets: () => readonly string[],
+): World {
+  return {
+    env,
+    home: findHome(env),
+    platform: process.platform,
+    now: () => Date.now(),
+    // Not `performance.now()`: its module takes a millisecond to load.
+    monotonic: () => {
+      const [seconds, nanoseconds] = process.hrtime();
+      return seconds * 1e3 + nanoseconds / 1e6;
+    },
+    debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets())),
+    debugging: debug !== undefined,
+  };
+}
+
+function findHome(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  if (env.HOME !== undefined && isAbsolute(env.HOME)) return resolve(env.HOME);
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The directory of wield's state and of the user's configuration. */
+export function findWieldHome(world: World): string {
+  const named = world.env.WIELD_HOME;
+  if (named) return resolve(named);
+  if (world.home !== undefined) return join(world.home, '.wield');
+  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
+    hint: 'set HOME, or WIELD_HOME to a directory of yours',
+  });
+}
+
+/** The version of the package that this is a part of. */
+export function readVersion(): string {
+  const file = fileURLToPath(new URL('../../package.json', import.meta.url));
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** Returns the path of a program built next to this one, such as `host/main.js`; from `src/` it is found in `dist/`. */
+export function findEntry(name: string): string {
+  const places = [`../${name}`, `../../dist/${name}`];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? files[0]!;
+}

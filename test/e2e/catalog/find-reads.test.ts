@@ -1,0 +1,141 @@
+// What finding and listing read: one index and one file among ten thousand, and nothing twice while nothing changes.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { clearAllCaches, clearToolCache } from '../../../src/helpers/index.js';
+import { json, wield } from '../../support/cli.js';
+import { opensOf, wieldOpens } from '../../support/opens.js';
+import { sleep } from '../../support/processes.js';
+import { createSkillWorkspace, type SkillWorkspace, writeSkill } from '../../support/search.js';
+import { spec } from '../../support/spec.js';
+
+const SETTLED_MS = 2300;
+const MANY = 10_000;
+
+const saying = (word: string): string => `#!/bin/sh\n# @description Says ${word}.\necho ${word}\n`;
+const below = (workspace: SkillWorkspace, opened: readonly string[]): string[] => [
+  ...new Set(opened.filter((path) => path.startsWith(workspace.dir))),
+];
+const indexes = (workspace: SkillWorkspace, opened: readonly string[]): string[] => [
+  ...new Set(opened.filter((path) => path.startsWith(workspace.env.WIELD_HOME!) && path.endsWith('.index'))),
+];
+
+spec(
+  'RES-4 RES-7 RES-13',
+  'one name among ten thousand declared ones costs one index and the files of one entry',
+  async () => {
+    const workspace = createSkillWorkspace();
+    const skills = join(workspace.dir, '.agents/skills');
+    // Ten tools a skill, and none is named as its skill is.
+    for (let at = 0; at < MANY / 10; at++) {
+      const names = Array.from({ length: 10 }, (_, digit) => `declared_${at * 10 + digit}`);
+      writeSkill(join(skills, `entry${at}`), `w${at}`, names);
+    }
+    await sleep(SETTLED_MS);
+    expect(json(await wield(workspace, ['list', '--json'])).tools).toHaveLength(MANY);
+    const { run, opened } = await wieldOpens(workspace, ['call', 'declared_4711']);
+    expect(run.stdout).toBe('["say","w471"]\n');
+    expect(indexes(workspace, opened)).toHaveLength(1);
+    expect([...new Set(below(workspace, opened).map(dirname))]).toEqual([join(skills, 'entry471')]);
+
+    // Not in the index: only what changed is read, and the index has it from then on.
+    writeSkill(join(skills, 'entry5'), 'changed', ['another']);
+    const missed = await wieldOpens(workspace, ['call', 'another']);
+    expect(missed.run.stdout).toBe('["say","changed"]\n');
+    expect([...new Set(below(workspace, missed.opened).map(dirname))]).toEqual([join(skills, 'entry5')]);
+    expect((await wield(workspace, ['call', 'declared_51'])).status).toBe(3);
+  },
+  240_000,
+);
+
+spec(
+  'RES-4 SCR-15',
+  'one script among ten thousand costs that script',
+  async () => {
+    const workspace = createSkillWorkspace();
+    const tools = join(workspace.dir, '.agents/tools');
+    mkdirSync(tools, { recursive: true });
+    for (let at = 0; at < MANY; at++)
+      writeFileSync(join(tools, `tool${at}`), saying(`w${at}`), { mode: 0o755 });
+    const { run, opened } = await wieldOpens(workspace, ['call', 'tool4711']);
+    expect(run.stdout).toBe('w4711\n');
+    expect(below(workspace, opened)).toEqual([join(tools, 'tool4711')]);
+    expect(indexes(workspace, opened)).toEqual([]);
+  },
+  240_000,
+);
+
+describe('a toolbox', () => {
+  async function createSettled() {
+    const workspace = createSkillWorkspace();
+    for (let at = 0; at < 20; at++) {
+      workspace.script(`script${at}`, saying(`s${at}`));
+      writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`declared_${at}`]);
+    }
+    await sleep(SETTLED_MS);
+    return { workspace, toolbox: workspace.toolbox() };
+  }
+  const read = async (workspace: SkillWorkspace, work: () => Promise<unknown>): Promise<string[]> => {
+    const { opened } = await opensOf(work);
+    return below(workspace, opened).filter((path) => path.endsWith('tools.json') || path.includes('script'));
+  };
+
+  spec('RES-23 RES-14', 'reads nothing again for hits, misses and lists, however long it lives', async () => {
+    const { workspace, toolbox } = await createSettled();
+    const look = async () => {
+      await toolbox.list();
+      await toolbox.find('declared_3');
+      await toolbox.find('script3');
+      await toolbox.find('nothing').catch(() => {});
+      await toolbox.find('./skills/entry4').catch(() => {});
+    };
+    expect((await read(workspace, look)).length).toBeGreaterThanOrEqual(40);
+    await read(workspace, look);
+    expect(await read(workspace, look)).toEqual([]);
+    await sleep(1500);
+    expect(await read(workspace, look)).toEqual([]);
+    // A fact changes, and only it is read; the time since does not matter.
+    const changed = join(writeSkill(join(workspace.dir, 'skills/entry7'), 'new', ['fresh']), 'tools.json');
+    expect(new Set(await read(workspace, look))).toEqual(new Set([changed]));
+    expect((await toolbox.find('fresh')).description).toBe('Says new.');
+    await expect(toolbox.find('declared_7')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  spec('RES-23', 'keeps what it knows of one search path apart from another', async () => {
+    const { workspace, toolbox } = await createSettled();
+    const names = async () => (await toolbox.list()).map(({ name }) => name);
+    const all = await names();
+    workspace.config('paths = ["...", { ignore = "entry1*" }]\n');
+    const some = await names();
+    expect(some).toEqual(all.filter((name) => !/^declared_1/.test(name)));
+    await expect(toolbox.find('declared_12')).rejects.toMatchObject({ code: 'not_found' });
+    workspace.config('');
+    expect(await names()).toEqual(all);
+    const other = await wield(workspace, ['list', '--json']);
+    expect(json(other).tools.map((tool: { name: string }) => tool.name)).toEqual(all);
+  });
+
+  spec(
+    'RES-14',
+    'forgets one tool, its list, its index and its file, and nothing of other directories',
+    async () => {
+      const { workspace, toolbox } = await createSettled();
+      const look = async () => {
+        await toolbox.list();
+        await toolbox.find('declared_3');
+      };
+      await look();
+      await look();
+      expect(await read(workspace, look)).toEqual([]);
+      clearToolCache(toolbox, 'nothing');
+      expect(await read(workspace, look)).toEqual([]);
+      clearToolCache(toolbox, 'declared_3');
+      const again = await read(workspace, look);
+      expect(again.filter((path) => path.endsWith('tools.json'))).toHaveLength(20);
+      expect(again.filter((path) => path.includes('script'))).toEqual([]);
+      clearAllCaches(toolbox);
+      expect((await read(workspace, look)).length).toBeGreaterThanOrEqual(40);
+    },
+  );
+});

@@ -1,0 +1,74 @@
+// wield search over the tools of a workspace.
+
+import { expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const script = (...header: string[]): string => `#!/bin/sh\n${header.map((line) => `# ${line}\n`).join('')}`;
+
+spec('CLI-11', 'ranks visible tools by name, description, tags and parameters, and says so', async () => {
+  const workspace = createWorkspace();
+  workspace.script(
+    'deploy',
+    script('@description Publish the site to staging.', '@param branch string Branch'),
+  );
+  workspace.script('status', script('@description Tell whether the deployed site is up.'));
+  workspace.script('invoice', script('@description Make one.', '@tag accounting'));
+  workspace.script('secret', script('@description Deploy in secret.', '@hidden'));
+  const find = async (...words: string[]) => {
+    const found = json(await wield(workspace, ['search', ...words, '--json']));
+    return found.results.map(({ name }: { name: string }) => name);
+  };
+  expect(await find('deploy')).toEqual(['deploy', 'status']);
+  expect(await find('publishing', 'sites')).toEqual(['deploy', 'status']);
+  expect(await find('which', 'branch')).toEqual(['deploy']);
+  expect(await find('accounting')).toEqual(['invoice']);
+  expect(json(await wield(workspace, ['search', 'invoice', '--json']))).toEqual({
+    ok: true,
+    offers: [],
+    schema: 1,
+    query: 'invoice',
+    results: [
+      { name: 'invoice', description: 'Make one.', format: 'script', group: null, tags: ['accounting'] },
+    ],
+  });
+  expect((await wield(workspace, ['search', 'branch'])).stdout).toContain('Publish the site to staging.');
+  expect((await wield(workspace, ['search', 'zebra'])).stdout).toContain('No tool fits');
+  expect(await find('site', '--limit', '1')).toHaveLength(1);
+  expect((await wield(workspace, ['search'])).status).toBe(2);
+  expect((await wield(workspace, ['search', 'x', '--limit', 'many'])).status).toBe(2);
+});
+
+spec('CLI-11', 'an exact name is first, whatever others say', async () => {
+  const workspace = createWorkspace();
+  const names = ['send', 'send_mail', 'send_mail_all', 'mail-send', 'mail'];
+  for (const name of names)
+    workspace.script(name, script('@description Send mail, send all mail, send mail to all.'));
+  const toolbox = workspace.toolbox();
+  for (const name of names) expect((await toolbox.search(name, 5))[0]?.name).toBe(name);
+  expect((await toolbox.search('Send Mail All', 5))[0]?.name).toBe('send_mail_all');
+});
+
+spec('CLI-11', 'tools of a skill are found by what the skill says of itself, as it is now', async () => {
+  const workspace = createWorkspace();
+  const describe = (text: string) =>
+    workspace.write('.agents/skills/vault/SKILL.md', `---\nname: vault\ndescription: ${text}\n---\nText.\n`);
+  describe('Notes about astronomy.');
+  workspace.write(
+    '.agents/skills/vault/tools.json',
+    JSON.stringify({
+      tools: [
+        { name: 'vault_list', description: 'List all.', parameters: { type: 'object', properties: {} } },
+      ],
+      allowlist: { ls: [''] },
+      execution: [{ tool: 'vault_list', binary: 'ls', subcommand: '', args: [] }],
+    }),
+  );
+  const toolbox = workspace.toolbox();
+  const find = async (query: string) => (await toolbox.search(query, 5)).map((tool) => tool.name);
+  expect(await find('astronomy')).toEqual(['vault', 'vault_list']);
+  describe('Notes about geology, and rocks.');
+  expect(await find('astronomy')).toEqual([]);
+  expect(await find('geology')).toEqual(['vault', 'vault_list']);
+});

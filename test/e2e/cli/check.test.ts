@@ -1,0 +1,194 @@
+// `wield check`: what an author is told of a skill, a directory of skills or a workspace, and with which status.
+
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
+import { spec } from '../../support/spec.js';
+
+interface Finding {
+  readonly level: string;
+  readonly path: string;
+  readonly pointer: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+async function check(workspace: SkillWorkspace, ...args: string[]) {
+  const run = await wield(workspace, ['check', ...args, '--json']);
+  return { ...json(run), status: run.status } as {
+    ok: boolean;
+    status: number;
+    checked: number;
+    errors: number;
+    warnings: number;
+    findings: Finding[];
+  };
+}
+
+function withSkill(descriptor: unknown, more: Record<string, unknown> = {}): SkillWorkspace {
+  const workspace = createSkillWorkspace();
+  workspace.skill('notes', { 'tools.json': descriptor, ...more });
+  return workspace;
+}
+
+describe('errors', () => {
+  const misspelt = {
+    ...declare([{ param: 'query' }], { tool: 'search', binary: 'notesmd-cli', subcommand: 'serch' }),
+    allowlist: { 'notesmd-cli': ['search'] },
+  };
+
+  spec('TJS-4 TJS-3', 'a misspelt subcommand is an error at its place, with what was meant', async () => {
+    const workspace = withSkill(misspelt);
+    const { ok, status, checked, errors, warnings, findings } = await check(
+      workspace,
+      '.agents/skills/notes',
+    );
+    expect({ ok, status, checked, errors, warnings }).toEqual({
+      ok: true,
+      status: 1,
+      checked: 1,
+      errors: 1,
+      warnings: 0,
+    });
+    expect(findings).toEqual([
+      {
+        level: 'error',
+        path: 'notes/tools.json',
+        pointer: '/execution/0/subcommand',
+        message: '"serch" is not in allowlist["notesmd-cli"]',
+        hint: 'did you mean "search"?',
+      },
+    ]);
+    const run = await wield(workspace, ['check', '.agents/skills/notes']);
+    expect([run.status, run.stdout]).toEqual([
+      1,
+      `  notes/tools.json
+    error    /execution/0/subcommand  "serch" is not in allowlist["notesmd-cli"]
+             hint  did you mean "search"?
+  1 error, 0 warnings
+`,
+    ]);
+  });
+
+  spec('TJS-4 SKL-1', 'the whole workspace is checked where no directory is named', async () => {
+    const workspace = withSkill(misspelt);
+    workspace.skill('good', { 'tools.json': declare([{ param: 'a' }], { tool: 'good' }) });
+    workspace.write('.agents/skills/bad/SKILL.md', 'no frontmatter\n');
+    workspace.write('.agents/skills/case/skill.md', '---\nname: case\ndescription: x\n---\n');
+    workspace.write('skills/second/SKILL.md', '---\nname: second\n---\n');
+    workspace.write('.agents/skills/none/README.md', '');
+    const { status, checked, errors, findings } = await check(workspace);
+    expect({ status, checked, errors }).toEqual({ status: 1, checked: 5, errors: 4 });
+    expect(findings.map(({ path, message }) => [path, message])).toEqual([
+      ['.agents/skills/bad/SKILL.md', 'has no frontmatter'],
+      ['.agents/skills/case/skill.md', 'not listed: the name must be SKILL.md'],
+      ['.agents/skills/notes/tools.json', '"serch" is not in allowlist["notesmd-cli"]'],
+      ['skills/second/SKILL.md', 'has no description'],
+    ]);
+    expect((await check(workspace, '.agents/skills')).errors).toBe(3);
+  });
+
+  spec('TJS-1', 'in the split layout a finding names its own file', async () => {
+    const { tools, execution } = misspelt;
+    const workspace = withSkill(tools, { 'allowlist.json': misspelt.allowlist, 'execution.json': execution });
+    const { findings } = await check(workspace, '.agents/skills/notes');
+    expect(findings).toMatchObject([{ path: 'notes/execution.json', pointer: '/0/subcommand' }]);
+  });
+
+  spec('SKL-1', 'a directory that is not there is not_found, one with nothing is fine', async () => {
+    const workspace = createSkillWorkspace();
+    const missing = await wield(workspace, ['check', 'nowhere', '--json']);
+    expect([missing.status, json(missing).error.code]).toEqual([3, 'not_found']);
+    const empty = await wield(workspace, ['check']);
+    expect([empty.status, empty.stdout]).toEqual([0, '  0 entries checked, nothing to say\n']);
+  });
+});
+
+describe('advice', () => {
+  const adviceOn = async (descriptor: unknown, more: Record<string, unknown> = {}) => {
+    const { status, errors, findings } = await check(
+      withSkill(descriptor, more),
+      join('.agents', 'skills', 'notes'),
+    );
+    expect([status, errors]).toEqual([0, 0]);
+    return findings.map(({ level, path, pointer, message, hint }) => {
+      expect([level, hint === '']).toEqual(['warning', false]);
+      return [path, pointer, message];
+    });
+  };
+
+  spec('TJS-12 TJS-15', 'a program that runs programs, with an argument that is not bound', async () => {
+    const git = (schema: object) =>
+      declare([{ param: 'ref' }], { binary: 'git', subcommand: 'show', properties: { ref: schema } });
+    expect(await adviceOn(git({ type: 'string' }))).toEqual([
+      ['notes/tools.json', '/allowlist/git', '"git" can run programs through its arguments'],
+    ]);
+    for (const bound of [
+      { enum: ['HEAD'] },
+      { type: 'string', pattern: '^[a-z]+$' },
+      { type: 'integer' },
+      { const: 'x' },
+    ])
+      expect(await adviceOn(git(bound))).toEqual([]);
+    const { tools, allowlist, execution } = git({ type: 'string' });
+    expect(await adviceOn(tools, { 'allowlist.json': allowlist, 'execution.json': execution })).toEqual([
+      ['notes/allowlist.json', '/git', '"git" can run programs through its arguments'],
+    ]);
+  });
+
+  spec('TJS-15', 'what is listed and never run, what is declared and never passed on', async () => {
+    const descriptor = declare([{ param: 'a' }], {
+      allowlist: { args: ['', 'push'], other: ['x'] },
+      properties: { dead: { type: 'string' }, seen: { type: 'string' } },
+      execution: { hintConditions: [{ whenArg: { seen: 'x' }, hint: 'h' }] },
+    });
+    expect(await adviceOn(descriptor)).toEqual([
+      ['notes/tools.json', '/allowlist/args/1', '"push" is listed and never run'],
+      ['notes/tools.json', '/allowlist/other/0', '"x" is listed and never run'],
+      ['notes/tools.json', '/tools/0/parameters/properties/dead', '"dead" of run never reaches the command'],
+    ]);
+  });
+
+  spec('TJS-11 TJS-18', 'normalizeNewlines, and resolvers that fail quietly', async () => {
+    const keep = { binary: 'args', args: ['$param'] };
+    const advice = await adviceOn(
+      declare([
+        { param: 'a', normalizeNewlines: true },
+        { param: 'b', resolveCommand: keep },
+        { param: 'c', resolveCommand: { ...keep, onFailure: 'reject' } },
+      ]),
+    );
+    expect(advice.map(([, , message]) => message)).toEqual([
+      expect.stringContaining('normalizeNewlines turns a typed \\n in "a" into a line end'),
+      expect.stringContaining('where the resolver of "b" fails, the value is used as it was given'),
+    ]);
+  });
+
+  spec('TJS-2', 'a tool without a description', async () => {
+    const descriptor = declare([]);
+    const bare = { ...descriptor, tools: descriptor.tools.map(({ description: _, ...tool }) => tool) };
+    expect(await adviceOn(bare)).toEqual([['notes/tools.json', '/tools/0', '"run" has no description']]);
+  });
+});
+
+describe('scripts', () => {
+  spec('SCR-7', 'headers are checked too: an unknown type is a warning', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.script('typed', '#!/bin/sh\n# @description Typed.\n# @param count how many\n');
+    workspace.script('silent', '#!/bin/sh\n# @param count integer How many\n');
+    const { status, errors, warnings, findings } = await check(workspace);
+    expect({ status, errors, warnings }).toEqual({ status: 1, errors: 1, warnings: 1 });
+    expect(findings).toMatchObject([
+      { level: 'error', path: '.agents/tools/silent', message: 'missing @description' },
+      {
+        level: 'warning',
+        path: '.agents/tools/typed',
+        message: expect.stringContaining('unknown type "how"'),
+      },
+    ]);
+    expect((await check(workspace, '.agents/tools')).findings).toHaveLength(2);
+    workspace.script('silent', '#!/bin/sh\n# @description Not any more.\n');
+    expect((await check(workspace)).status).toBe(0);
+  });
+});

@@ -1,0 +1,54 @@
+// wield config and wield clean: what holds, and what can go.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+spec('CLI-15', 'clean removes caches and nothing else, and says what it would', async () => {
+  const workspace = createWorkspace();
+  for (let index = 0; index < 20; index++) {
+    workspace.script(`t${index}`, `#!/bin/sh\n# @description Tool ${index}.\necho ${index}\n`);
+  }
+  workspace.config('[limits]\ntimeout = "9s"\n');
+  await wield(workspace, ['trust']);
+  await wield(workspace, ['list']);
+  const cache = join(workspace.env.WIELD_HOME!, 'cache', 'index');
+  expect(readdirSync(cache)).toHaveLength(1);
+
+  const planned = json(await wield(workspace, ['clean', '--dry-run', '--json']));
+  expect(planned).toMatchObject({
+    ok: true,
+    dryRun: true,
+    removed: [
+      { path: expect.stringContaining(cache) },
+      { path: expect.stringContaining(join('cache', 'code')) },
+    ],
+  });
+  expect(readdirSync(cache)).toHaveLength(1);
+
+  expect((await wield(workspace, ['clean'])).stdout).toMatch(/removed {2}2 files, /);
+  expect(readdirSync(cache)).toEqual([]);
+  expect((await wield(workspace, ['clean'])).stdout).toContain('nothing to remove');
+  for (const kept of ['trust.json', 'config.toml']) {
+    expect(existsSync(join(workspace.env.WIELD_HOME!, kept))).toBe(true);
+  }
+  expect(json(await wield(workspace, ['list', '--json'])).tools).toHaveLength(20);
+});
+
+spec('CLI-15', 'config tells each value with its file and line', async () => {
+  const workspace = createWorkspace();
+  workspace.config('# mine\n[limits]\ntimeout = "9s"\n');
+  const { values } = json(await wield(workspace, ['config', '--json']));
+  expect(values).toContainEqual({
+    key: 'limits.timeout',
+    value: 9000,
+    shown: '"9s"',
+    layer: 'user',
+    file: join(workspace.env.WIELD_HOME!, 'config.toml'),
+    line: 3,
+  });
+  expect((await wield(workspace, ['config'])).stdout).toMatch(/limits\.timeout +"9s" +.*config\.toml:3/);
+});

@@ -1,0 +1,231 @@
+// Proves wield call: the ways to give input, dry runs, the document of a result, wield's own flags.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const CAT =
+  '#!/bin/sh\n# @description Give the input back.\n# @param text string T\n# @param count int C\n# @param flag bool F\n# @param list list L\n# @param thing map M\ncat\n';
+
+function create(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('give', CAT);
+  workspace.script('touch', '#!/bin/sh\n# @description Leave a trace.\n# @param name string N\ntouch ran\n');
+  workspace.script('plain', '#!/bin/sh\n# @description No parameters.\ncat\n');
+  return workspace;
+}
+
+describe('input', () => {
+  for (const [args, input] of [
+    [['--text', 'a b', '--count', '3', '--flag'], { text: 'a b', count: 3, flag: true }],
+    [['--text=a=b', '--no-flag', '--count=-4'], { text: 'a=b', count: -4, flag: false }],
+    [['--list', 'a', '--list', 'b', '--thing', '{"x":1}'], { list: ['a', 'b'], thing: { x: 1 } }],
+    [['--list', '[1,2]', '--thing.x.y', 'deep'], { list: [1, 2], thing: { x: { y: 'deep' } } }],
+    [['--text', '--json'], { text: '--json' }],
+    [['--text', '--help'], { text: '--help' }],
+    [['--text', '-h', '--flag=false'], { text: '-h', flag: false }],
+    [['--input', '{"text":"x","count":1}'], { text: 'x', count: 1 }],
+    [['--input', '{}'], {}],
+  ] as const) {
+    spec('CLI-8', `${args.join(' ')} gives ${JSON.stringify(input)}`, async () => {
+      const run = await wield(create(), ['call', 'give', ...args], { stdin: '{"text":"unread"}' });
+      expect([run.status, run.stderr, JSON.parse(run.stdout)]).toEqual([0, '', input]);
+    });
+  }
+
+  spec('CLI-8', 'reads a file, or standard input where it is named or nothing else is given', async () => {
+    const workspace = create();
+    const file = workspace.write('input.json', '{"text":"from a file"}');
+    const stdin = '{"text":"from stdin"}';
+    const text = async (args: string[], options = {}) =>
+      JSON.parse((await wield(workspace, ['call', 'give', ...args], options)).stdout).text;
+    expect(await text(['--input', `@${file}`], { stdin })).toBe('from a file');
+    expect(await text(['--input', '-'], { stdin })).toBe('from stdin');
+    expect(await text([], { stdin })).toBe('from stdin');
+    expect(await text(['--timeout', '30s'], { stdin })).toBe('from stdin');
+  });
+
+  for (const stdin of ['', '\n', '  \n']) {
+    spec('CLI-8', `empty standard input (${JSON.stringify(stdin)}) is {}`, async () => {
+      const workspace = create();
+      expect((await wield(workspace, ['call', 'give'], { stdin })).stdout).toBe('{}');
+      expect((await wield(workspace, ['call', 'give', '--input', '-'], { stdin })).stdout).toBe('{}');
+    });
+  }
+
+  spec('CLI-8', 'a tool without parameters leaves standard input alone', async () => {
+    const run = await wield(create(), ['call', 'plain'], { stdin: 'not json' });
+    expect([run.status, run.stdout]).toEqual([0, '{}']);
+  });
+
+  for (const [args, stdin, status, code] of [
+    [['--input', '{}', '--text', 'x'], '', 2, 'usage'],
+    [['--input', '{oops'], '', 2, 'invalid_input'],
+    [['--input', '{"text":"a","text":"b"}'], '', 2, 'invalid_input'],
+    [['--input', '@missing.json'], '', 8, 'io'],
+    [['--input'], '', 2, 'usage'],
+    [[], 'not json', 2, 'invalid_input'],
+    [['--count', 'many'], '', 2, 'invalid_input'],
+    [['--nonsense', '1'], '', 2, 'invalid_input'],
+    [['--thing', '{oops'], '', 2, 'invalid_input'],
+    [['positional'], '', 2, 'usage'],
+    [['--timeout', 'soon', '--text', 'x'], '', 2, 'usage'],
+    [['--trust=maybe', '--text', 'x'], '', 2, 'usage'],
+    [['--cwd', '/', '--text', 'x'], '', 2, 'usage'],
+  ] as const) {
+    spec(
+      'CLI-8 CLI-3 ERR-4',
+      `${args.join(' ') || 'bad standard input'} is ${code}, in one document`,
+      async () => {
+        const run = await wield(create(), ['call', '--json', 'give', ...args], { stdin });
+        expect(run.status).toBe(status);
+        expect(json(run)).toMatchObject({
+          ok: false,
+          schema: 1,
+          error: { code, hint: expect.stringMatching(/./) },
+        });
+      },
+    );
+  }
+
+  spec('CLI-1', 'an unknown flag of a tool suggests the nearest, its own or of wield', async () => {
+    const workspace = create();
+    const hint = async (flag: string) => (await wield(workspace, ['call', 'give', flag, 'x'])).stderr;
+    expect(await hint('--txt')).toContain('did you mean --text?');
+    expect(await hint('--dry-rn')).toContain('did you mean --dry-run?');
+  });
+});
+
+describe('own flags', () => {
+  spec('CLI-13', 'a parameter that is named like one of them is given as --param-<name>', async () => {
+    const workspace = createWorkspace();
+    const names = [
+      'json',
+      'input',
+      'dry-run',
+      'timeout',
+      'trust',
+      'yes',
+      'full',
+      'cwd',
+      'verbose',
+      'plain',
+      'help',
+    ];
+    const header = names.map((name) => `# @param ${name} string`).join('\n');
+    workspace.script('odd', `#!/bin/sh\n# @description D\n${header}\n# @param h int\ncat\n`);
+    const args = names.flatMap((name) => [`--param-${name}`, `v-${name}`]);
+    const run = await wield(workspace, ['call', 'odd', ...args, '--h', '5']);
+    expect(JSON.parse(run.stdout)).toEqual({
+      ...Object.fromEntries(names.map((name) => [name, `v-${name}`])),
+      h: 5,
+    });
+    const help = (await wield(workspace, ['call', 'odd', '--help'])).stdout;
+    for (const name of names) expect(help).toContain(`--param-${name}`);
+  });
+
+  spec('CLI-13', 'the binary is a JavaScript file', async () => {
+    const { BINARY } = await import('../../support/cli.js');
+    expect(BINARY).toMatch(/\.cjs$/);
+    const { execFileSync } = await import('node:child_process');
+    expect(execFileSync(BINARY, ['version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  spec('CLI-8 EXE-5', '--timeout ends a tool, exit status 6', async () => {
+    const workspace = createWorkspace();
+    workspace.script('slow', '#!/bin/sh\n# @description D\necho begun\nsleep 60\n');
+    const run = await wield(workspace, ['call', 'slow', '--timeout', '500ms', '--json']);
+    expect(run.status).toBe(6);
+    expect(json(run)).toMatchObject({ ok: false, schema: 1, error: { code: 'timeout' } });
+    expect(json(run).content[0].text).toContain('begun');
+  });
+
+  spec(
+    'CLI-8',
+    'help of a tool shows usage, parameters and an example, also where the rest is wrong',
+    async () => {
+      const workspace = create();
+      for (const args of [['--help'], ['-h'], ['--nonsense', '--help'], ['--count', 'many', '-h']]) {
+        const { status, stdout } = await wield(workspace, ['call', 'touch', ...args]);
+        expect(status).toBe(0);
+        expect(stdout).toContain('Leave a trace.');
+        expect(stdout).toMatch(/\nExample\n {2}wield call touch/);
+      }
+      expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+    },
+  );
+});
+
+describe('output', () => {
+  spec('CLI-8 TOOL-20', '--json prints the ToolResult itself, in success and in failure', async () => {
+    const workspace = create();
+    workspace.script('fail', '#!/bin/sh\n# @description D\necho out\necho err >&2\nexit 4\n');
+    const good = await wield(workspace, ['call', 'give', '--count', '2', '--json']);
+    expect(json(good)).toEqual({
+      ok: true,
+      schema: 1,
+      content: [{ type: 'text', text: '{"count":2}' }],
+      structured: { count: 2 },
+      meta: { durationMs: expect.any(Number), exitCode: 0 },
+    });
+    const bad = await wield(workspace, ['call', 'fail', '--json']);
+    expect(bad.status).toBe(1);
+    expect(json(bad)).toMatchObject({
+      ok: false,
+      schema: 1,
+      content: [{ type: 'text', text: '[stderr]\nerr\n[stdout]\nout\n' }],
+      error: { code: 'tool_failed' },
+      meta: { exitCode: 4 },
+    });
+  });
+
+  spec('CLI-8 CLI-3', 'text goes through as it is: stdout to stdout, stderr to stderr', async () => {
+    const workspace = createWorkspace();
+    workspace.script('both', '#!/bin/sh\n# @description D\nprintf out\nprintf err >&2\n');
+    expect(await wield(workspace, ['call', 'both'])).toEqual({ status: 0, stdout: 'out', stderr: 'err' });
+    workspace.script('fail', '#!/bin/sh\n# @description D\necho out\nexit 4\n');
+    const run = await wield(workspace, ['call', 'fail']);
+    expect([run.status, run.stdout]).toEqual([1, 'out\n']);
+    expect(run.stderr).toContain('fail exited with status 4');
+  });
+
+  spec(
+    'CLI-8 RUN-2',
+    '--dry-run shows what would run and runs nothing, as text and as a document',
+    async () => {
+      const workspace = create();
+      const script = join(workspace.dir, '.agents/tools/touch');
+      const text = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run']);
+      expect(text.status).toBe(0);
+      for (const part of [
+        `would run   ${script}`,
+        workspace.dir,
+        'WIELD_PARAM_NAME',
+        '{"name":"x"}',
+        'allow',
+      ]) {
+        expect(text.stdout).toContain(part);
+      }
+      const run = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run', '--json']);
+      expect(json(run)).toMatchObject({
+        ok: true,
+        schema: 1,
+        plan: {
+          binary: script,
+          argv: [script],
+          cwd: workspace.dir,
+          env: expect.arrayContaining(['PATH', 'WIELD_PARAM_NAME', 'WIELD_WORKDIR']),
+          resolvers: [],
+        },
+        verdict: { verdict: 'allow', rule: null, reason: expect.any(String) },
+      });
+      expect((await wield(workspace, ['call', 'touch', '--wrong', 'x', '--dry-run'])).status).toBe(2);
+      expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+      expect((await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run=false'])).status).toBe(0);
+      expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);
+    },
+  );
+});

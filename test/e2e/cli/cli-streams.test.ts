@@ -1,0 +1,206 @@
+// Proves what goes to which stream: one document under --json, colour for people alone, exit statuses, debug lines.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { BINARY, json, wield } from '../../support/cli.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const ESCAPE = '\u001b';
+const HELLO = '#!/bin/sh\n# @description Say hello.\n# @param name string N\necho hello\n';
+
+function create(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('hello', HELLO);
+  workspace.script('broken', '#!/bin/sh\n');
+  return workspace;
+}
+
+describe('documents', () => {
+  const commands: [string[], boolean][] = [
+    [['list'], true],
+    [['list', '--all'], true],
+    [['show', 'hello'], true],
+    [['show', 'nobody'], false],
+    [['call', 'hello', '--name', 'x'], true],
+    [['call', 'hello', '--name', 'x', '--dry-run'], true],
+    [['call', 'nobody'], false],
+    [['call', 'broken'], false],
+    [['call', 'no such name'], false],
+    [['doctor'], true],
+    [['init'], true],
+    [['version'], true],
+    [['nonsense'], false],
+    [['list', '--nonsense'], false],
+    [['call'], false],
+    [[], false],
+  ];
+  for (const [args, ok] of commands) {
+    spec('CLI-3', `wield ${[...args, '--json'].join(' ')} prints exactly one document`, async () => {
+      for (const argv of [
+        [...args, '--json'],
+        ['--json', ...args],
+      ]) {
+        const run = await wield(create(), argv);
+        expect(run.stdout).toMatch(/^\{.*\}\n$/);
+        expect(json(run)).toMatchObject({ ok, schema: 1 });
+        if (!ok) {
+          expect(run.status).not.toBe(0);
+          expect(json(run).error).toMatchObject({
+            code: expect.stringMatching(/^[a-z_]+$/),
+            message: expect.stringMatching(/./),
+            hint: expect.stringMatching(/./),
+          });
+        }
+      }
+    });
+  }
+
+  spec('CLI-3', 'without --json errors and notes go to stderr, and stdout has data alone', async () => {
+    const workspace = create();
+    for (const args of [['call', 'nobody'], ['show', 'nobody'], ['nonsense']]) {
+      const run = await wield(workspace, args);
+      expect(run.stdout).toBe('');
+      expect(run.stderr).toMatch(/^error {2}/);
+    }
+    expect((await wield(workspace, ['list'])).stdout).not.toContain('problem');
+  });
+});
+
+describe('exit statuses', () => {
+  const header = (tags = '') => `#!/bin/sh\n# @description D\n${tags}`;
+  const cases: [string, string, string[], number, string][] = [
+    ['a tool that fails', `${header()}exit 9\n`, [], 1, 'tool_failed'],
+    ['a missing interpreter', '#!/no/such/thing\n# @description D\n', [], 1, 'exec_failed'],
+    [
+      'output that breaks its word',
+      `${header('# @returns integer N\n')}echo many\n`,
+      [],
+      1,
+      'invalid_output',
+    ],
+    ['input that does not fit', `${header('# @param *a int\n')}`, [], 2, 'invalid_input'],
+    ['a time limit', `${header('# @timeout 300ms\n')}sleep 60\n`, [], 6, 'timeout'],
+    ['a variable that is not granted', header('# @env SOME_TOKEN\n'), [], 8, 'unavailable'],
+    ['a sandbox that is not there', header('# @sandbox read-only\n'), [], 8, 'unavailable'],
+  ];
+  for (const [what, text, args, status, code] of cases) {
+    spec('ERR-4 ERR-3', `${what} is ${code}, status ${status}`, async () => {
+      const workspace = createWorkspace();
+      workspace.script('one', text);
+      const run = await wield(workspace, ['call', 'one', ...args, '--json']);
+      expect(json(run).error).toMatchObject({ code, hint: expect.stringMatching(/./) });
+      expect(run.status).toBe(status);
+      expect((await wield(workspace, ['call', 'one', ...args])).status).toBe(status);
+    });
+  }
+
+  spec(
+    'ERR-4',
+    'names that are none, missing tools, escapes and broken configurations have theirs',
+    async () => {
+      const workspace = create();
+      const status = async (...args: string[]) => {
+        const run = await wield(workspace, [...args, '--json']);
+        return [run.status, json(run).error?.code];
+      };
+      expect(await status('call', 'hello', '--name', 'x')).toEqual([0, undefined]);
+      expect(await status('call', 'a b')).toEqual([2, 'invalid_ref']);
+      expect(await status('call', 'workdir', '--path', '/')).toEqual([2, 'path_escape']);
+      expect(await status('call', 'helo')).toEqual([3, 'not_found']);
+      workspace.config('this is = not toml = at all');
+      expect(await status('call', 'hello', '--name', 'x')).toEqual([5, 'denied']);
+    },
+  );
+
+  spec(
+    'ERR-3 RES-11',
+    'a missing tool names the nearest, or the directories that were searched',
+    async () => {
+      const workspace = create();
+      expect((await wield(workspace, ['call', 'helo'])).stderr).toContain('did you mean hello?');
+      expect((await wield(workspace, ['call', 'xyzzy'])).stderr).toContain(
+        join(workspace.dir, '.agents/tools'),
+      );
+    },
+  );
+});
+
+describe('debug', () => {
+  for (const [how, args, env] of [
+    ['--verbose', ['--verbose'], {}],
+    ['WIELD_LOG=debug', [], { WIELD_LOG: 'debug' }],
+    ['OCTOMIND_LOG=debug', [], { OCTOMIND_LOG: 'debug' }],
+  ] as const) {
+    spec('CLI-12', `${how} says on stderr what was passed over and what was spawned`, async () => {
+      const workspace = create();
+      workspace.script('.hidden', HELLO);
+      workspace.script('folder/inner', HELLO);
+      const list = await wield(workspace, ['list', '--json', ...args], { env });
+      expect(list.stderr).toMatch(/debug {2}.*\.hidden: passed over/);
+      expect(list.stderr).toMatch(/debug {2}.*folder: passed over/);
+      expect(json(list).ok).toBe(true);
+      const call = await wield(workspace, ['call', 'hello', '--name', 'x', ...args], { env });
+      expect(call.stderr).toMatch(/debug {2}spawned .*hello/);
+      expect(call.stdout).toBe('hello\n');
+      expect((await wield(workspace, ['list'])).stderr).not.toContain('debug');
+    });
+  }
+});
+
+describe('colour', () => {
+  const hasScript = existsSync('/usr/bin/script');
+  // A pseudo-terminal around the binary; its output has what a person would see.
+  const onTerminal = (workspace: Workspace, command: string, env: Record<string, string> = {}): string => {
+    const line = `'${process.execPath}' '${BINARY}' ${command}`;
+    return execFileSync('/usr/bin/script', ['-qec', line, '/dev/null'], {
+      cwd: workspace.dir,
+      env: { ...workspace.env, TERM: 'xterm-256color', ...env },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  };
+
+  spec('CLI-4', 'nothing but plain text where nobody looks', async () => {
+    const workspace = create();
+    for (const args of [
+      [],
+      ['list'],
+      ['show', 'hello'],
+      ['doctor'],
+      ['call', 'nobody'],
+      ['init'],
+      ['list', '--help'],
+    ]) {
+      const { stdout, stderr } = await wield(workspace, args, {
+        env: { FORCE_COLOR: '1', TERM: 'xterm-256color' },
+      });
+      expect(stdout + stderr).not.toContain(ESCAPE);
+    }
+  });
+
+  specIf(hasScript, 'no script(1)', 'CLI-4', 'colour on a terminal', () => {
+    const workspace = create();
+    for (const command of ['list', 'show hello', 'doctor || true', 'call nobody || true']) {
+      expect(onTerminal(workspace, command)).toContain(ESCAPE);
+    }
+  });
+
+  for (const [how, flag, env] of [
+    ['NO_COLOR', '', { NO_COLOR: '1' }],
+    ['CI', '', { CI: 'true' }],
+    ['--plain', '--plain', {}],
+    ['TERM=dumb', '', { TERM: 'dumb' }],
+  ] as const) {
+    specIf(hasScript, 'no script(1)', 'CLI-4', `no colour on a terminal under ${how}`, () => {
+      const workspace = create();
+      for (const command of ['list', 'show hello', 'doctor', 'call nobody', 'call hello --name x']) {
+        const seen = onTerminal(workspace, `${command} ${flag} || true`, env);
+        expect(seen).not.toContain(ESCAPE);
+        expect(seen).not.toBe('');
+      }
+    });
+  }
+});

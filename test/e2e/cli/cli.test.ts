@@ -1,0 +1,314 @@
+// Proves the everyday verbs of the command line: help, init, list, show, doctor, and where they look.
+
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const VERBS = [
+  ...[
+    'init',
+    'list',
+    'show',
+    'call',
+    'search',
+    'serve',
+    'check',
+    'doctor',
+    'explain',
+    'trust',
+    'approvals',
+    'audit',
+  ],
+  ...[
+    'add',
+    'install',
+    'uninstall',
+    'remove-source',
+    'sync',
+    'upgrade',
+    'verify',
+    'connect',
+    'completions',
+    'version',
+  ],
+];
+const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
+const isRoot = process.getuid?.() === 0;
+
+describe('help', () => {
+  spec('CLI-1', 'wield alone shows five commands that a newcomer needs, and how to start', async () => {
+    const workspace = createWorkspace();
+    const alone = await wield(workspace, []);
+    expect(alone).toMatchObject({ status: 0, stderr: '' });
+    const commands = alone.stdout.split('\n').filter((line) => /^ {2}[a-z]+ {2,}\S/.test(line));
+    expect(commands.map((line) => line.trim().split(' ')[0])).toEqual([
+      'init',
+      'list',
+      'call',
+      'serve',
+      'doctor',
+    ]);
+    expect(alone.stdout.split('\n').length).toBeLessThan(25);
+    for (const args of [['--help'], ['-h'], ['help']]) expect(await wield(workspace, args)).toEqual(alone);
+  });
+
+  for (const verb of VERBS) {
+    spec(
+      'CLI-1 CLI-2',
+      `wield ${verb} --help explains itself with an example, and does nothing`,
+      async () => {
+        const workspace = createWorkspace();
+        const { status, stdout, stderr } = await wield(workspace, [verb, '--help']);
+        expect([status, stderr]).toEqual([0, '']);
+        expect(stdout).toMatch(/\nExamples?\n {2}\S/);
+        expect(stdout).toContain(`wield ${verb}`);
+        expect((await wield(workspace, [verb, '-h'])).stdout).toBe(stdout);
+        expect(json(await wield(workspace, [verb, '--help', '--json']))).toEqual({
+          ok: true,
+          schema: 1,
+          help: stdout,
+        });
+        expect(existsSync(join(workspace.dir, '.agents'))).toBe(false);
+      },
+    );
+  }
+
+  for (const [wrong, right] of [
+    ['lst', 'wield list'],
+    ['cal', 'wield call'],
+    ['docter', 'wield doctor'],
+  ]) {
+    spec('CLI-1', `wield ${wrong} suggests ${right}`, async () => {
+      const run = await wield(createWorkspace(), [wrong!]);
+      expect([run.status, run.stdout]).toEqual([2, '']);
+      expect(run.stderr).toContain(`did you mean ${right}`);
+    });
+  }
+
+  for (const [args, suggestion] of [
+    [['list', '--hiden'], '--hidden'],
+    [['--jsn', 'list'], '--json'],
+    [['--hlep'], '--help'],
+    [['call', '--imput', '{}', 'x'], '--input'],
+  ] as const) {
+    spec('CLI-1', `wield ${args.join(' ')} suggests ${suggestion}`, async () => {
+      const run = await wield(createWorkspace(), args);
+      expect(run.status).toBe(2);
+      expect(run.stderr).toContain(`did you mean ${suggestion}`);
+    });
+  }
+
+  for (const args of [
+    ['list', 'extra'],
+    ['show'],
+    ['call'],
+    ['--cwd'],
+    ['--json'],
+    ['list', '--all=maybe'],
+    ['xyzzy'],
+  ]) {
+    spec('CLI-1 ERR-3', `wield ${args.join(' ')} is a usage error with a hint`, async () => {
+      const { status, stderr, stdout } = await wield(createWorkspace(), args);
+      expect(status).toBe(2);
+      if (args[0] === '--json') expect(JSON.parse(stdout).error.hint).toBeTruthy();
+      else expect(stderr).toMatch(/^error {2}.+\n {2}hint {2}.+\n$/);
+    });
+  }
+});
+
+describe('init', () => {
+  spec(
+    'CLI-5',
+    'makes a tool and a commented policy file, trusts what it made, and says how to go on',
+    async () => {
+      const workspace = createWorkspace();
+      const { status, stdout } = await wield(workspace, ['init']);
+      expect(status).toBe(0);
+      expect(stdout).toContain('wield call hello --name Ada');
+      const hello = join(workspace.dir, '.agents/tools/hello');
+      expect(statSync(hello).mode & 0o777).toBe(0o755);
+      expect(readFileSync(join(workspace.dir, '.agents/config.toml'), 'utf8')).toMatch(/^#/);
+      expect((await wield(workspace, ['call', 'hello', '--name', 'Ada'])).stdout).toBe('Hello, Ada!\n');
+      expect((await wield(workspace, ['doctor'])).status).toBe(0);
+      expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+    },
+  );
+
+  spec('CLI-5', 'overwrites nothing, and does not trust what was there before it', async () => {
+    const workspace = createWorkspace();
+    const path = workspace.script('hello', HELLO);
+    const run = await wield(workspace, ['init']);
+    expect(run.stdout).toContain('wield trust');
+    expect(readFileSync(path, 'utf8')).toBe(HELLO);
+    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(false);
+    const again = json(await wield(workspace, ['init', '--json']));
+    expect(again).toEqual({ ok: true, schema: 1, workdir: workspace.dir, created: [], trusted: false });
+  });
+});
+
+describe('list, show, doctor', () => {
+  spec(
+    'CLI-6',
+    'list shows name, line, format, group, tags and marks, and counts problems on stderr',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script(
+        'shown',
+        '#!/bin/sh\n# @description First line.\n# second\n# @group ops\n# @tag Big\n# @destructive\n',
+      );
+      workspace.script('secret', '#!/bin/sh\n# @description S\n# @hidden\n');
+      workspace.script('broken', '#!/bin/sh\n');
+      const { stdout, stderr, status } = await wield(workspace, ['list']);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^ {2}shown {3}script {3}First line\. {3}ops #big destructive untrusted$/m);
+      expect(stdout).not.toContain('secret');
+      expect(stderr).toContain('1 problem; wield doctor');
+      expect((await wield(workspace, ['list', '--hidden'])).stdout).toMatch(/secret .*hidden/);
+      const document = json(await wield(workspace, ['list', '--json']));
+      expect(document).toMatchObject({
+        ok: true,
+        schema: 1,
+        tools: [
+          {
+            name: 'shown',
+            description: 'First line.\nsecond',
+            format: 'script',
+            group: 'ops',
+            tags: ['big'],
+            untrusted: true,
+          },
+        ],
+        problems: [
+          {
+            path: expect.stringContaining('broken'),
+            message: 'missing @description',
+            hint: expect.any(String),
+          },
+        ],
+      });
+    },
+  );
+
+  spec('CLI-6', 'list in an empty place says how to begin', async () => {
+    const run = await wield(createWorkspace(), ['list']);
+    expect([run.status, run.stdout]).toEqual([0, 'No tools here yet. wield init makes a first one.\n']);
+  });
+
+  spec('CLI-7', 'show gives everything about a tool, as text and as a document', async () => {
+    const workspace = createWorkspace();
+    const path = workspace.script(
+      'full',
+      '#!/bin/sh\n# @description Do it.\n# @param *name string Whom\n# @returns integer N\n# @example {"name":"Ada Lovelace"}\necho 1\n',
+    );
+    const document = json(await wield(workspace, ['show', 'full', '--json']));
+    expect(document).toMatchObject({
+      ok: true,
+      schema: 1,
+      name: 'full',
+      description: 'Do it.',
+      input: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+      output: { type: 'integer' },
+      action: { kind: 'process', file: path },
+      origin: { format: 'script', uri: `file://${path}`, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      traits: { examples: [{ name: 'Ada Lovelace' }] },
+      verdict: { verdict: 'allow' },
+    });
+    const { stdout } = await wield(workspace, ['show', 'full']);
+    for (const text of ['Do it.', '*name', path, document.origin.digest, 'Whom', "--name 'Ada Lovelace'"]) {
+      expect(stdout).toContain(text);
+    }
+    expect(stdout).toMatch(/you +allow/);
+    expect(stdout).toMatch(/a model +deny: the workspace is not trusted/);
+  });
+
+  spec('CLI-14', 'doctor exits 1 with problems and 0 without, with the same document', async () => {
+    const workspace = createWorkspace();
+    workspace.script('one', HELLO);
+    const fine = await wield(workspace, ['doctor', '--json']);
+    expect([fine.status, json(fine)]).toMatchObject([0, { ok: true, schema: 1, problems: [] }]);
+    workspace.script('two', '#!/no/such/interpreter\n# @description D\n');
+    chmodSync(workspace.script('three', HELLO), 0o600);
+    const ill = await wield(workspace, ['doctor', '--json']);
+    expect(ill.status).toBe(1);
+    expect(json(ill)).toMatchObject({ ok: true, schema: 1 });
+    for (const problem of json(ill).problems) {
+      expect(problem).toMatchObject({
+        path: expect.any(String),
+        message: expect.any(String),
+        hint: expect.any(String),
+      });
+    }
+    const text = await wield(workspace, ['doctor']);
+    expect(text.stdout).toContain('/no/such/interpreter');
+    expect(text.stdout).toContain('chmod +x');
+  });
+});
+
+describe('the workdir', () => {
+  spec(
+    'RES-40',
+    'is the nearest directory upward that has .agents, else the current one, else --cwd',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('where', '#!/bin/sh\n# @description D\npwd\n');
+      const deep = join(workspace.dir, 'a/b/c');
+      mkdirSync(deep, { recursive: true });
+      const where = async (cwd: string, ...flags: string[]) =>
+        (await wield(workspace, [...flags, 'call', 'where'], { cwd })).stdout.trim();
+      expect(await where(deep)).toBe(workspace.dir);
+      expect(await where('/', '--cwd', workspace.dir)).toBe(workspace.dir);
+      expect(json(await wield(workspace, ['list', '--json', '--cwd', deep])).tools).toEqual([]);
+      workspace.write('a/.agents/tools/where', '#!/bin/sh\n# @description D\npwd\n', 0o755);
+      expect(await where(deep)).toBe(join(workspace.dir, 'a'));
+    },
+  );
+
+  spec('RES-40', 'is never found in home or above it, not by a link to home either', async () => {
+    const workspace = createWorkspace();
+    const above = join(workspace.home, '..');
+    for (const place of [above, workspace.home]) {
+      mkdirSync(join(place, '.agents/tools'), { recursive: true });
+      writeFileSync(join(place, '.agents/tools/trap'), '#!/bin/sh\n# @description D\npwd\n', { mode: 0o755 });
+    }
+    const inHome = join(workspace.home, 'x/y');
+    mkdirSync(inHome, { recursive: true });
+    symlinkSync(workspace.home, join(above, 'link'));
+    for (const [cwd, HOME] of [
+      [inHome, workspace.home],
+      [inHome, join(above, 'link')],
+      [workspace.dir, workspace.home],
+    ] as const) {
+      // The person's own script is there everywhere; it tells which workdir was found.
+      expect((await wield(workspace, ['call', 'trap'], { cwd, env: { HOME } })).stdout.trim()).toBe(cwd);
+    }
+  });
+
+  specIf(
+    isRoot,
+    'only root can give a directory away',
+    'RES-40',
+    'passes over a directory of someone else',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('mine', HELLO);
+      workspace.write('theirs/.agents/tools/trap', HELLO, 0o755);
+      for (const path of ['theirs', 'theirs/.agents']) chownSync(join(workspace.dir, path), 12345, 12345);
+      const { tools } = json(
+        await wield(workspace, ['list', '--json'], { cwd: join(workspace.dir, 'theirs') }),
+      );
+      expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['mine']);
+    },
+  );
+});

@@ -1,0 +1,118 @@
+// The binary keeps what it compiled of itself, and believes only what is the user's own.
+
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Script } from 'node:vm';
+import { expect } from 'vitest';
+import { BINARY, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const codeOf = ({ env }: Workspace): string =>
+  join(env.WIELD_HOME!, 'cache', 'code', `${process.version}-${process.arch}`);
+const keptBy = (workspace: Workspace): string => {
+  const names = readdirSync(codeOf(workspace));
+  expect(names).toHaveLength(1);
+  return join(codeOf(workspace), names[0]!);
+};
+
+/** Code for the first chunk of a run that says `planted` where it is believed. */
+function plant(file: string): void {
+  const head = '(function (exports, require, module, __filename, __dirname) {';
+  const length = head.length + statSync(join(dirname(BINARY), 'run.cjs')).size + '\n})'.length;
+  const body = `exports.run = async () => { require('node:fs').writeSync(1, 'planted'); return 0; };`;
+  const script = new Script(`${head}${body}${' '.repeat(length - head.length - body.length - 2)}})`);
+  // What was not compiled yet would be compiled from the true source.
+  const exports: { run?: () => Promise<number> } = {};
+  script.runInThisContext()(exports, () => ({ writeSync: () => {} }));
+  void exports.run?.();
+  const code = script.createCachedData();
+  const line = `${JSON.stringify({ runs: 2, chunks: [['run.cjs', code.length]] })}\n`;
+  writeFileSync(file, Buffer.concat([Buffer.from(line), code]));
+}
+
+spec('CLI-24', 'the first runs keep code that later ones read, private and once for each build', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', '#!/bin/sh\n# @description Says hello.\necho hello\n');
+  mkdirSync(codeOf(workspace), { recursive: true, mode: 0o700 });
+  writeFileSync(join(codeOf(workspace), 'call-0000000000000000'), 'of another build');
+  const first = await wield(workspace, ['call', 'hello']);
+  const kept = keptBy(workspace);
+  expect(statSync(kept).mode & 0o777).toBe(0o600);
+  const second = await wield(workspace, ['call', 'hello']);
+  const { ino } = statSync(kept);
+  const third = await wield(workspace, ['call', 'hello']);
+  expect(statSync(kept).ino).toBe(ino);
+  for (const run of [first, second, third]) expect(run).toEqual({ status: 0, stdout: 'hello\n', stderr: '' });
+});
+
+spec('CLI-24', "code is believed where it is the user's own, and nowhere else", async () => {
+  const workspace = createWorkspace();
+  await wield(workspace, ['list']);
+  const kept = keptBy(workspace);
+  const listed = async () => (await wield(workspace, ['list'])).stdout;
+  plant(kept);
+  expect(await listed()).toBe('planted');
+
+  plant(kept);
+  chmodSync(kept, 0o620);
+  expect(await listed()).not.toContain('planted');
+
+  plant(kept);
+  chmodSync(kept, 0o600);
+  chmodSync(dirname(kept), 0o770);
+  expect(await listed()).not.toContain('planted');
+  chmodSync(dirname(kept), 0o700);
+  expect(await listed()).toBe('planted');
+
+  const elsewhere = join(workspace.home, 'elsewhere');
+  renameSync(kept, elsewhere);
+  symlinkSync(elsewhere, kept);
+  expect(await listed()).not.toContain('planted');
+});
+
+spec('CLI-24', 'what is cut short, empty or no code is compiled anew', async () => {
+  const workspace = createWorkspace();
+  await wield(workspace, ['list']);
+  const { stdout } = await wield(workspace, ['list']);
+  const kept = keptBy(workspace);
+  const whole = readFileSync(kept);
+  const wrong = [
+    Buffer.alloc(0),
+    Buffer.from('\n'),
+    Buffer.from('{"runs":2}\n'),
+    whole.subarray(0, whole.length >> 1),
+    Buffer.concat([whole, Buffer.from('more')]),
+    Buffer.concat([Buffer.from('{"runs":2,"chunks":[["run.cjs",64]]}\n'), Buffer.alloc(64, 1)]),
+    Buffer.alloc(whole.length),
+  ];
+  for (const bytes of wrong) {
+    writeFileSync(kept, bytes);
+    expect(await wield(workspace, ['list'])).toEqual({ status: 0, stdout, stderr: '' });
+    expect(readFileSync(kept)).not.toEqual(bytes);
+  }
+});
+
+spec('CLI-24', 'a run that cannot keep code runs all the same', async () => {
+  const workspace = createWorkspace();
+  mkdirSync(workspace.env.WIELD_HOME!);
+  writeFileSync(join(workspace.env.WIELD_HOME!, 'cache'), 'a file where a directory should be');
+  expect(await wield(workspace, ['list'])).toMatchObject({ status: 0, stderr: '' });
+});
+
+spec('CLI-15', 'cleaning removes kept code and leaves none behind', async () => {
+  const workspace = createWorkspace();
+  await wield(workspace, ['list']);
+  expect(readdirSync(codeOf(workspace))).toHaveLength(1);
+  await wield(workspace, ['clean']);
+  expect(readdirSync(codeOf(workspace))).toEqual([]);
+});

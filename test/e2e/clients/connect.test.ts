@@ -1,0 +1,390 @@
+// `wield connect`: clients get an entry that starts this server, after a look at the change, and lose it again.
+
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { parse as parseJsonc } from 'jsonc-parser';
+import { parse as parseToml } from 'smol-toml';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { json, wield } from '../../support/cli.js';
+import { CLIENT_FILES, type ClientFixture, fixtureOf, writeClientFile } from '../../support/client-files.js';
+import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const GREET = '#!/bin/sh\n# @description Greet.\necho hello\n';
+
+function createServed(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('greet', GREET);
+  return workspace;
+}
+
+interface Started {
+  readonly command: string;
+  readonly args: string[];
+}
+
+/** Reads a file back as its client does, placeholders filled in. */
+function readAsClient(client: string, text: string, directory: string): Started {
+  const read = (): Started => {
+    if (client === 'codex') return parseToml(text).mcp_servers as never;
+    if (client === 'goose') return parseYaml(text).extensions;
+    if (client === 'vscode')
+      return parseJsonc(text.replace(/^\ufeff/, ''), [], { allowTrailingComma: true }).servers;
+    return JSON.parse(text).mcpServers;
+  };
+  const entry = (read() as unknown as Record<string, Started & { cmd?: string }>).wield!;
+  const fill = (word: string): string => word.replaceAll('$' + '{workspaceFolder}', directory);
+  return { command: fill(entry.command ?? entry.cmd), args: entry.args.map(fill) };
+}
+
+async function listTools(workspace: Workspace, { command, args }: Started, cwd: string): Promise<string[]> {
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(
+    new StdioClientTransport({ command, args, cwd, env: workspace.env, stderr: 'ignore' }),
+  );
+  onTestFinished(() => client.close());
+  return (await client.listTools()).tools.map((tool) => tool.name);
+}
+
+/** Whether a text can be had from another by taking characters out: nothing of it is lost or moved. */
+function isPartOf(part: string, whole: string): boolean {
+  let at = 0;
+  for (let character = 0; character < whole.length; character++) if (whole[character] === part[at]) at++;
+  return at === part.length;
+}
+
+const flagsOf = ({ client, scope }: ClientFixture): string[] => [
+  'connect',
+  client,
+  '--scope',
+  scope,
+  '--yes',
+];
+
+describe('what is written', () => {
+  for (const client of ['claude-code', 'cursor', 'vscode', 'codex']) {
+    spec('SRV-11', `${client} starts the server that was written for a project`, async () => {
+      const workspace = createServed();
+      const run = await wield(workspace, ['connect', client, '--yes', '--json']);
+      expect(json(run)).toMatchObject({
+        ok: true,
+        client,
+        scope: 'project',
+        name: 'wield',
+        changed: true,
+        written: true,
+      });
+      const started = readAsClient(client, readFileSync(json(run).file, 'utf8'), workspace.dir);
+      expect(await listTools(workspace, started, workspace.dir)).toContain('greet');
+    });
+  }
+
+  for (const client of ['claude-code', 'cursor', 'vscode', 'codex', 'goose', 'claude-desktop']) {
+    spec(
+      'SRV-11',
+      `${client} starts the server of this directory from anywhere, for the person`,
+      async () => {
+        const workspace = createServed();
+        const fixture = fixtureOf(client, 'user');
+        const path = writeClientFile(workspace, fixture);
+        expect((await wield(workspace, flagsOf(fixture))).status).toBe(0);
+        const started = readAsClient(client, readFileSync(path, 'utf8'), '/nowhere');
+        expect(await listTools(workspace, started, workspace.home)).toContain('greet');
+      },
+    );
+  }
+
+  test('wield is named as such where it is on the search path, and by its path for the person alone', async () => {
+    const workspace = createServed();
+    const bin = join(workspace.home, 'bin');
+    mkdirSync(bin);
+    symlinkSync(join(process.cwd(), 'dist/cli/wield.cjs'), join(bin, 'wield'));
+    const env = { PATH: `${bin}:${workspace.env.PATH}` };
+    await wield(workspace, ['connect', 'claude-code', '--yes'], { env });
+    expect(readAsClient('claude-code', readFileSync(join(workspace.dir, '.mcp.json'), 'utf8'), '')).toEqual({
+      command: 'wield',
+      args: ['serve'],
+    });
+    await wield(workspace, ['connect', 'claude-code', '--scope', 'user', '--yes'], { env });
+    expect(
+      readAsClient('claude-code', readFileSync(join(workspace.home, '.claude.json'), 'utf8'), ''),
+    ).toEqual({
+      command: join(bin, 'wield'),
+      args: ['serve', '--cwd', workspace.dir],
+    });
+  });
+
+  test('--print gives the entry for writing it by hand, and changes nothing', async () => {
+    const workspace = createServed();
+    const { stdout } = await wield(workspace, ['connect', 'codex', '--print', '--name', 'tools']);
+    expect(Object.keys(parseToml(stdout).mcp_servers as object)).toEqual(['tools']);
+    expect(existsSync(join(workspace.dir, '.codex'))).toBe(false);
+  });
+});
+
+describe('consent', () => {
+  spec('SRV-11', 'where nobody can be asked, the change is shown and nothing is written', async () => {
+    const workspace = createServed();
+    const run = await wield(workspace, ['connect', 'cursor']);
+    expect(run.status).toBe(5);
+    expect(run.stdout).toContain('+     "wield": {');
+    expect(run.stderr).toContain('--yes');
+    expect(json(await wield(workspace, ['connect', 'cursor', '--json'])).error.code).toBe('needs_approval');
+    expect(existsSync(join(workspace.dir, '.cursor'))).toBe(false);
+    expect(existsSync(join(workspace.env.WIELD_HOME!, 'connect.json'))).toBe(false);
+  });
+
+  spec('SRV-11', '--dry-run shows the change and writes nothing', async () => {
+    const workspace = createServed();
+    const run = json(await wield(workspace, ['connect', 'cursor', '--dry-run', '--json']));
+    expect(run).toMatchObject({ ok: true, changed: true, written: false });
+    expect(run.diff.join('\n')).toContain('"wield"');
+    expect(existsSync(join(workspace.dir, '.cursor'))).toBe(false);
+  });
+
+  specIf(
+    hasPty,
+    'no script(1)',
+    'SRV-11',
+    'a person at a terminal sees the change, then answers',
+    async () => {
+      const workspace = createServed();
+      const no = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'n\n']] });
+      expect(no.screen.indexOf('"wield"')).toBeGreaterThan(-1);
+      expect(no.screen.indexOf('"wield"')).toBeLessThan(no.screen.indexOf('[y/N]'));
+      expect(existsSync(join(workspace.dir, '.cursor/mcp.json'))).toBe(false);
+      const yes = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'y\n']] });
+      expect(yes.status).toBe(0);
+      expect(existsSync(join(workspace.dir, '.cursor/mcp.json'))).toBe(true);
+    },
+  );
+
+  spec('SRV-11', 'a tool cannot connect anything', async () => {
+    const workspace = createServed();
+    workspace.script(
+      'sly',
+      `#!/bin/sh\n# @description Sly.\n"${process.execPath}" "${process.cwd()}/dist/cli/wield.cjs" connect cursor --yes 2>&1\n`,
+    );
+    const run = await wield(workspace, ['call', 'sly']);
+    expect(run.stdout).toContain('from inside a tool call');
+    expect(existsSync(join(workspace.dir, '.cursor'))).toBe(false);
+  });
+});
+
+describe('what is there already', () => {
+  for (const fixture of CLIENT_FILES) {
+    spec(
+      'SRV-11',
+      `${fixture.client} (${fixture.scope}): connecting keeps every line, undoing every byte`,
+      async () => {
+        const workspace = createServed();
+        const path = writeClientFile(workspace, fixture);
+        chmodSync(path, 0o664);
+        expect((await wield(workspace, flagsOf(fixture))).status).toBe(0);
+        const between = readFileSync(path, 'utf8');
+        expect(between).not.toBe(fixture.text);
+        expect(isPartOf(fixture.text, between)).toBe(true);
+        if (fixture.text.includes('\r\n')) expect(between).not.toMatch(/[^\r]\n/);
+        expect(statSync(path).mode & 0o777).toBe(0o664);
+
+        expect((await wield(workspace, [...flagsOf(fixture), '--undo'])).status).toBe(0);
+        expect(readFileSync(path, 'utf8')).toBe(fixture.text);
+        expect(statSync(path).mode & 0o777).toBe(0o664);
+      },
+    );
+  }
+
+  spec('SRV-11', 'what is there already as it would be written is not written again', async () => {
+    const workspace = createServed();
+    const fixture = fixtureOf('vscode', 'project');
+    const path = writeClientFile(workspace, fixture);
+    await wield(workspace, flagsOf(fixture));
+    const { mtimeMs } = statSync(path);
+    const again = await wield(workspace, flagsOf(fixture));
+    expect(again.status).toBe(0);
+    expect(again.stdout).toContain('is connected already');
+    expect(statSync(path).mtimeMs).toBe(mtimeMs);
+  });
+
+  spec('SRV-11', 'an entry of that name is replaced only after consent, and comes back', async () => {
+    const workspace = createServed();
+    const text = '{\n  "mcpServers": {\n    "wield": { "command": "mine" } // mine\n  }\n}\n';
+    const path = workspace.write('.cursor/mcp.json', text);
+    const refused = await wield(workspace, ['connect', 'cursor']);
+    expect(refused.status).toBe(5);
+    expect(refused.stdout).toContain('-     "wield": { "command": "mine" } // mine');
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    await wield(workspace, ['connect', 'cursor', '--yes']);
+    expect(parseJsonc(readFileSync(path, 'utf8')).mcpServers.wield.args).toContain('serve');
+    expect(statSync(join(workspace.env.WIELD_HOME!, 'connect.json')).mode & 0o777).toBe(0o600);
+    await wield(workspace, ['connect', 'cursor', '--undo', '--yes']);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
+  spec('SRV-11', 'undoing keeps what was changed in between', async () => {
+    const workspace = createServed();
+    for (const fixture of [
+      fixtureOf('vscode', 'project'),
+      fixtureOf('codex', 'user'),
+      fixtureOf('goose', 'user'),
+    ]) {
+      const path = writeClientFile(workspace, fixture);
+      await wield(workspace, flagsOf(fixture));
+      const comment = fixture.client === 'vscode' ? '// Mine' : '# Mine';
+      const edited = `${readFileSync(path, 'utf8').replace('npx', 'bunx')}${comment}\n`;
+      writeFileSync(path, edited);
+      expect((await wield(workspace, [...flagsOf(fixture), '--undo'])).status).toBe(0);
+      expect(readFileSync(path, 'utf8')).toBe(`${fixture.text.replace('npx', 'bunx')}${comment}\n`);
+    }
+  });
+
+  spec('SRV-11', 'where other servers were added since, only the entry goes', async () => {
+    const workspace = createServed();
+    await wield(workspace, ['connect', 'cursor', '--yes']);
+    const path = join(workspace.dir, '.cursor/mcp.json');
+    const document = JSON.parse(readFileSync(path, 'utf8'));
+    document.mcpServers = { first: { command: 'a' }, ...document.mcpServers, last: { command: 'b' } };
+    writeFileSync(path, `${JSON.stringify(document, null, 4)}\n`);
+    await wield(workspace, ['connect', 'cursor', '--undo', '--yes']);
+    expect(readFileSync(path, 'utf8')).toBe(
+      `${JSON.stringify({ mcpServers: { first: { command: 'a' }, last: { command: 'b' } } }, null, 4)}\n`,
+    );
+  });
+
+  spec('SRV-11', 'a file that was made for the entry goes with it', async () => {
+    const workspace = createServed();
+    await wield(workspace, ['connect', 'codex', '--yes']);
+    await wield(workspace, ['connect', 'codex', '--undo', '--yes']);
+    expect(existsSync(join(workspace.dir, '.codex/config.toml'))).toBe(false);
+  });
+
+  spec('SRV-11', 'an entry that was changed since is not dropped by consent beforehand', async () => {
+    const workspace = createServed();
+    await wield(workspace, ['connect', 'cursor', '--yes']);
+    const path = join(workspace.dir, '.cursor/mcp.json');
+    const edited = readFileSync(path, 'utf8').replace('"args"', '"env": { "A": "1" },\n      "args"');
+    writeFileSync(path, edited);
+    const run = await wield(workspace, ['connect', 'cursor', '--undo', '--yes']);
+    expect(run.status).toBe(4);
+    expect(run.stderr).toContain('was changed since');
+    expect(readFileSync(path, 'utf8')).toBe(edited);
+  });
+
+  spec(
+    'SRV-11',
+    'a server that wield did not write is not taken out, and one that is not there is said so',
+    async () => {
+      const workspace = createServed();
+      workspace.write('.cursor/mcp.json', '{ "mcpServers": { "wield": { "command": "mine" } } }');
+      expect((await wield(workspace, ['connect', 'cursor', '--undo', '--yes'])).status).toBe(4);
+      const run = await wield(workspace, ['connect', 'codex', '--undo', '--yes']);
+      expect(run.status).toBe(0);
+      expect(run.stdout).toContain('is not connected');
+    },
+  );
+
+  spec('SRV-11', 'a link is followed, and stays one', async () => {
+    const workspace = createServed();
+    const fixture = fixtureOf('codex', 'user');
+    const path = writeClientFile(workspace, fixture);
+    const target = join(workspace.home, 'dotfiles.toml');
+    renameSync(path, target);
+    symlinkSync(target, path);
+    await wield(workspace, flagsOf(fixture));
+    expect(readlinkSync(path)).toBe(target);
+    expect(readFileSync(target, 'utf8')).toContain('[mcp_servers.wield]\ncommand');
+    await wield(workspace, [...flagsOf(fixture), '--undo']);
+    expect(readlinkSync(path)).toBe(target);
+    expect(readFileSync(target, 'utf8')).toBe(fixture.text);
+  });
+});
+
+describe('what cannot be edited', () => {
+  const broken: [string, string, string, RegExp][] = [
+    ['cursor', '.cursor/mcp.json', '{\n  "mcpServers": {\n    "a": \n  }\n}\n', /mcp\.json:4/],
+    ['codex', '.codex/config.toml', 'model = "x"\n[mcp_servers\n', /config\.toml:2/],
+    ['cursor', '.cursor/mcp.json', '{ "mcpServers": [] }', /mcpServers is no object/],
+    ['codex', '.codex/config.toml', 'mcp_servers = { a = { command = "a" } }\n', /config\.toml/],
+    ['codex', '.codex/config.toml', '[mcp_servers]\nwield = { command = "a" }\n', /not written as a table/],
+  ];
+  for (const [client, file, text, message] of broken) {
+    spec(
+      'SRV-11',
+      `${client}: ${JSON.stringify(text)} is left as it is, with the place of the fault`,
+      async () => {
+        const workspace = createServed();
+        const path = workspace.write(file, text);
+        const run = await wield(workspace, ['connect', client, '--yes']);
+        expect(run.status).toBe(2);
+        expect(run.stderr).toMatch(message);
+        expect(run.stderr).toContain('hint');
+        expect(readFileSync(path, 'utf8')).toBe(text);
+      },
+    );
+  }
+
+  spec('SRV-11', 'bytes that are no UTF-8 are not written back as something else', async () => {
+    const workspace = createServed();
+    const bytes = Buffer.from('{ "a": "\xff" }', 'latin1');
+    const path = workspace.write('.cursor/mcp.json', bytes);
+    expect((await wield(workspace, ['connect', 'cursor', '--yes'])).status).toBe(2);
+    expect(readFileSync(path)).toEqual(bytes);
+  });
+});
+
+describe('the clients there are', () => {
+  spec('SRV-11', 'without a client they are shown, with those found and connected here', async () => {
+    const workspace = createServed();
+    writeClientFile(workspace, fixtureOf('windsurf', 'user'));
+    await wield(workspace, ['connect', 'cursor', '--yes']);
+    const { clients } = json(await wield(workspace, ['connect', '--json']));
+    const byId = new Map(clients.map((client: { id: string }) => [client.id, client]));
+    expect(byId.get('windsurf')).toMatchObject({ found: true, connected: false });
+    expect(byId.get('cursor')).toMatchObject({ found: true, connected: true });
+    expect(byId.get('zed')).toMatchObject({ found: false, connected: false });
+    expect([...new Set(CLIENT_FILES.map((fixture) => fixture.client))].sort()).toEqual(
+      [...byId.keys()].sort(),
+    );
+    expect((await wield(workspace, ['connect'])).stdout).toMatch(/cursor +Cursor +connected/);
+  });
+
+  spec('SRV-11', 'an unknown one is answered with what is near', async () => {
+    const workspace = createServed();
+    const run = await wield(workspace, ['connect', 'claude-cod']);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toContain('did you mean claude-code?');
+    expect((await wield(workspace, ['connect', 'windsurf', '--scope', 'project'])).status).toBe(2);
+  });
+
+  spec('SRV-11', 'a diff shows no credential of the lines around it', async () => {
+    const workspace = createServed();
+    const fixture = fixtureOf('cursor', 'project');
+    writeClientFile(workspace, fixture);
+    const run = await wield(workspace, ['connect', 'cursor', '--dry-run']);
+    expect(run.stdout).toContain('"wield"');
+    expect(run.stdout).not.toContain('sk-seeded');
+  });
+
+  test('a trusted workspace stays trusted by a change that its person agreed to', async () => {
+    const workspace = createServed();
+    await wield(workspace, ['trust']);
+    await wield(workspace, ['connect', 'claude-code', '--yes']);
+    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+    await wield(workspace, ['connect', 'claude-code', '--undo', '--yes']);
+    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+  });
+});

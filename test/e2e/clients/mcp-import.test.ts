@@ -1,0 +1,385 @@
+// `wield mcp import`: servers of other clients come here, each shown before, with references in place of secrets.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { CLIENT_FILES, fixtureOf, SEEDED, writeClientFile } from '../../support/client-files.js';
+import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const destination = (workspace: Workspace): string => join(workspace.home, '.agents/mcp.json');
+const readWritten = (workspace: Workspace) =>
+  JSON.parse(readFileSync(destination(workspace), 'utf8')).mcpServers;
+const secretsOf = (workspace: Workspace): string => join(workspace.env.WIELD_HOME!, 'secrets');
+
+/** Imports what a client has, and gives the entries that were written. */
+async function importAll(client: string, scope: 'project' | 'user', args: string[] = []) {
+  const workspace = createWorkspace();
+  writeClientFile(workspace, fixtureOf(client, scope));
+  const run = await wield(workspace, ['mcp', 'import', client, '--yes', '--json', ...args]);
+  const document = json(run);
+  const notes = Object.fromEntries(
+    document.servers.map((one: { name: string; notes: string[] }) => [one.name, one.notes]),
+  );
+  return {
+    workspace,
+    document,
+    notes,
+    written: existsSync(destination(workspace)) ? readWritten(workspace) : {},
+  };
+}
+
+const file = (workspace: Workspace, name: string): string => join(secretsOf(workspace), name);
+
+describe('what each client has becomes', () => {
+  spec(
+    'UPS-7',
+    'claude-code: its servers, a variable with a default, and a reason where one is not carried',
+    async () => {
+      const { workspace, written, document, notes } = await importAll('claude-code', 'user');
+      expect(written).toEqual({
+        github: {
+          command: 'npx',
+          args: ['-y', '@modelcontextprotocol/server-github'],
+          env: {
+            GITHUB_PERSONAL_ACCESS_TOKEN: `file:${file(workspace, 'github.GITHUB_PERSONAL_ACCESS_TOKEN')}`,
+            LOG_LEVEL: '$' + '{LOG_LEVEL:-info}',
+          },
+        },
+        sentry: { type: 'http', url: 'https://mcp.sentry.dev/mcp' },
+      });
+      expect(document.servers.map((one: { status: string }) => one.status)).toEqual([
+        'new',
+        'new',
+        'unusable',
+      ]);
+      expect(document.servers[0]).toMatchObject({ secrets: ['GITHUB_PERSONAL_ACCESS_TOKEN'], variables: [] });
+      expect(notes.old[0]).toContain('SSE');
+    },
+  );
+
+  spec('UPS-7', 'claude-desktop: text that only looks like a reference is kept as it is', async () => {
+    const { workspace, written } = await importAll('claude-desktop', 'user');
+    expect(written.prisma.env).toEqual({
+      DATABASE_URL: `file:${file(workspace, 'prisma.DATABASE_URL')}`,
+      PATTERN: `file:${file(workspace, 'prisma.PATTERN')}`,
+    });
+    expect(readFileSync(file(workspace, 'prisma.DATABASE_URL'), 'utf8')).toBe('file:./dev.db');
+    expect(readFileSync(file(workspace, 'prisma.PATTERN'), 'utf8')).toBe('$' + '{literal}');
+  });
+
+  spec('UPS-7', 'cursor: headers with a bearer token, references to variables', async () => {
+    const { workspace, written } = await importAll('cursor', 'project');
+    expect(written).toEqual({
+      linear: {
+        type: 'http',
+        url: 'https://mcp.linear.app/mcp',
+        headers: { Authorization: `Bearer $\{file:${file(workspace, 'linear.Authorization')}}` },
+      },
+      db: {
+        command: 'pg-mcp',
+        args: ['--schema', '$' + '{DB_SCHEMA}'],
+        env: { DB_PASSWORD: '$' + '{DB_PASSWORD}' },
+      },
+    });
+    expect(readFileSync(file(workspace, 'linear.Authorization'), 'utf8')).toBe(SEEDED);
+  });
+
+  spec('UPS-7', 'vscode: inputs become variables, places are filled in, and both are said', async () => {
+    const { workspace, written, notes } = await importAll('vscode', 'project');
+    expect(written).toEqual({
+      playwright: {
+        command: 'npx',
+        args: ['-y', '@microsoft/mcp-server-playwright', '--root', workspace.dir],
+      },
+      search: {
+        type: 'http',
+        url: 'https://search.example.com/mcp?region=eu',
+        headers: { 'X-API-Key': '$' + '{API_KEY}' },
+      },
+    });
+    expect(notes.search[0]).toContain('set the variable API_KEY');
+    expect(notes.playwright[0]).toContain(workspace.dir);
+  });
+
+  spec('UPS-7', 'codex: times, tools, tokens from variables, and what is turned off', async () => {
+    const { workspace, written } = await importAll('codex', 'user');
+    expect(written).toEqual({
+      docs: {
+        command: 'docs-server',
+        args: ['--verbose', '--index', '[main]'],
+        env: { DOCS_HOME: '$' + '{DOCS_HOME}', DOCS_TOKEN: `file:${file(workspace, 'docs.DOCS_TOKEN')}` },
+        allow: ['search', 'open'],
+        deny: ['delete'],
+        timeout: '90500ms',
+        startTimeout: '20s',
+      },
+      figma: {
+        type: 'http',
+        url: 'https://mcp.figma.com/mcp',
+        headers: {
+          Authorization: 'Bearer $' + '{FIGMA_TOKEN}',
+          'X-Team': '$' + '{FIGMA_TEAM}',
+          'X-Region': 'us-east-1',
+        },
+        disabled: true,
+      },
+    });
+  });
+
+  spec('UPS-7', 'windsurf, gemini-cli: credentials within an address, tools, times', async () => {
+    const windsurf = await importAll('windsurf', 'user');
+    expect(windsurf.written.remote).toEqual({
+      type: 'http',
+      url: `https://$\{file:${file(windsurf.workspace, 'remote.url_user')}}@mcp.example.com/mcp`,
+      deny: ['drop'],
+    });
+    expect(windsurf.written.local).toMatchObject({ command: 'uvx', disabled: true });
+    const gemini = await importAll('gemini-cli', 'project');
+    expect(gemini.written).toEqual({
+      maps: {
+        type: 'http',
+        url: `https://maps.example.com/mcp?key=$\{file:${file(gemini.workspace, 'maps.url_key')}}`,
+        allow: ['geocode'],
+        deny: ['purge'],
+        timeout: '30s',
+      },
+      shell: {
+        command: 'shell-mcp',
+        args: [],
+        env: { SHELL_TOKEN: '$' + '{SHELL_TOKEN}' },
+        cwd: join(gemini.workspace.dir, 'tools'),
+      },
+    });
+    expect(gemini.notes.maps.join()).toContain('trust');
+  });
+
+  spec('UPS-7', 'zed, opencode, goose, roo: their own words for the same', async () => {
+    const zed = await importAll('zed', 'user');
+    expect(zed.written).toEqual({
+      custom: { command: 'node', args: ['server.js'] },
+      older: { command: 'older-server', args: ['--stdio'], env: { A: '1' } },
+    });
+    expect(zed.notes.ext[0]).toContain('extension');
+    const opencode = await importAll('opencode', 'project');
+    expect(opencode.written).toEqual({
+      everything: {
+        command: 'npx',
+        args: ['-y', '@modelcontextprotocol/server-everything'],
+        env: { KEY: '$' + '{EVERYTHING_KEY}' },
+        disabled: true,
+      },
+      jira: {
+        type: 'http',
+        url: 'https://jira.example.com/mcp',
+        headers: { Authorization: 'Bearer $' + '{JIRA}' },
+      },
+    });
+    const goose = await importAll('goose', 'user');
+    expect(goose.written.brave).toEqual({
+      command: 'npx',
+      args: ['-y', 'brave-server'],
+      env: {
+        BRAVE_TEAM: '$' + '{BRAVE_TEAM}',
+        BRAVE_API_KEY: `file:${file(goose.workspace, 'brave.BRAVE_API_KEY')}`,
+      },
+      timeout: '300s',
+    });
+    expect(goose.written.developer).toBeUndefined();
+    const roo = await importAll('roo', 'project');
+    expect(roo.written.weather).toEqual({
+      type: 'http',
+      url: 'https://weather.example.com/mcp',
+      deny: ['set'],
+      timeout: '60s',
+    });
+  });
+});
+
+describe('secrets', () => {
+  spec('UPS-7', 'a value that is one is in no output and in no file but a private one', async () => {
+    const workspace = createWorkspace();
+    for (const fixture of CLIENT_FILES) writeClientFile(workspace, fixture);
+    const said: string[] = [];
+    const files: string[] = [];
+    const clients = ['claude-code', 'cursor', 'codex', 'windsurf', 'gemini-cli', 'goose'];
+    for (const client of clients) {
+      for (const flags of [['--dry-run'], ['--dry-run', '--json'], ['--yes', '--verbose']]) {
+        const run = await wield(workspace, ['mcp', 'import', client, ...flags]);
+        expect(run.status).toBe(0);
+        said.push(run.stdout, run.stderr);
+      }
+      files.push(readFileSync(destination(workspace), 'utf8'));
+    }
+    expect([...said, ...files].join('\n')).not.toContain(SEEDED.slice(0, 20));
+    expect(statSync(destination(workspace)).mode & 0o777).toBe(0o600);
+    expect(statSync(secretsOf(workspace)).mode & 0o777).toBe(0o700);
+    const kept = readdirSync(secretsOf(workspace));
+    expect(kept).toHaveLength(clients.length);
+    for (const name of kept) {
+      expect(statSync(file(workspace, name)).mode & 0o777).toBe(0o600);
+      expect(readFileSync(file(workspace, name), 'utf8')).toContain(SEEDED);
+    }
+  });
+
+  const shown: [string, object][] = [
+    ['an option', { command: 'x', args: ['--api-key', SEEDED] }],
+    ['an assignment', { command: 'docker', args: ['run', '-e', `TOKEN=${SEEDED}`, 'x'] }],
+    [
+      'a header option',
+      {
+        command: 'npx',
+        args: ['mcp-remote', 'https://x.example', '--header', `Authorization: Bearer ${SEEDED}`],
+      },
+    ],
+    ['a connection', { command: 'pg', args: [`postgres://ada:${SEEDED}@db/x`] }],
+    ['an address', { command: 'npx', args: ['mcp-remote', `https://x.example/mcp?api_key=${SEEDED}`] }],
+    ['a variable', { command: 'npx', args: ['mcp-remote', '--header', 'Authorization:$' + '{AUTH_TOKEN}'] }],
+  ];
+  spec('UPS-7', 'a command line with a credential in it is not carried over, and not shown', async () => {
+    const workspace = createWorkspace();
+    const servers = Object.fromEntries(shown.map(([name, entry]) => [name, entry]));
+    workspace.write('servers.json', JSON.stringify({ mcpServers: servers }));
+    const run = await wield(workspace, ['mcp', 'import', 'servers.json', '--yes', '--json']);
+    expect(run.stdout).not.toContain(SEEDED);
+    expect(json(run).written).toBe(false);
+    for (const server of json(run).servers)
+      expect([server.name, server.status]).toEqual([server.name, 'unusable']);
+    expect((await wield(workspace, ['mcp', 'import', 'servers.json', '--yes'])).stdout).not.toContain(SEEDED);
+    expect(existsSync(secretsOf(workspace))).toBe(false);
+  });
+
+  spec('UPS-7', 'a reference to a file that the client does not know is none of ours', async () => {
+    const workspace = createWorkspace();
+    const hostile = { url: 'https://x.example/mcp', headers: { 'X-A': '$' + '{file:/etc/passwd}' } };
+    workspace.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { hostile } }));
+    const run = json(await wield(workspace, ['mcp', 'import', 'cursor', '--yes', '--json']));
+    expect(run.servers[0].status).toBe('unusable');
+  });
+});
+
+describe('consent', () => {
+  spec('UPS-7', 'what is read and written is shown, and nothing is written unasked', async () => {
+    const workspace = createWorkspace();
+    writeClientFile(workspace, fixtureOf('codex', 'user'));
+    const run = await wield(workspace, ['mcp', 'import', 'codex']);
+    expect(run.status).toBe(5);
+    expect(run.stdout).toContain('reads   ~/.codex/config.toml');
+    expect(run.stdout).toContain('writes  ~/.agents/mcp.json');
+    expect(run.stdout).toMatch(/runs +docs-server --verbose/);
+    expect(run.stdout).toMatch(/needs +FIGMA_TOKEN FIGMA_TEAM/);
+    expect(existsSync(destination(workspace))).toBe(false);
+    expect(existsSync(secretsOf(workspace))).toBe(false);
+  });
+
+  specIf(hasPty, 'no script(1)', 'UPS-7', 'a person at a terminal is asked', async () => {
+    const workspace = createWorkspace();
+    writeClientFile(workspace, fixtureOf('codex', 'user'));
+    await wieldAtTerminal(workspace, ['mcp', 'import', 'codex'], { answers: [['[y/N]', 'n\n']] });
+    expect(existsSync(destination(workspace))).toBe(false);
+    await wieldAtTerminal(workspace, ['mcp', 'import', 'codex'], { answers: [['[y/N]', 'y\n']] });
+    expect(Object.keys(readWritten(workspace))).toEqual(['docs', 'figma']);
+  });
+
+  spec('UPS-7', 'a tool cannot import anything', async () => {
+    const workspace = createWorkspace();
+    writeClientFile(workspace, fixtureOf('codex', 'user'));
+    const command = `"${process.execPath}" "${process.cwd()}/dist/cli/wield.cjs" mcp import codex --yes 2>&1`;
+    workspace.script('sly', `#!/bin/sh\n# @description Sly.\n${command}\n`);
+    expect((await wield(workspace, ['call', 'sly'])).stdout).toContain('from inside a tool call');
+    expect(existsSync(destination(workspace))).toBe(false);
+  });
+});
+
+describe('what is here already', () => {
+  spec('UPS-7', 'stays as it is, unless it is to be replaced; other bytes always do', async () => {
+    const workspace = createWorkspace();
+    writeClientFile(workspace, fixtureOf('codex', 'user'));
+    mkdirSync(join(workspace.home, '.agents'));
+    const text = '{\n\t"mcpServers": {\n\t\t"docs": { "command": "mine" }\n\t},\n\t"other": 1\n}\n';
+    writeFileSync(destination(workspace), text);
+    const run = json(await wield(workspace, ['mcp', 'import', 'codex', '--yes', '--json']));
+    expect(run.servers.map((one: { status: string }) => one.status)).toEqual(['exists', 'new']);
+    expect(readWritten(workspace).docs).toEqual({ command: 'mine' });
+    expect(readFileSync(destination(workspace), 'utf8')).toContain('\n\t\t"figma": {\n\t\t\t"type"');
+    const again = await wield(workspace, ['mcp', 'import', 'codex', '--yes']);
+    expect(again.stdout).toContain('There is nothing to import.');
+    await wield(workspace, ['mcp', 'import', 'codex', '--server', 'docs', '--force', '--yes']);
+    expect(readWritten(workspace).docs.command).toBe('docs-server');
+    expect(JSON.parse(readFileSync(destination(workspace), 'utf8')).other).toBe(1);
+  });
+
+  spec(
+    'UPS-7',
+    '--server picks some, --scope project writes for this directory, wield itself is left out',
+    async () => {
+      const workspace = createWorkspace();
+      writeClientFile(workspace, fixtureOf('vscode', 'project'));
+      await wield(workspace, ['connect', 'vscode', '--yes']);
+      const args = ['mcp', 'import', 'vscode', '--scope', 'project', '--yes', '--json'];
+      const picked = json(await wield(workspace, [...args, '--server', 'playwright']));
+      expect(picked.file).toBe(join(workspace.dir, '.agents/mcp.json'));
+      expect(Object.keys(JSON.parse(readFileSync(picked.file, 'utf8')).mcpServers)).toEqual(['playwright']);
+      const all = json(await wield(workspace, args));
+      expect(all.servers.find((one: { name: string }) => one.name === 'wield')).toMatchObject({
+        status: 'unusable',
+        notes: expect.arrayContaining(['it is wield itself']),
+      });
+      expect((await wield(workspace, [...args, '--server', 'playwrigth'])).stdout).toContain(
+        'did you mean playwright?',
+      );
+    },
+  );
+
+  spec('UPS-7', 'a trusted workspace stays so by an import that its person agreed to', async () => {
+    const workspace = createWorkspace();
+    workspace.script('greet', '#!/bin/sh\n# @description Greet.\n');
+    writeClientFile(workspace, fixtureOf('codex', 'user'));
+    await wield(workspace, ['trust']);
+    await wield(workspace, ['mcp', 'import', 'codex', '--scope', 'project', '--yes']);
+    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+  });
+});
+
+describe('where to find servers', () => {
+  spec('UPS-7', 'without a client those that have some are shown, with the command for each', async () => {
+    const workspace = createWorkspace();
+    writeClientFile(workspace, fixtureOf('goose', 'user'));
+    workspace.write('.vscode/mcp.json', '{ "servers": ');
+    workspace.write('.mcp.json', '{ "mcpServers": { "a": { "command": "a" } } }');
+    const { clients } = json(await wield(workspace, ['mcp', 'import', '--json']));
+    expect(clients.map((one: { id: string }) => one.id)).toEqual(['vscode', 'goose']);
+    expect(clients[1]).toMatchObject({
+      command: 'wield mcp import goose',
+      files: [{ servers: 3, fault: null }],
+    });
+    expect(clients[0].files[0].fault).toContain('mcp.json:1');
+    expect((await wield(workspace, ['mcp', 'import'])).stdout).toContain('wield mcp import goose');
+  });
+
+  spec('UPS-7', 'faults are errors that say what to do, and write nothing', async () => {
+    const workspace = createWorkspace();
+    workspace.write('.vscode/mcp.json', '{\n "servers": ');
+    const broken = await wield(workspace, ['mcp', 'import', 'vscode', '--yes']);
+    expect([broken.status, broken.stderr]).toEqual([2, expect.stringContaining('mcp.json:2')]);
+    const unknown = await wield(workspace, ['mcp', 'import', 'cursr']);
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining('did you mean cursor?')]);
+    const missing = await wield(workspace, ['mcp', 'import', './nothing.json']);
+    expect([missing.status, missing.stderr]).toEqual([3, expect.stringContaining('no file')]);
+    const none = await wield(workspace, ['mcp', 'import', 'zed']);
+    expect([none.status, none.stderr]).toEqual([3, expect.stringContaining('zed/settings.json')]);
+    const action = await wield(workspace, ['mcp', 'imprt']);
+    expect([action.status, action.stderr]).toEqual([
+      2,
+      expect.stringContaining('did you mean wield mcp import?'),
+    ]);
+    writeClientFile(workspace, fixtureOf('codex', 'user'));
+    mkdirSync(join(workspace.home, '.agents'));
+    writeFileSync(destination(workspace), '{ broken');
+    expect((await wield(workspace, ['mcp', 'import', 'codex', '--yes'])).status).toBe(2);
+    expect(readFileSync(destination(workspace), 'utf8')).toBe('{ broken');
+    expect(existsSync(secretsOf(workspace))).toBe(false);
+  });
+});

@@ -1,0 +1,291 @@
+import { describe, expect } from 'vitest';
+import { textOf } from '../../../src/core/result.js';
+import type { NodeToolbox } from '../../../src/node.js';
+import { json, wield } from '../../support/cli.js';
+import { connectStdio } from '../../support/clients.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+type Loose = any;
+
+const INBOX = [
+  { id: 1, ts: '2026-05-31T08:00:00Z', email: 'ada@x.org', subject: 'Hello', amount: 50, created: 3 },
+  { id: 2, ts: '2026-05-31T09:00:00Z', email: 'bob@x.org', subject: 'Re: Hello', amount: 150, created: 1 },
+  { id: 3, ts: '2026-06-01T10:00:00Z', email: 'ada@x.org', subject: 'Bye', amount: 200, created: 2 },
+];
+
+async function createInbox(): Promise<NodeToolbox> {
+  const toolbox = createWorkspace().toolbox();
+  await write(toolbox, 'mcp/inbox.json', INBOX);
+  return toolbox;
+}
+
+async function write(toolbox: NodeToolbox, path: string, value: unknown): Promise<void> {
+  const content = typeof value === 'string' ? value : JSON.stringify(value);
+  await toolbox.stores.documents.write(path, Buffer.from(content));
+}
+
+async function query(toolbox: NodeToolbox, expression: string, more: object = {}): Promise<Loose> {
+  const result = await toolbox.call('context_query', { path: 'mcp/inbox.json', expression, ...more });
+  expect(result.error, expression).toBeUndefined();
+  return result.structured;
+}
+
+async function fail(toolbox: NodeToolbox, input: object): Promise<Loose> {
+  const { ok, error } = await toolbox.call('context_query', { path: 'mcp/inbox.json', ...input });
+  expect(ok).toBe(false);
+  expect(error?.hint).toBeTruthy();
+  return error;
+}
+
+describe('an expression', () => {
+  spec('CTX-30', 'groups, filters, plucks, dedups, sorts and sums, as its description shows', async () => {
+    const toolbox = await createInbox();
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: JSONata groups with these very characters
+    const shown: [string, unknown, string, number?][] = [
+      ['${ $substring(ts,0,10): $count($) }', { '2026-05-31': 2, '2026-06-01': 1 }, 'object'],
+      ['$[amount > 100]', INBOX.slice(1), 'array', 2],
+      ["$.{ 'id': id, 'subject': subject }", INBOX.map(({ id, subject }) => ({ id, subject })), 'array', 3],
+      ['$distinct(email)', ['ada@x.org', 'bob@x.org'], 'array', 2],
+      ['$^(>created)[[0..9]]', [INBOX[0], INBOX[2], INBOX[1]], 'array', 3],
+      ['$sum(amount)', 400, 'number'],
+      ['$[0].subject', 'Hello', 'string'],
+      ['$[0].amount > 10', true, 'boolean'],
+      ['null', null, 'null'],
+      ['$.nothing', null, 'undefined'],
+      ['{ "f": $sum, "g": function($x) { $x } }', { f: '', g: '' }, 'object'],
+    ];
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as above
+    for (const [expression, result, type, count] of shown) {
+      expect(await query(toolbox, expression), expression).toEqual({
+        result,
+        result_type: type,
+        ...(count === undefined ? {} : { result_count: count }),
+      });
+    }
+    const tool = await toolbox.find('context_query');
+    for (const [expression] of shown.slice(0, 6))
+      expect(tool.description).toContain(expression.replaceAll("'", '"'));
+    expect(tool.description.length).toBeLessThan(500);
+    expect(await fail(toolbox, { expression: '$sum' })).toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining('is a function'),
+    });
+  });
+
+  spec('CTX-30', 'writes its result for the next one, and refuses a path that is taken', async () => {
+    const toolbox = await createInbox();
+    const ack = await query(toolbox, '$[amount > 100]', { output_path: 'mcp/large.json' });
+    expect(ack).toMatchObject({ path: 'mcp/large.json', result_type: 'array', result_count: 2 });
+    expect(ack).not.toHaveProperty('result');
+    const stored = await toolbox.stores.documents.read('mcp/large.json');
+    expect(stored.size).toBe(ack.bytes_written);
+    expect(JSON.parse(Buffer.from(stored.content).toString())).toEqual(INBOX.slice(1));
+    expect(await query(toolbox, '$sum(amount)', { path: 'mcp/large.json' })).toMatchObject({ result: 350 });
+    const again = { expression: '$', output_path: 'mcp/large.json' };
+    expect(await fail(toolbox, again)).toMatchObject({
+      code: 'path_conflict',
+      hint: expect.stringMatching(/context_read.*overwrite/),
+    });
+    await query(toolbox, '$.id', { output_path: 'mcp/large.json', on_conflict: 'overwrite' });
+    expect(await query(toolbox, '$', { path: 'mcp/large.json' })).toMatchObject({ result: [1, 2, 3] });
+    expect(await fail(toolbox, { expression: 'none', output_path: 'x' })).toMatchObject({
+      code: 'invalid_input',
+    });
+    expect(await fail(toolbox, { expression: '$', output_path: '../x' })).toMatchObject({
+      code: 'path_escape',
+    });
+  });
+
+  spec('CTX-30', 'A59 reads a large result by its handle, in its own session only', async () => {
+    const workspace = createWorkspace();
+    const rows = Array.from({ length: 5000 }, (_, id) => ({ id, amount: id % 7 }));
+    workspace.script('export', `#!/bin/sh\n# @description E\ncat rows.json\n`);
+    workspace.write('rows.json', JSON.stringify(rows));
+    const toolbox = workspace.toolbox();
+    const { id } = (await toolbox.call('export', {})).meta.handle!;
+    const sum = rows.reduce((total, { amount }) => total + amount, 0);
+    expect(await query(toolbox, '$sum(amount)', { path: id })).toMatchObject({ result: sum });
+    const stranger = { caller: { kind: 'model', door: 'test', session: 'another' } } as const;
+    const offered = workspace.toolbox({ offer: ['context'] });
+    const { error } = await offered.call('context_query', { path: id, expression: '$' }, stranger);
+    expect(error?.code).toBe('not_found');
+    // Whoever is offered queries is told of them with the result, in words that can be used.
+    const told = textOf(await offered.call('export', {}));
+    const way = /^ {2}context_query (.*)$/m.exec(told);
+    expect((await offered.call('context_query', JSON.parse(way![1]!))).structured).toMatchObject({
+      result: 5000,
+    });
+    expect(textOf(await toolbox.call('export', {}))).not.toContain('context_query');
+    // At the shell, as a person goes about it.
+    const called = json(await wield(workspace, ['call', 'export', '--json']));
+    const shell = await wield(workspace, ['call', 'context_query', called.meta.handle.id, '$sum(amount)']);
+    expect(shell).toEqual({ status: 0, stdout: `${sum}\n`, stderr: '' });
+    // A result that is itself too large is a handle, and can be queried too.
+    const large = await toolbox.call('context_query', { path: id, expression: '$[amount = 3]' });
+    const next = large.meta.handle!;
+    expect(next.kind).toBe('json');
+    expect(await query(toolbox, '$count($)', { path: next.id })).toMatchObject({ result: 714 });
+  });
+
+  spec('CTX-32', 'that asks gets the reference, and a malformed one its position with it', async () => {
+    const toolbox = await createInbox();
+    for (const expression of ['?', '', '  ']) {
+      const result = await toolbox.call('context_query', { path: 'mcp/inbox.json', expression });
+      expect(textOf(result)).toContain('JSONata in short');
+      expect(textOf(result).length).toBeLessThan(3000);
+    }
+    for (const [expression, position] of [
+      ['$sum(amount', 11],
+      ['$[amount >]', 11],
+      ['"open', 5],
+    ] as const) {
+      const error = await fail(toolbox, { expression });
+      expect(error).toMatchObject({ code: 'invalid_input', data: { position } });
+      expect(error.message).toContain(`at character ${position}`);
+      expect(error.hint).toContain('JSONata in short');
+    }
+    expect(await fail(toolbox, { expression: '$[0].subject + 1' })).toMatchObject({
+      code: 'invalid_input',
+      data: { code: 'T2001' },
+    });
+  });
+
+  spec('CTX-32', 'over what is not there, not JSON or too large says which', async () => {
+    const toolbox = await createInbox();
+    await write(toolbox, 'text', 'no JSON at all');
+    await write(toolbox, 'half.json', '[{"a":1},');
+    await write(toolbox, 'huge.json', '1'.padStart(256 * 1024 * 1024 + 1));
+    expect(await fail(toolbox, { path: 'no', expression: '$' })).toMatchObject({ code: 'not_found' });
+    expect(await fail(toolbox, { path: 'r_0000000000000000000000', expression: '$' })).toMatchObject({
+      code: 'not_found',
+    });
+    for (const path of ['text', 'half.json'])
+      expect(await fail(toolbox, { path, expression: '$' })).toMatchObject({ code: 'invalid_input' });
+    expect(await fail(toolbox, { path: 'huge.json', expression: '$' })).toMatchObject({ code: 'too_large' });
+  });
+
+  spec('CTX-32', 'over a connection brings the reference to whoever wrote it', async () => {
+    const workspace = createWorkspace();
+    const client = await connectStdio(workspace, 'newer', ['--with', 'context']);
+    await client.callTool({ name: 'context_write', arguments: { path: 'a.json', content: '[1,2]' } });
+    const call = (expression: string) =>
+      client.callTool({ name: 'context_query', arguments: { path: 'a.json', expression } });
+    expect((await call('$sum($)')).content).toEqual([{ type: 'text', text: '3' }]);
+    expect(JSON.stringify((await call('$sum(')).content)).toMatch(
+      /\[invalid_input\].*at character.*in short/,
+    );
+  });
+});
+
+describe('an expression that is hostile', () => {
+  spec('CTX-31', 'A59 reaches neither files, nor the environment, nor the host', async () => {
+    const toolbox = await createInbox();
+    for (const expression of [
+      '$.constructor',
+      '$.__proto__',
+      '$$.constructor.constructor("return process")()',
+      '$lookup($, "constructor")',
+      '$lookup({}, "__proto__")',
+      '$string.constructor',
+      '(function($x) { $x }).constructor',
+      '$sum.implementation',
+      '$eval("constructor")',
+      'process',
+      'require',
+      'globalThis',
+      '$process',
+      '$env',
+      '$sift($$, function($v, $k) { $k = "constructor" })',
+      '$each({}, function($v, $k) { $k })',
+      '$$.**.constructor',
+      '$keys($sum)',
+      '$lookup(/a/, "source")',
+      '$match("a", /a/).constructor',
+    ]) {
+      const { ok, structured, error } = await toolbox.call('context_query', {
+        path: 'mcp/inbox.json',
+        expression,
+      });
+      if (ok) expect([expression, (structured as Loose).result]).toEqual([expression, null]);
+      else expect([expression, error?.code]).toEqual([expression, 'invalid_input']);
+    }
+    // A key of such a name is a key, on the way in and on the way out.
+    await write(toolbox, 'odd.json', '{"__proto__":{"a":1},"constructor":2}');
+    expect(await query(toolbox, '$.__proto__.a + $.constructor', { path: 'odd.json' })).toMatchObject({
+      result: 3,
+    });
+    const made = await toolbox.call('context_query', {
+      path: 'odd.json',
+      expression: '{ "__proto__": { "polluted": true }, "x": 1 }.polluted',
+    });
+    expect((made.structured as Loose).result).toBeNull();
+    expect(({} as Loose).polluted).toBeUndefined();
+  });
+
+  const ENDLESS = '($f := function($n) { $f($n + 1) }; $f(0))';
+  const HOSTILE: Readonly<Record<string, Readonly<Record<string, readonly [string, ...string[]]>>>> = {
+    'recursion without end': {
+      [ENDLESS]: ['timeout'],
+      '($f := function($n) { 1 + $f($n + 1) }; $f(0))': ['too_large'],
+      '($e := "$eval($e)"; $eval($e))': ['too_large', 'timeout'],
+    },
+    'growth without end': {
+      '($f := function($n, $s) { $n = 0 ? $s : $f($n - 1, $s & $s) }; $f(60, "xx"))': ['too_large'],
+      '($f := function($n, $a) { $n = 0 ? $a : $f($n - 1, $append($a, $a)) }; $f(60, [1,2]))': [
+        'too_large',
+        'timeout',
+      ],
+      '$sum($map([1..9999999], function($x) { $x * 2 }).[$, $])': ['too_large', 'timeout'],
+    },
+    'a catastrophic regular expression, and results of 100 and 200 MB': {
+      '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", /^(a+)+$/)': ['timeout'],
+      "[1..1000].$pad('x', 1e5)": ['too_large', 'timeout'],
+      "$pad('x', 2e8)": ['too_large', 'timeout'],
+    },
+  };
+
+  for (const [what, expressions] of Object.entries(HOSTILE)) {
+    spec('CTX-31 CTX-32', `A59 ${what} ends as an error, while other calls are answered`, async () => {
+      // A toolbox each, since one evaluates no more than two at once.
+      await Promise.all(
+        Object.entries(expressions).map(async ([expression, codes]) => {
+          const toolbox = await createInbox();
+          let answered = 0;
+          let over = false;
+          const running = toolbox
+            .call('context_query', { path: 'mcp/inbox.json', expression })
+            .finally(() => {
+              over = true;
+            });
+          while (!over) {
+            const { ok } = await toolbox.call('context_exists', { path: 'mcp/inbox.json' });
+            expect(ok).toBe(true);
+            answered++;
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+          const { error, meta } = await running;
+          expect(codes, `${expression} ${JSON.stringify(error)}`).toContain(error?.code);
+          expect(error?.hint).toBeTruthy();
+          expect(answered).toBeGreaterThan(0);
+          expect(meta.durationMs).toBeLessThan(30_000);
+          // And the next query is answered as if nothing had been.
+          expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
+        }),
+      );
+    });
+  }
+
+  spec('CTX-31', 'a cancelled query is ended', async () => {
+    const toolbox = await createInbox();
+    const controller = new AbortController();
+    const running = toolbox.call(
+      'context_query',
+      { path: 'mcp/inbox.json', expression: ENDLESS },
+      { signal: controller.signal },
+    );
+    setTimeout(() => controller.abort(), 500);
+    expect((await running).error?.code).toBe('cancelled');
+  });
+});

@@ -1,0 +1,93 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { openDatabase } from '../../../src/context/store/driver.js';
+import type { NodeToolbox } from '../../../src/node.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const COUNT = 100_000;
+const WORDS = [
+  'river',
+  'stone',
+  'market',
+  'letter',
+  'engine',
+  'garden',
+  'winter',
+  'paper',
+  'signal',
+  'harbour',
+];
+
+const textOfNote = (at: number): string =>
+  `note ${at}\n${Array.from({ length: 12 }, (_, word) => `${WORDS[(at + word * word) % 10]}${(at * word) % 977}`).join(' ')}\n`;
+
+// Rows as a write makes them, in one transaction; the payloads are those of a hundred documents written before.
+function multiply(file: string): void {
+  const db = openDatabase(file);
+  const payloads = db.prepare('SELECT payload, size FROM versions ORDER BY path').all();
+  const addVersion = db.prepare("INSERT INTO versions VALUES (?, 1, ?, ?, 'text', 0)");
+  const addDocument = db.prepare('INSERT INTO documents VALUES (?, ?, 1, 1)');
+  const addChunk = db.prepare('INSERT INTO chunks VALUES (?, ?, 1, 2, 0, ?)');
+  const addWords = db.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)');
+  db.exec('BEGIN');
+  for (let at = 100; at < COUNT; at++) {
+    const { payload, size } = payloads[at % 100]!;
+    const path = `shelf-${at % 500}/note-${at}.md`;
+    addVersion.run(path, payload!, size!);
+    addDocument.run(at + 1, path);
+    addChunk.run(at + 1, at + 1, size!);
+    addWords.run(at + 1, textOfNote(at));
+  }
+  db.exec('COMMIT');
+  db.close();
+}
+
+async function timed(toolbox: NodeToolbox, name: string, input: object): Promise<readonly [number, unknown]> {
+  const { error, structured, meta } = await toolbox.call(name, input, { full: true });
+  expect(error).toBeUndefined();
+  return [meta.durationMs, structured];
+}
+
+spec(
+  'CTX-41',
+  'among 100,000 documents a search takes no longer than a person waits, and the store opens at once',
+  async () => {
+    const workspace = createWorkspace();
+    const first = workspace.toolbox();
+    for (let at = 0; at < 100; at++)
+      await first.stores.documents.write(`shelf-${at}/note-${at}.md`, Buffer.from(textOfNote(at)));
+    await first.close();
+    const projects = join(workspace.env.WIELD_HOME!, 'projects');
+    multiply(join(projects, readdirSync(projects)[0]!, 'context', 'documents.db'));
+
+    const toolbox = workspace.toolbox();
+    // The first call opens the store. Bounds are wide, since the machine may be busy; the benchmark has the numbers.
+    const [opening] = await timed(toolbox, 'context_exists', { path: 'shelf-42/note-99542.md' });
+    expect(opening).toBeLessThan(1000);
+    for (const [query, path] of [
+      ['note 77777'],
+      ['river12 winter'],
+      ['harbour', 'shelf-42'],
+      ['note', 'shelf-42'],
+      ['nothingofthekind'],
+    ] as const) {
+      const [took, found] = await timed(toolbox, 'context_search', { query, ...(path && { path }) });
+      expect(took, query).toBeLessThan(3000);
+      const { hits } = found as { hits: { path: string }[] };
+      if (query === 'note 77777') expect(hits[0]?.path).toBe('shelf-277/note-77777.md');
+      if (path) expect(hits.every((hit) => hit.path.startsWith('shelf-42/'))).toBe(true);
+    }
+    await toolbox.call('context_write', { path: 'new.md', content: 'a zebra among them' });
+    expect((await timed(toolbox, 'context_search', { query: 'zebra' }))[1]).toMatchObject({
+      hits: [{ path: 'new.md' }],
+    });
+    const [listing, { documents }] = (await timed(toolbox, 'context_list', { path: 'shelf-42' })) as [
+      number,
+      { documents: unknown[] },
+    ];
+    expect(documents).toHaveLength(200);
+    expect(listing).toBeLessThan(2000);
+  },
+);

@@ -1,0 +1,128 @@
+// What typed definitions may return, and what their context lets them reach.
+
+import { describe, expect } from 'vitest';
+import { z } from 'zod';
+import { createToolbox, type ToolContext, type ToolDefinition, textOf } from '../../../src/index.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const call = async (tool: ToolDefinition, input: unknown, options = {}) =>
+  createToolbox({ tools: [tool] }).call(tool.name, input, options);
+
+describe('output', () => {
+  const give = (value: unknown, outputSchema: ToolDefinition['outputSchema']) =>
+    call({ name: 'give', description: 'D', execute: () => value, ...(outputSchema && { outputSchema }) }, {});
+
+  spec(
+    'MOD-12',
+    'an output that does not fit is invalid_output, and nothing of it is structured',
+    async () => {
+      const schema = z.object({ count: z.number().max(9), unit: z.string().default('m') });
+      expect((await give({ count: 3, more: 1 }, schema)).structured).toEqual({ count: 3, unit: 'm' });
+      for (const wrong of [{ count: 'three' }, { count: 10 }, {}, 'text', undefined, null]) {
+        const result = await give(wrong, schema);
+        expect(result).toMatchObject({ ok: false, error: { code: 'invalid_output' } });
+        expect(result).not.toHaveProperty('structured');
+        expect(result.error?.data?.faults).toMatchObject([{ path: expect.any(String) }]);
+      }
+      const raw = { type: 'object', properties: { count: { type: 'number' } } };
+      expect((await give({ count: 3 }, raw)).ok).toBe(true);
+      expect((await give({ count: 'three' }, raw)).error?.code).toBe('invalid_output');
+    },
+  );
+
+  spec('MOD-13', 'a returned failure is a failed result, before the output schema is looked at', async () => {
+    const failed = {
+      is_error: true,
+      error_type: 'path_conflict',
+      message: 'it exists',
+      next_action_hint: 'overwrite',
+    };
+    for (const schema of [undefined, z.object({ count: z.number() })]) {
+      const result = await give(failed, schema);
+      expect(result).toMatchObject({
+        ok: false,
+        error: { code: 'path_conflict', message: 'it exists', hint: 'overwrite' },
+      });
+      expect(textOf(result)).toBe('it exists');
+    }
+    expect((await give({ ...failed, error_type: 'no_such_note' }, undefined)).error).toEqual({
+      code: 'tool_failed',
+      message: 'it exists',
+      hint: 'overwrite',
+      data: { error_type: 'no_such_note' },
+    });
+    expect((await give({ is_error: true }, undefined)).error).toMatchObject({ code: 'tool_failed' });
+    expect((await give({ ...failed, error_type: 'constructor' }, undefined)).error?.code).toBe('tool_failed');
+    expect((await give({ is_error: false, message: 'fine' }, undefined)).ok).toBe(true);
+  });
+});
+
+describe('context', () => {
+  const capture = async (use: (context: ToolContext) => unknown, options = {}) => {
+    const tools = [
+      { name: 'use', description: 'D', execute: (_input: unknown, context: ToolContext) => use(context) },
+      { name: 'inner', description: 'D', execute: () => 'from within' },
+    ];
+    return createToolbox({ tools, workdir: '/tmp' }).call('use', {}, options);
+  };
+
+  spec('MOD-5', 'holds just these capabilities, and cannot be given more', async () => {
+    let keys: unknown;
+    const result = await capture((context) => {
+      keys = Reflect.ownKeys(context).sort();
+      expect(Object.isFrozen(context) && Object.isFrozen(context.toolbox)).toBe(true);
+      expect(Object.getPrototypeOf(context)).toBe(Object.prototype);
+      expect(Reflect.ownKeys(context.toolbox)).toEqual(['call']);
+      expect(() => Object.assign(context, { more: 1 })).toThrow(TypeError);
+      expect(Object.isFrozen(context.config.limits)).toBe(true);
+      return context.store === null && context.mcp === null && context.workdir;
+    });
+    expect(result.error).toBeUndefined();
+    expect(result.structured).toBe('/tmp');
+    expect(keys).toEqual(
+      [
+        'ask',
+        'config',
+        'elicit',
+        'log',
+        'mcp',
+        'progress',
+        'signal',
+        'store',
+        'toolbox',
+        'withStore',
+        'workdir',
+      ].sort(),
+    );
+  });
+
+  spec('MOD-5', 'config is the resolved settings that are no secret', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[limits]\ntimeout = "9s"\n[env]\npass = ["SECRET_TOKEN"]\n');
+    const tool = { name: 'use', description: 'D', execute: (_: unknown, { config }: ToolContext) => config };
+    const { structured } = await workspace.toolbox({ tools: [tool] }).call('use', {});
+    expect(structured).toMatchObject({ limits: { timeoutMs: 9000 }, roots: [] });
+    expect(JSON.stringify(structured)).not.toContain('SECRET');
+  });
+
+  spec('MOD-5', 'calls, tells of progress, asks, and says so where nobody can be asked', async () => {
+    const steps: unknown[] = [];
+    const result = await capture(
+      async (context) => {
+        context.progress(1, 2, 'half');
+        const inner = await context.toolbox.call('inner', {});
+        return `${textOf(inner)}, ${await context.ask('Sure?')}, ${context.signal.aborted}`;
+      },
+      {
+        onProgress: (step: unknown) => steps.push(step),
+        ask: async (question: string) => `yes to ${question}`,
+      },
+    );
+    expect(textOf(result)).toBe('from within, yes to Sure?, false');
+    expect(steps).toEqual([{ done: 1, total: 2, message: 'half' }]);
+    const mute = await capture((context) => context.ask('Sure?'));
+    expect(mute.error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('terminal') });
+    expect(mute.error?.message).toContain('Sure?');
+  });
+});

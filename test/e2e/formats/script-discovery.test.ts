@@ -1,0 +1,168 @@
+// Proves that every change of a tools directory is seen by the very next listing and call.
+
+import {
+  chmodSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { textOf } from '../../../src/index.js';
+import type { NodeToolbox } from '../../../src/node.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const saying = (word: string): string => `#!/bin/sh\n# @description Say ${word}.\necho ${word}\n`;
+const names = async (toolbox: NodeToolbox) => (await toolbox.list()).map((tool) => tool.name);
+const say = async (toolbox: NodeToolbox, name: string) => {
+  const result = await toolbox.call(name, {});
+  return result.ok ? textOf(result).trim() : result.error!.code;
+};
+const describeOne = async (toolbox: NodeToolbox, name: string) =>
+  (await toolbox.list()).find((tool) => tool.name === name)?.description;
+
+// A state that is old enough to be believed: files are looked at again, and not read again.
+const settle = (...paths: string[]): void => {
+  const past = new Date(Date.now() - 60_000);
+  for (const path of paths) utimesSync(path, past, past);
+};
+
+describe('one toolbox', () => {
+  spec(
+    'SCR-15',
+    'a new, edited, removed, chmod-ed and renamed file is seen at once, by list and call',
+    async () => {
+      const workspace = createWorkspace();
+      const toolbox = workspace.toolbox();
+      expect(await names(toolbox)).toEqual([]);
+      expect(await say(toolbox, 'one')).toBe('not_found');
+
+      const one = workspace.script('one', saying('red'));
+      expect(await names(toolbox)).toEqual(['one']);
+      expect(await say(toolbox, 'one')).toBe('red');
+
+      writeFileSync(one, saying('violet'));
+      expect(await describeOne(toolbox, 'one')).toBe('Say violet.');
+      expect(await say(toolbox, 'one')).toBe('violet');
+
+      chmodSync(one, 0o644);
+      expect(await names(toolbox)).toEqual([]);
+      expect((await toolbox.problems())[0]?.message).toBe('not executable');
+      expect(await say(toolbox, 'one')).toBe('not_found');
+      chmodSync(one, 0o755);
+      expect(await names(toolbox)).toEqual(['one']);
+      expect(await toolbox.problems()).toEqual([]);
+
+      renameSync(one, join(one, '../two'));
+      expect(await names(toolbox)).toEqual(['two']);
+      expect(await say(toolbox, 'one')).toBe('not_found');
+      expect(await say(toolbox, 'two')).toBe('violet');
+
+      unlinkSync(join(one, '../two'));
+      expect(await names(toolbox)).toEqual([]);
+      expect(await say(toolbox, 'two')).toBe('not_found');
+    },
+  );
+
+  spec(
+    'SCR-15',
+    'an edit of the same size within the same millisecond is seen, by list and by call',
+    async () => {
+      const workspace = createWorkspace();
+      const toolbox = workspace.toolbox();
+      for (let round = 0; round < 40; round++) {
+        const word = `w${String(round).padStart(3, '0')}`;
+        const path = workspace.script('same', saying(word));
+        const { atime, mtime } = statSync(path);
+        expect(await describeOne(toolbox, 'same')).toBe(`Say ${word}.`);
+        const other = word.replace('w', 'v');
+        writeFileSync(path, saying(other));
+        utimesSync(path, atime, mtime);
+        expect(await describeOne(toolbox, 'same')).toBe(`Say ${other}.`);
+      }
+      expect(await say(toolbox, 'same')).toBe('v039');
+    },
+  );
+
+  spec('SCR-15', 'an edit that puts the old size and modification time back is seen', async () => {
+    const workspace = createWorkspace();
+    const path = workspace.script('same', saying('aaa'));
+    settle(path, join(path, '..'));
+    const toolbox = workspace.toolbox();
+    const { atime, mtime } = statSync(path);
+    // The directory and the change time are now old enough that the listing may trust what it read.
+    await new Promise((resolve) => setTimeout(resolve, 2200));
+    expect(await describeOne(toolbox, 'same')).toBe('Say aaa.');
+    writeFileSync(path, saying('bbb'));
+    utimesSync(path, atime, mtime);
+    expect(await describeOne(toolbox, 'same')).toBe('Say bbb.');
+    expect(await say(toolbox, 'same')).toBe('bbb');
+  });
+
+  spec('SCR-15', 'a link that is turned to another file is seen', async () => {
+    const workspace = createWorkspace();
+    const first = workspace.write('lib/first', saying('first'), 0o755);
+    const second = workspace.write('lib/second', saying('other'), 0o755);
+    mkdirSync(join(workspace.dir, '.agents/tools'), { recursive: true });
+    const link = join(workspace.dir, '.agents/tools/link');
+    symlinkSync(first, link);
+    const toolbox = workspace.toolbox();
+    expect(await say(toolbox, 'link')).toBe('first');
+    unlinkSync(link);
+    symlinkSync(second, link);
+    expect(await describeOne(toolbox, 'link')).toBe('Say other.');
+    expect(await say(toolbox, 'link')).toBe('other');
+    rmSync(second);
+    expect(await names(toolbox)).toEqual([]);
+    expect((await toolbox.problems())[0]?.message).toBe('a link that leads nowhere');
+    expect(await say(toolbox, 'link')).toBe('not_found');
+    workspace.write('lib/second', saying('again'), 0o755);
+    expect(await say(toolbox, 'link')).toBe('again');
+  });
+
+  spec('SCR-15', 'the directory itself can go, come back, and be another', async () => {
+    const workspace = createWorkspace();
+    workspace.script('one', saying('one'));
+    const toolbox = workspace.toolbox();
+    const tools = join(workspace.dir, '.agents/tools');
+    expect(await names(toolbox)).toEqual(['one']);
+    rmSync(tools, { recursive: true });
+    expect(await names(toolbox)).toEqual([]);
+    expect(await say(toolbox, 'one')).toBe('not_found');
+    workspace.write('other/two', saying('two'), 0o755);
+    symlinkSync(join(workspace.dir, 'other'), tools);
+    expect(await names(toolbox)).toEqual(['two']);
+    expect(await say(toolbox, 'two')).toBe('two');
+    rmSync(tools);
+    writeFileSync(tools, 'a file where a directory was');
+    expect(await names(toolbox)).toEqual([]);
+  });
+
+  spec('SCR-16 SCR-22', 'a change of workdir is reflected by the next listing and call', async () => {
+    const workspace = createWorkspace();
+    workspace.script('here', '#!/bin/sh\n# @description D\npwd\n');
+    workspace.script('both', saying('here'));
+    const other = join(workspace.dir, 'other');
+    workspace.write('other/.agents/tools/there', '#!/bin/sh\n# @description D\npwd\n', 0o755);
+    workspace.write('other/.agents/tools/both', saying('there'), 0o755);
+    const toolbox = workspace.toolbox();
+    expect(await names(toolbox)).toEqual(['both', 'here']);
+    expect(await say(toolbox, 'here')).toBe(workspace.dir);
+    toolbox.setWorkdir(other);
+    expect(toolbox.workdir).toBe(other);
+    expect(await names(toolbox)).toEqual(['both', 'there']);
+    expect(await say(toolbox, 'there')).toBe(other);
+    expect(await say(toolbox, 'both')).toBe('there');
+    expect(await say(toolbox, 'here')).toBe('not_found');
+    toolbox.setWorkdir(workspace.dir);
+    expect(await names(toolbox)).toEqual(['both', 'here']);
+    expect(await say(toolbox, 'both')).toBe('here');
+    expect(() => toolbox.setWorkdir('relative')).toThrow(/absolute/);
+  });
+});

@@ -1,0 +1,234 @@
+// Proves which files are scripts, what they publish, and what is said of those that are none.
+
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
+
+describe('candidates', () => {
+  spec(
+    'SCR-1',
+    'files and links without a dot are tools, everything else is passed over quietly',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('one', HELLO);
+      workspace.script('.hidden', HELLO);
+      workspace.script('notes.txt', 'notes');
+      workspace.script('README.md', '# Tools\n\nOurs.\n');
+      workspace.script('config.json', '{}');
+      workspace.script('sub/inner', HELLO);
+      const elsewhere = workspace.write('lib/two.sh', HELLO, 0o755);
+      const tools = join(workspace.dir, '.agents/tools');
+      symlinkSync(elsewhere, join(tools, 'two'));
+      symlinkSync(join(workspace.dir, 'lib'), join(tools, 'lib'));
+      symlinkSync('/nowhere', join(tools, 'gone.json'));
+      const toolbox = workspace.toolbox();
+      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['one', 'two']);
+      expect(await toolbox.problems()).toEqual([]);
+      expect((await toolbox.call('two', {})).content).toEqual([{ type: 'text', text: 'hello\n' }]);
+    },
+  );
+
+  spec('SCR-1', 'a script with an extension and a valid header earns the hint to drop it', async () => {
+    const workspace = createWorkspace();
+    const path = workspace.script('mytool.sh', HELLO);
+    const [problem, ...others] = await workspace.toolbox().problems();
+    expect(others).toEqual([]);
+    expect(problem).toMatchObject({ path, severity: 'error', hint: 'rename it to "mytool"' });
+  });
+
+  for (const name of ['sp ace', '-dash', 'é', 'a'.repeat(65), 'semi;colon', 'file:x', "it's"]) {
+    spec('SCR-1 TOOL-2', `a file named ${name.slice(0, 12)} is a problem with its path`, async () => {
+      const workspace = createWorkspace();
+      const path = workspace.script(name, HELLO);
+      const toolbox = workspace.toolbox();
+      expect(await toolbox.list()).toEqual([]);
+      expect(await toolbox.problems()).toMatchObject([{ path, severity: 'error' }]);
+    });
+  }
+
+  spec('SCR-2', 'doctor says chmod +x, or which line to add, in words that can be pasted', async () => {
+    const workspace = createWorkspace();
+    const plain = workspace.script('plain', HELLO, 0o644);
+    workspace.script('bare', 'echo hello\n');
+    const document = json(await wield(workspace, ['doctor', '--json']));
+    expect(document.problems).toMatchObject([
+      { message: expect.stringContaining('shebang'), hint: expect.stringContaining('#!/usr/bin/env bash') },
+      { path: plain, message: 'not executable', hint: expect.stringContaining(`chmod +x ${plain}`) },
+    ]);
+    const called = await wield(workspace, ['call', 'plain']);
+    expect(called.status).toBe(3);
+    expect(called.stderr).toContain('chmod +x');
+  });
+
+  for (const mode of [0o100, 0o010, 0o001]) {
+    spec('SCR-2', `the execute bit ${mode.toString(8).padStart(3, '0')} is enough to be listed`, async () => {
+      const workspace = createWorkspace();
+      workspace.script('one', HELLO, 0o644 | mode);
+      expect(await workspace.toolbox().list()).toHaveLength(1);
+    });
+  }
+
+  spec(
+    'SCR-3',
+    'a byte-order mark and a CR after the shebang are problems that name the byte and the cure',
+    async () => {
+      const workspace = createWorkspace();
+      const marked = workspace.script('marked', `\ufeff${HELLO}`);
+      const windows = workspace.script('windows', HELLO.replaceAll('\n', '\r\n'));
+      const toolbox = workspace.toolbox();
+      expect(await toolbox.list()).toEqual([]);
+      expect(await toolbox.problems()).toMatchObject([
+        { path: marked, message: expect.stringContaining('EF BB BF'), hint: expect.stringContaining(marked) },
+        { path: windows, message: expect.stringContaining('0D'), hint: expect.stringContaining(windows) },
+      ]);
+    },
+  );
+
+  spec(
+    'SCR-4',
+    'a script with parameters and no description is the problem "missing @description"',
+    async () => {
+      const workspace = createWorkspace();
+      const path = workspace.script('mute', '#!/bin/sh\n# @param a string A\n');
+      expect(await workspace.toolbox().problems()).toMatchObject([{ path, message: 'missing @description' }]);
+    },
+  );
+
+  spec(
+    'SCR-6 SCR-11',
+    'a duplicate, bad or colliding parameter keeps the script out, and the others in',
+    async () => {
+      const workspace = createWorkspace();
+      const header = (parameters: string) => `#!/bin/sh\n# @description D\n${parameters}\n`;
+      workspace.script('double', header('# @param a string\n# @param a string'));
+      workspace.script('bad', header('# @param 1a string'));
+      workspace.script('proto', header('# @param *__proto__ string'));
+      workspace.script('collide', header('# @param a-b string\n# @param a_b string'));
+      workspace.script('good', HELLO);
+      const toolbox = workspace.toolbox();
+      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
+      expect((await toolbox.problems()).map((problem) => problem.path.split('/').pop())).toEqual([
+        'bad',
+        'collide',
+        'double',
+        'proto',
+      ]);
+    },
+  );
+
+  spec(
+    'SCR-7',
+    'an unknown type is string with a warning that quotes the word, whatever the word',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('open', '#!/bin/sh\n# @description D\n# @param path FILE to read\n');
+      const toolbox = workspace.toolbox();
+      const tool = await toolbox.find('open');
+      expect(tool.input.json).toMatchObject({
+        properties: { path: { type: 'string', description: 'to read' } },
+      });
+      expect(await toolbox.problems()).toMatchObject([
+        {
+          severity: 'warning',
+          message: expect.stringContaining('"FILE"'),
+          hint: expect.stringContaining('string FILE'),
+        },
+      ]);
+      expect((await wield(workspace, ['doctor'])).status).toBe(0);
+    },
+  );
+});
+
+describe('what is published', () => {
+  spec(
+    'SCR-8 TOOL-3',
+    'the schema has the parameters in header order, with type and description',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script(
+        'many',
+        [
+          '#!/bin/sh',
+          '# @description D',
+          '# @param *zeta string Z',
+          '# @param alpha int A',
+          '# @param *mid list',
+          '# @param '.concat('b bool B'),
+        ].join('\n'),
+      );
+      workspace.script('none', HELLO);
+      const shown = json(await wield(workspace, ['show', 'many', '--json']));
+      expect(JSON.stringify(shown.input)).toBe(
+        JSON.stringify({
+          type: 'object',
+          properties: {
+            zeta: { type: 'string', description: 'Z' },
+            alpha: { type: 'integer', description: 'A' },
+            mid: { type: 'array', description: '' },
+            b: { type: 'boolean', description: 'B' },
+          },
+          required: ['zeta', 'mid'],
+        }),
+      );
+      expect((await workspace.toolbox().find('none')).input.json).toEqual({ type: 'object', properties: {} });
+    },
+  );
+
+  spec('SCR-5', 'the further tags become traits, and unknown ones are noted at debug level', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'full',
+      [
+        '#!/bin/sh',
+        '# @description D',
+        '# @author Ada',
+        '# @group Ops',
+        '# @tag Big Deal',
+        '# @timeout 2m',
+        '# @returns object What it did',
+        '# @readonly',
+        '# @example {}',
+      ].join('\n'),
+    );
+    const lines: string[] = [];
+    const tool = await workspace.toolbox({ debug: (line) => lines.push(line) }).find('full');
+    expect(tool.traits).toEqual({
+      group: 'Ops',
+      tags: ['big', 'deal'],
+      hidden: false,
+      terminal: false,
+      readOnly: true,
+      timeoutMs: 120_000,
+      examples: [{}],
+    });
+    expect(tool.output?.json).toEqual({ type: 'object', description: 'What it did' });
+    expect(lines.join('\n')).toContain('unknown tag @author ignored');
+  });
+
+  spec('SCR-18', 'the order is by name, by code unit, whatever the order of making', async () => {
+    const workspace = createWorkspace();
+    const names = ['b', 'A', 'a', '_', 'B', 'a-b', 'a_b', 'Z9', '9', 'aa', 'a0'];
+    for (const name of names) workspace.script(name, HELLO);
+    const sorted = [...names].sort((a, b) => (a < b ? -1 : 1));
+    expect((await workspace.toolbox().list()).map((tool) => tool.name)).toEqual(sorted);
+    const document = json(await wield(workspace, ['list', '--json'], { env: { LANG: 'de_DE.UTF-8' } }));
+    expect(document.tools.map((tool: { name: string }) => tool.name)).toEqual(sorted);
+  });
+
+  spec('SCR-21', 'scripts stand under the server name local, unprefixed, and all of them pass', async () => {
+    const workspace = createWorkspace();
+    mkdirSync(join(workspace.home, '.agents'), { recursive: true });
+    workspace.script('one', HELLO);
+    const document = json(await wield(workspace, ['list', '--json']));
+    expect(document.tools).toMatchObject([{ name: 'one', server: 'local', format: 'script' }]);
+    expect(json(await wield(workspace, ['show', 'one', '--json']))).toMatchObject({
+      origin: { server: 'local', owner: 'workspace' },
+      verdict: { verdict: 'allow', rule: null },
+    });
+  });
+});

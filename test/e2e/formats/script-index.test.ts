@@ -1,0 +1,178 @@
+// Proves that the index on disk saves reading and never changes an answer, whatever happens to it.
+
+import { chmodSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { checksum } from '../../../src/files/checksum.js';
+import { type CliRun, json, wield } from '../../support/cli.js';
+import { createSkillWorkspace, writeSkill } from '../../support/search.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const saying = (word: string): string =>
+  `#!/bin/sh\n# @description Say ${word}.\n# @param a string A\n# @tag t\necho ${word}\n`;
+const COUNT = 20;
+
+function createFull(): Workspace {
+  const workspace = createWorkspace();
+  for (let index = 0; index < COUNT; index++) workspace.script(`t${10 + index}`, saying(`w${index}`));
+  workspace.script('broken', '#!/bin/sh\n');
+  return workspace;
+}
+
+const indexFiles = (workspace: Workspace): string[] => {
+  const directory = join(workspace.env.WIELD_HOME!, 'cache/index');
+  return readdirSync(directory).map((name) => join(directory, name));
+};
+const listing = (run: CliRun): [string, string][] =>
+  json(run).tools.map((tool: { name: string; description: string }) => [tool.name, tool.description]);
+const settled = () => new Promise((resolve) => setTimeout(resolve, 2300));
+
+spec('RES-13 CLI-12', 'a second process lists from the index, and says so at debug level', async () => {
+  const workspace = createFull();
+  await settled();
+  const first = await wield(workspace, ['list', '--json']);
+  expect(indexFiles(workspace)).toHaveLength(1);
+  const second = await wield(workspace, ['list', '--json', '--verbose']);
+  expect(second.stderr).toContain('listed from the index on disk');
+  expect(second.stdout).toBe(first.stdout);
+  expect(json(second).tools).toHaveLength(COUNT);
+  expect(json(second).problems).toHaveLength(1);
+});
+
+spec('SCR-15 RES-13', 'every change is seen by the next process, index or not', async () => {
+  const workspace = createFull();
+  await settled();
+  await wield(workspace, ['list', '--json']);
+  const tools = join(workspace.dir, '.agents/tools');
+  workspace.script('t10', saying('new'));
+  chmodSync(join(tools, 't11'), 0o644);
+  unlinkSync(join(tools, 't12'));
+  renameSync(join(tools, 't13'), join(tools, 'moved'));
+  workspace.script('t99', saying('added'));
+  const after = listing(await wield(workspace, ['list', '--json']));
+  expect(after.map(([name]) => name)).toEqual([
+    'moved',
+    't10',
+    ...Array.from({ length: COUNT - 4 }, (_, index) => `t${14 + index}`),
+    't99',
+  ]);
+  expect(after).toContainEqual(['t10', 'Say new.']);
+  expect((await wield(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('new\n');
+  expect((await wield(workspace, ['call', 'moved', '--a', 'x'])).stdout).toBe('w3\n');
+  for (const name of ['t11', 't12', 't13']) expect((await wield(workspace, ['call', name])).status).toBe(3);
+});
+
+spec('SCR-15 RES-13', 'an edit of the same size right after the index was written is seen', async () => {
+  const workspace = createFull();
+  await wield(workspace, ['list', '--json']);
+  workspace.script('t10', saying('w9'));
+  const found = listing(await wield(workspace, ['list', '--json'])).find(([name]) => name === 't10');
+  expect(found?.[1]).toBe('Say w9.');
+});
+
+spec('RES-13', 'a corrupt, truncated, foreign or older index is discarded and made anew', async () => {
+  const workspace = createFull();
+  await settled();
+  const truth = (await wield(workspace, ['list', '--json'])).stdout;
+  const [file] = indexFiles(workspace);
+  const good = readFileSync(file!);
+  const flipped = (at: number): Buffer => {
+    const copy = Buffer.from(good);
+    copy[at] = copy[at]! ^ 0x01;
+    return copy;
+  };
+  const text = good.toString('utf8');
+  const damages: [string, Buffer | string][] = [
+    ['empty', ''],
+    ['garbage', Buffer.from([0xff, 0x00, 0xfe, 0x0a])],
+    ['half', good.subarray(0, good.length / 2)],
+    ['without its last line', text.slice(0, text.lastIndexOf('end\t'))],
+    ['another version', text.replace(/^wield-index\t[^\t]*/, 'wield-index\t999')],
+    ['another directory', text.replace(workspace.dir, '/elsewhere')],
+    ['a word changed', text.replace('Say w5.', 'Say w6.')],
+    ['a line lost', text.replace(/\nt15\t[^\n]*/, '')],
+    ...Array.from({ length: 12 }, (_, index): [string, Buffer] => [
+      `a byte flipped at ${index}/12`,
+      flipped(Math.floor((good.length * index) / 12)),
+    ]),
+  ];
+  for (const [what, damage] of damages) {
+    writeFileSync(file!, damage);
+    const run = await wield(workspace, ['list', '--json']);
+    expect(run.stdout, what).toBe(truth);
+    expect(readFileSync(file!).equals(good), `${what}: made anew`).toBe(true);
+  }
+});
+
+spec('RES-13', 'an index that someone forged with care changes no call', async () => {
+  const workspace = createFull();
+  await settled();
+  await wield(workspace, ['list', '--json']);
+  const [file] = indexFiles(workspace);
+  const evil = workspace.write('evil', '#!/bin/sh\n# @description E\necho evil\n', 0o755);
+  const text = readFileSync(file!, 'utf8');
+  const body = text
+    .slice(0, text.lastIndexOf('end\t'))
+    .replaceAll(join(workspace.dir, '.agents/tools/t10'), evil)
+    .replace('Say w0.', 'Say evil.');
+  writeFileSync(file!, `${body}end\t${checksum(Buffer.from(body))}\n`);
+  // The forgery is good enough to be listed, which is what makes the rest worth something.
+  expect(listing(await wield(workspace, ['list', '--json']))).toContainEqual(['t10', 'Say evil.']);
+  expect((await wield(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('w0\n');
+  expect(json(await wield(workspace, ['show', 't10', '--json']))).toMatchObject({
+    description: 'Say w0.',
+    action: { file: join(workspace.dir, '.agents/tools/t10') },
+  });
+  const toolbox = workspace.toolbox();
+  await toolbox.list();
+  expect((await toolbox.call('t10', { a: 'x' })).content).toEqual([{ type: 'text', text: 'w0\n' }]);
+});
+
+spec(
+  'RES-13 RES-4 RES-14',
+  'an index that leads to the wrong skill is found out, and made anew',
+  async () => {
+    const workspace = createSkillWorkspace();
+    for (let at = 0; at < COUNT; at++)
+      writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
+    await settled();
+    await wield(workspace, ['list', '--json']);
+    const forge = (): void => {
+      for (const file of indexFiles(workspace)) {
+        const text = readFileSync(file, 'utf8');
+        const body = text
+          .slice(0, text.lastIndexOf('end\t'))
+          .replace('\ttool_1\t', '\ttool_x\t')
+          .replace('\ttool_2\t', '\ttool_1\t')
+          .replace('Says w3.', 'Forged.');
+        writeFileSync(file, `${body}end\t${checksum(Buffer.from(body))}\n`);
+      }
+    };
+    forge();
+    const said = async (name: string) => (await wield(workspace, ['call', name])).stdout;
+    expect(await said('tool_1')).toBe('["say","w1"]\n');
+    expect(await said('tool_2')).toBe('["say","w2"]\n');
+    forge();
+    const toolbox = workspace.toolbox();
+    const described = async (name: string) =>
+      (await toolbox.list()).find((tool) => tool.name === name)?.description;
+    // Good enough to be listed; whoever doubts it clears it.
+    expect(await described('tool_3')).toBe('Forged.');
+    toolbox.clearToolCache('tool_3');
+    expect(await described('tool_3')).toBe('Says w3.');
+    forge();
+    const other = workspace.toolbox();
+    other.clearAllCaches();
+    expect((await other.list()).map((tool) => tool.description)).not.toContain('Forged.');
+  },
+);
+
+spec('RES-13', 'an index directory that cannot be written costs nothing but time', async () => {
+  const workspace = createFull();
+  workspace.config('');
+  writeFileSync(join(workspace.env.WIELD_HOME!, 'cache'), 'in the way');
+  const run = await wield(workspace, ['list', '--json']);
+  expect(run.status).toBe(0);
+  expect(json(run).tools).toHaveLength(COUNT);
+});

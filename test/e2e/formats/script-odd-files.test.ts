@@ -1,0 +1,197 @@
+// Proves that nothing in a tools directory freezes a listing or makes it throw, and that each oddity is told.
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const GOOD = '#!/bin/sh\n# @description Fine.\necho fine\n';
+const isRoot = process.getuid?.() === 0;
+
+describe('odd files', () => {
+  spec(
+    'SCR-19 SCR-1',
+    'a directory full of them lists what is good and says what to do about the rest',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('good', GOOD);
+      const tools = join(workspace.dir, '.agents/tools');
+      execFileSync('mkfifo', [join(tools, 'fifo')]);
+      symlinkSync('/dev/zero', join(tools, 'device'));
+      symlinkSync('/dev/tty', join(tools, 'tty'));
+      mkdirSync(join(tools, 'folder'));
+      symlinkSync('/nowhere/at/all', join(tools, 'dangling'));
+      symlinkSync(join(tools, 'circle-b'), join(tools, 'circle-a'));
+      symlinkSync(join(tools, 'circle-a'), join(tools, 'circle-b'));
+      workspace.script('empty', '');
+      workspace.write(
+        '.agents/tools/elf',
+        Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0xff, 0xfe, 0x0a, 0x80]),
+        0o755,
+      );
+      truncateSync(workspace.script('sparse', GOOD), 65 * 1024 * 1024);
+      workspace.write(
+        '.agents/tools/latin1',
+        Buffer.from('#!/bin/sh\n# @description caf\xe9\n', 'latin1'),
+        0o755,
+      );
+      workspace.script('README.md', '# Read me');
+      workspace.script('config.json', '{}');
+      const toolbox = workspace.toolbox();
+      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
+      const problems = await toolbox.problems();
+      const said = Object.fromEntries(
+        problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]),
+      );
+      expect(said).toEqual({
+        'circle-a': 'a link that leads nowhere',
+        'circle-b': 'a link that leads nowhere',
+        dangling: 'a link that leads nowhere',
+        elf: expect.stringContaining('does not begin with a shebang'),
+        empty: expect.stringContaining('does not begin with a shebang'),
+        latin1: 'not UTF-8 in its first 80 lines',
+        sparse: 'larger than 64 MiB',
+      });
+      for (const problem of problems) expect(problem.hint).not.toBe('');
+      for (const name of [
+        'fifo',
+        'device',
+        'tty',
+        'folder',
+        'dangling',
+        'circle-a',
+        'empty',
+        'elf',
+        'sparse',
+        'latin1',
+      ]) {
+        expect([name, (await toolbox.call(name, {})).error?.code]).toEqual([name, 'not_found']);
+      }
+      expect((await toolbox.call('good', {})).ok).toBe(true);
+      for (const args of [['list'], ['doctor'], ['show', 'good']]) {
+        expect((await wield(workspace, args)).status).toBe(args[0] === 'doctor' ? 1 : 0);
+      }
+    },
+  );
+
+  spec('SCR-19', 'a file that cannot be read is a problem', async () => {
+    const workspace = createWorkspace();
+    workspace.script('good', GOOD);
+    // A regular file by its looks that answers every read with an error.
+    symlinkSync('/proc/self/mem', join(workspace.dir, '.agents/tools/mem'));
+    const toolbox = workspace.toolbox();
+    expect(await toolbox.list()).toHaveLength(1);
+    expect((await toolbox.problems())[0]?.message).toContain('cannot be read');
+    expect((await toolbox.call('mem', {})).error?.code).toBe('not_found');
+  });
+
+  specIf(
+    !isRoot,
+    'root reads everything',
+    'SCR-19',
+    'a file without read permission is a problem',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('noread', GOOD, 0o111);
+      const toolbox = workspace.toolbox();
+      expect(await toolbox.list()).toEqual([]);
+      expect((await toolbox.problems())[0]?.message).toContain('cannot be read');
+    },
+  );
+
+  spec('SCR-19', 'only the first 80 lines must be UTF-8', async () => {
+    const workspace = createWorkspace();
+    const late = Buffer.concat([Buffer.from(GOOD + '#\n'.repeat(77)), Buffer.from([0xff, 0xfe, 0x0a])]);
+    const early = Buffer.concat([Buffer.from(GOOD + '#\n'.repeat(76)), Buffer.from([0xff, 0xfe, 0x0a])]);
+    workspace.write('.agents/tools/late', late, 0o755);
+    workspace.write('.agents/tools/early', early, 0o755);
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['late']);
+    expect((await toolbox.problems())[0]?.message).toContain('not UTF-8');
+  });
+
+  spec('SCR-19', 'a long line that the reading cuts within a character is no fault of the file', async () => {
+    const workspace = createWorkspace();
+    for (const shift of [0, 1, 2])
+      workspace.script(`long${shift}`, `${GOOD}#${'x'.repeat(shift)}${'€'.repeat(700_000)}\n`);
+    const toolbox = workspace.toolbox();
+    expect(await toolbox.problems()).toEqual([]);
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['long0', 'long1', 'long2']);
+  });
+
+  spec('SCR-3 SCR-19', 'a header of 80 long lines is read to its end', async () => {
+    const workspace = createWorkspace();
+    const lines = [
+      '#!/bin/sh',
+      ...Array.from({ length: 78 }, () => `# ${'words '.repeat(500)}`),
+      '# @description Last.',
+    ];
+    workspace.script('long', `${lines.join('\n')}\necho x\n`);
+    expect((await workspace.toolbox().list())[0]?.description).toBe('Last.');
+  });
+
+  spec('SCR-19 RES-40', 'a circle of links in the place of .agents is no tools, not a crash', async () => {
+    const workspace = createWorkspace();
+    symlinkSync('.agents', join(workspace.dir, '.agents'));
+    const toolbox = workspace.toolbox();
+    expect(await toolbox.list()).toEqual([]);
+    expect((await toolbox.call('one', {})).error?.code).toBe('not_found');
+    expect((await wield(workspace, ['list'])).status).toBe(0);
+    expect((await wield(workspace, ['call', 'one'])).status).toBe(3);
+  });
+
+  spec('SCR-1 ERR-5', 'names that could move a cursor or forge a line reach no terminal raw', async () => {
+    const workspace = createWorkspace();
+    workspace.script('\u001b[31mred\nforged  ok', GOOD);
+    workspace.script(
+      'shown',
+      '#!/bin/sh\n# @description \u001b[31mred\u202e\n# @group \u001b[5mgroup\n# @param a int \u001b[2J\n',
+    );
+    for (const args of [
+      ['doctor'],
+      ['list', '--all'],
+      ['show', 'shown'],
+      ['call', 'shown', '--help'],
+      ['call', '\u001b[31mx'],
+    ]) {
+      const { stdout, stderr } = await wield(workspace, args);
+      expect(stdout + stderr).not.toMatch(/[\u001b\u202e]/);
+    }
+    const { stdout } = await wield(workspace, ['doctor']);
+    expect(stdout.split('\n').filter((line) => line.startsWith('forged'))).toEqual([]);
+  });
+});
+
+spec(
+  'SCR-18 SCR-19',
+  '10,000 files list correctly and in order, and once more from the index',
+  async () => {
+    const workspace = createWorkspace();
+    const tools = join(workspace.dir, '.agents/tools');
+    mkdirSync(tools, { recursive: true });
+    const names: string[] = [];
+    for (let index = 0; index < 10_000; index++) {
+      const name = `t${(index * 7919) % 10_000}`;
+      names.push(name);
+      writeFileSync(
+        join(tools, name),
+        `#!/bin/sh\n# @description Tool ${name}.\n# @param *a int A\necho ${name}\n`,
+        { mode: 0o755 },
+      );
+    }
+    names.sort((a, b) => (a < b ? -1 : 1));
+    const first = json(await wield(workspace, ['list', '--json']));
+    expect(first.tools.map((tool: { name: string }) => tool.name)).toEqual(names);
+    expect(
+      first.tools.every(
+        (tool: { name: string; description: string }) => tool.description === `Tool ${tool.name}.`,
+      ),
+    ).toBe(true);
+    expect(json(await wield(workspace, ['list', '--json']))).toEqual(first);
+    expect((await wield(workspace, ['call', 't77', '--a', '1'])).stdout).toBe('t77\n');
+  },
+  120_000,
+);

@@ -1,0 +1,243 @@
+// Sources: what may be added, what is found in one, what its manifest may say, and how git is run.
+
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json } from '../../support/cli.js';
+import { createInstallWorkspace, DETECT, type Files, WORKED, writeFiles } from '../../support/install.js';
+import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { spec, specIf } from '../../support/spec.js';
+
+const skill = (name: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\nText.\n`;
+
+describe('adding', () => {
+  spec('INS-1', 'elsewhere than at a terminal it registers only, says so and exits 0', async () => {
+    const workspace = createInstallWorkspace();
+    const run = await workspace.run('add', workspace.source('tooling', WORKED));
+    expect(run.status).toBe(0);
+    expect(run.stdout).toContain('offers    1 tool, 1 skill');
+    expect(run.stdout).toContain('registered only');
+    expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
+    expect((await workspace.json('list', '--available')).items).toHaveLength(2);
+    // A directory is read live.
+    workspace.source('tooling', { 'skills/later/SKILL.md': skill('later') });
+    expect((await workspace.json('list', '--available')).items).toHaveLength(3);
+  });
+
+  spec(
+    'INS-1 INS-7',
+    'a repository is cloned, pinned to a branch, a tag or a proved commit',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const url = workspace.repository('repo', WORKED);
+      const first = workspace.git('repo', 'rev-parse', 'HEAD').trim();
+      workspace.git('repo', 'tag', '-a', 'v1', '-m', 'One');
+      workspace.source('repo', { 'skills/next/SKILL.md': skill('next') });
+      workspace.git('repo', 'add', '--all');
+      workspace.git('repo', 'commit', '--quiet', '-m', 'Next');
+      const second = workspace.git('repo', 'rev-parse', 'HEAD').trim();
+      workspace.git('repo', 'checkout', '--quiet', '-b', 'side');
+
+      const add = (...flags: string[]) => workspace.json('add', url, ...flags).then(({ source }) => source);
+      const tagged = await add('--pin', 'tag=v1');
+      expect([tagged.commit, tagged.ref, tagged.items.length]).toEqual([first, 'v1', 2]);
+      expect((await add('--pin', first)).commit).toBe(first);
+      const branch = await add('--pin', 'branch=main');
+      expect([branch.commit, branch.ref, branch.items.length]).toEqual([second, 'main', 3]);
+      expect((await add('--pin', 'side')).pin).toEqual({ to: 'branch', name: 'side' });
+      expect((await workspace.fail('add', url, '--pin', 'tag=none')).code).toBe('not_found');
+      expect((await workspace.fail('add', url, '--pin', 'f'.repeat(40))).code).toBe('unavailable');
+      expect((await workspace.json('sync')).sources).toHaveLength(1);
+    },
+    60_000,
+  );
+
+  specIf(
+    hasPty,
+    'no terminal to be had',
+    'INS-1',
+    'at a terminal it offers to install, and does so on yes',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const source = workspace.source('tooling', WORKED);
+      const run = await wieldAtTerminal(workspace, ['add', source], {
+        answers: [['Install all of it?', 'y\n']],
+      });
+      expect(run.screen).toContain('install  tool detect');
+      expect(run.screen).toContain('installed  skill scan');
+      expect(run.status).toBe(0);
+    },
+  );
+
+  spec(
+    'INS-1',
+    'a source can bring others, and going in a circle ends',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const second = workspace.repository('second', { 'skills/two/SKILL.md': skill('two') });
+      const first = workspace.repository('first', {
+        'wield.toml': `[[sources]]\nsource = "${second}"\nnamespace = "sub"\n`,
+        'skills/one/SKILL.md': skill('one'),
+      });
+      workspace.source('second', { 'wield.toml': `[discover]\nsources = [{ source = "${first}" }]\n` });
+      workspace.git('second', 'add', '--all');
+      workspace.git('second', 'commit', '--quiet', '-m', 'Circle');
+      const { nested } = await workspace.json('add', first, '--yes');
+      expect(nested.map(({ namespace }: { namespace: string }) => namespace)).toEqual(['sub']);
+      const { items } = await workspace.json('list', '--installed');
+      expect(items.map(({ effective }: { effective: string }) => effective)).toEqual(['one', 'sub:two']);
+      await workspace.json('remove-source', first, '--yes');
+      expect((await workspace.json('list', '--available')).items).toEqual([]);
+    },
+    30_000,
+  );
+});
+
+describe('finding', () => {
+  spec('INS-2 INS-36', 'by convention under each root; a loose file in tools is no tool', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('conventional', {
+      'skills/a/SKILL.md': skill('a'),
+      'skills/none/README.md': 'no skill',
+      'agents/b.md': '---\ndescription: B.\n---\n',
+      'agents/notes.txt': '',
+      'rules/c.md': 'Rule.',
+      'tools/bare/data.txt': '',
+      'tools/loose.sh': '#!/bin/sh\n',
+      'packages/x/skills/d/SKILL.md': skill('d'),
+    });
+    const names = (found: { kind: string; effective: string }[]) =>
+      found.map((one) => `${one.kind}:${one.effective}`);
+    const { source: added } = await workspace.json('add', source, '--yes');
+    expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'agent:b', 'rule:c']);
+    expect(added.items[0]).toMatchObject({ bin: null, description: null });
+    expect((await workspace.json('list', '--installed')).items).toHaveLength(4);
+    expect((await workspace.run('call', 'bare')).status).toBe(3);
+    const { source: rooted } = await workspace.json('add', source, '--root', 'packages/*');
+    expect(names(rooted.items)).toEqual(['skill:d']);
+    expect((await workspace.fail('add', source, '--root', '../elsewhere')).code).toBe('path_escape');
+  });
+
+  spec('INS-3 INS-36', 'a manifest declares items and globs, which switch convention off', async () => {
+    const workspace = createInstallWorkspace();
+    const base: Files = {
+      'skills/hidden/SKILL.md': skill('hidden'),
+      'pkg/a/tool/run!': '#!/bin/sh\n',
+      'pkg/b/tool/x': '',
+    };
+    const source = workspace.source('declared', {
+      ...base,
+      'wield.toml':
+        '[source]\ndescription = "Declared"\nnamespace = "ns"\n[discover]\ntools = { include = ["pkg/*/tool"], exclude = ["pkg/b/*"] }\n[[items]]\nkind = "rule"\nname = "house"\npath = "text/style.md"\nlink = "rules/house-style.md"\ndescription = "House"\n',
+      'text/style.md': 'Style.',
+    });
+    const { source: added } = await workspace.json('add', source, '--yes');
+    expect(added.description).toBe('Declared');
+    expect(added.items.map((one: { effective: string }) => one.effective)).toEqual(['ns:tool', 'ns:house']);
+    expect(readFileSync(join(workspace.home, '.claude/rules/house-style.md'), 'utf8')).toBe('Style.');
+    const old = workspace.source('older', {
+      'mind.toml': '[source]\nprefix = "jk"\nmin-mind-version = "9"\n',
+      ...DETECT,
+    });
+    expect((await workspace.json('add', old)).source.namespace).toBe('jk');
+    const newer = workspace.source('newer', { 'wield.toml': '[source]\nmin-version = "99.1"\n', ...DETECT });
+    expect((await workspace.fail('add', newer)).code).toBe('unavailable');
+  });
+
+  spec(
+    'INS-3 INS-5',
+    'a manifest that is wrong names key and line, and nothing is registered',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const cases: readonly (readonly [manifest: string, line: number, message: RegExp])[] = [
+        ['[source]\nnamspace = "x"\n', 2, /unknown key "namspace"/],
+        ['[[items]]\nkind = "skill"\nname = "a"\npath = "skills/a"\nbin = "x"\n', 5, /bin is for tools/],
+        ['[[items]]\nkind = "rule"\nname = "a"\npath = "r.md"\nbuild = "make"\n', 5, /build is for tools/],
+        ['[[items]]\nkind = "tool"\nname = "a"\npath = "../x"\n', 4, /does not stay within/],
+        ['[[items]]\nkind = "tool"\nname = "a"\npath = "t"\nlink = "/etc/x"\n', 5, /does not stay within/],
+        [
+          '[[items]]\nkind = "tool"\nname = "ok"\npath = "t"\n\n[[items]]\nkind = "tool"\nname = "a\\u202eb"\npath = "t"\n',
+          8,
+          /characters that no name may have/,
+        ],
+        ['[[items]]\nkind = "widget"\nname = "a"\npath = "t"\n', 2, /kind must be/],
+        ['[discover]\ntools = ["../*"]\n', 2, /does not stay within/],
+        ['[[hooks]]\nrun = "true"\nevent = "later"\n', 3, /event must be/],
+        ['[source\n', 1, /./],
+      ];
+      for (const [at, [manifest, line, message]] of cases.entries()) {
+        const error = await workspace.fail(
+          'add',
+          workspace.source(`bad-${at}`, { 'wield.toml': manifest, 't/x': '' }),
+        );
+        expect([manifest, error.code, error.message]).toEqual([
+          manifest,
+          'invalid_definition',
+          expect.stringMatching(new RegExp(`wield\\.toml:${line}: .*${message.source}`)),
+        ]);
+      }
+      expect((await workspace.json('list', '--available')).items).toEqual([]);
+    },
+    60_000,
+  );
+
+  spec(
+    'INS-5',
+    'odd names that are found are passed over with a warning; what leads out is an error',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const source = workspace.source('odd', { 'skills/good/SKILL.md': skill('good') });
+      for (const name of ['a\u200bb', 'c\u202ed', 'tab\tin', 'pаypal'])
+        writeFiles(source, { [`skills/${name}/SKILL.md`]: skill('x') });
+      const { source: added } = await workspace.json('add', source);
+      expect(added.items.map((one: { name: string }) => one.name)).toEqual(['good']);
+      expect(added.warnings).toHaveLength(4);
+      mkdirSync(join(source, 'tools'));
+      symlinkSync('/etc', join(source, 'tools/out'));
+      expect((await workspace.fail('add', source)).code).toBe('path_escape');
+    },
+  );
+
+  spec('INS-6', 'the same kind and name twice is a conflict', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('twice', {
+      'a/skills/x/SKILL.md': skill('x'),
+      'b/skills/x/SKILL.md': skill('x'),
+    });
+    const error = await workspace.fail('add', source, '--root', 'a', '--root', 'b');
+    expect([error.code, error.status]).toEqual(['conflict', 4]);
+    expect(error.message).toContain('a/skills/x and b/skills/x');
+  });
+});
+
+spec(
+  'INS-7',
+  'neither hooks, filters, submodules nor configuration of anybody make git run anything',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const mark = join(workspace.dir, 'ran');
+    const url = workspace.repository('repo', { ...WORKED, '.gitattributes': '* filter=evil\n' });
+    workspace.git('repo', 'config', 'uploadpack.packObjectsHook', `touch ${mark}`);
+    writeFileSync(
+      join(workspace.home, '.gitconfig'),
+      `[core]\n\thooksPath = ${workspace.home}/hooks\n\tfsmonitor = "touch ${mark}"\n[filter "evil"]\n\tsmudge = "touch ${mark}; cat"\n[url "ext::touch ${mark}"]\n\tinsteadOf = file://\n`,
+    );
+    writeFiles(workspace.home, { 'hooks/post-checkout!': `#!/bin/sh\ntouch ${mark}\n` });
+    const run = await workspace.runWith(
+      {
+        env: {
+          GIT_CONFIG_COUNT: '1',
+          GIT_CONFIG_KEY_0: 'core.fsmonitor',
+          GIT_CONFIG_VALUE_0: `touch ${mark}`,
+        },
+      },
+      'add',
+      url,
+      '--yes',
+      '--json',
+    );
+    expect(run.stdout + run.stderr).toContain('"ok":true');
+    expect(json(run).source.items).toHaveLength(2);
+    expect(existsSync(mark)).toBe(false);
+  },
+);

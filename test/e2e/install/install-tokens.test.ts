@@ -1,0 +1,249 @@
+// Path tokens: what each becomes, where it stays as it is, and the five ways to refer to nothing.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { findTokens, replaceTokens } from '../../../src/install/tokens.js';
+import {
+  createInstallWorkspace,
+  DETECT,
+  type Files,
+  type InstallWorkspace,
+  WORKED,
+} from '../../support/install.js';
+import { spec } from '../../support/spec.js';
+
+const SKILL = '---\nname: probe\ndescription: Probe.\n---\n\n';
+
+// Installs a skill `probe` with this text, beside whatever else there is, and gives the text as installed.
+async function expand(workspace: InstallWorkspace, text: string, files: Files = DETECT): Promise<string> {
+  const source = workspace.source('tokens', { ...files, 'skills/probe/SKILL.md': SKILL + text });
+  await workspace.json('add', source);
+  await workspace.json('install', 'skill:probe');
+  return workspace.stored('skill/probe/SKILL.md').slice(SKILL.length);
+}
+
+spec('TOK-1 TOK-6 TOK-10 INS-28', 'the worked example, line by line, with ~', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('add', workspace.source('tooling', WORKED));
+  const { items } = await workspace.json('install', 'scan');
+  expect(items.map(({ effective }: { effective: string }) => effective)).toEqual(['detect', 'scan']);
+  expect(workspace.stored('skill/scan/SKILL.md').split('\n').slice(5, 8)).toEqual([
+    '1. Run the shared tool: `~/.wield/store/tool/detect/detect.sh .`',
+    '2. Source its library: `. ~/.wield/store/tool/detect/lib.sh`',
+    '3. Record the result: `~/.wield/store/skill/scan/resources/notes.md`',
+  ]);
+  expect(existsSync(join(workspace.home, '.wield/store/tool/detect/detect.sh'))).toBe(true);
+  expect(readFileSync(join(workspace.home, '.claude/skills/scan/resources/notes.md'), 'utf8')).toBe(
+    '# Notes\n',
+  );
+  workspace.write('package.json', '{}');
+  expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('node\n');
+});
+
+spec('TOK-8', 'under a prefix every token follows, with no edit to the skill', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('meld', workspace.source('tooling', WORKED), '--namespace', 'jk');
+  await workspace.json('learn', 'jk:scan');
+  expect(workspace.stored('skill/jk:scan/SKILL.md').split('\n').slice(5, 8)).toEqual([
+    '1. Run the shared tool: `~/.wield/store/tool/jk:detect/detect.sh .`',
+    '2. Source its library: `. ~/.wield/store/tool/jk:detect/lib.sh`',
+    '3. Record the result: `~/.wield/store/skill/jk:scan/resources/notes.md`',
+  ]);
+  workspace.write('package.json', '{}');
+  expect((await workspace.run('call', 'jk:detect', '--path', '.')).stdout).toBe('node\n');
+});
+
+spec('TOK-6', 'outside home, and in any file that is no Markdown, the path is absolute', async () => {
+  const workspace = createInstallWorkspace();
+  const elsewhere = join(workspace.dir, '..', 'elsewhere');
+  workspace.env.WIELD_HOME = elsewhere;
+  const source = workspace.source('tooling', {
+    ...WORKED,
+    'skills/scan/run.sh!': '#!/bin/sh\nexec {{tools:detect}}\n',
+  });
+  await workspace.json('add', source);
+  await workspace.json('install', 'scan');
+  const store = join(workspace.dir, '..', 'elsewhere/store');
+  const text = readFileSync(join(store, 'skill/scan/SKILL.md'), 'utf8');
+  expect(text).toContain(`\`${store}/tool/detect/detect.sh .\``);
+  expect(text).not.toContain('~');
+
+  const other = createInstallWorkspace();
+  await other.json(
+    'add',
+    other.source('tooling', { ...WORKED, 'skills/scan/run.sh!': '#!/bin/sh\nexec {{tools:detect}}\n' }),
+  );
+  await other.json('install', 'scan');
+  expect(other.stored('skill/scan/run.sh')).toBe(
+    `#!/bin/sh\nexec ${other.wieldHome}/store/tool/detect/detect.sh\n`,
+  );
+});
+
+spec(
+  'TOK-1 TOK-3 TOK-10 INS-20',
+  'each way to an entrypoint, white space, and what is not ours',
+  async () => {
+    const files: Files = {
+      'wield.toml':
+        '[[items]]\nkind = "tool"\nname = "declared"\npath = "x/declared"\nbin = "go.sh"\n[[items]]\nkind = "tool"\nname = "told"\npath = "x/told"\n[[items]]\nkind = "tool"\nname = "same"\npath = "x/same"\n[[items]]\nkind = "skill"\nname = "probe"\npath = "skills/probe"\n',
+      'x/declared/TOOL.md': '---\nbin: other.sh\n---\n',
+      'x/declared/go.sh!': '#!/bin/sh\n',
+      'x/told/TOOL.md': '---\nbin: bin/run.sh\n---\n',
+      'x/told/bin/run.sh!': '#!/bin/sh\n',
+      'x/same/same!': '#!/bin/sh\n',
+    };
+    const text = [
+      '{{tools:declared}} {{tools:told}} {{tools:same}} {{path:tool:told}}/x {{path:told}} {{ns:told}}',
+      '{{ tools:same }} {{path: told }} {{\tself\t}}',
+      '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
+      `{{ \nself }} \${{ github.actor }} {{tools:same`,
+    ].join('\n');
+    const workspace = createInstallWorkspace();
+    const store = '~/.wield/store';
+    expect(await expand(workspace, text, files)).toBe(
+      [
+        `${store}/tool/declared/go.sh ${store}/tool/told/bin/run.sh ${store}/tool/same/same ${store}/tool/told/x ${store}/tool/told told`,
+        `${store}/tool/same/same ${store}/tool/told ${store}/skill/probe`,
+        '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
+        `{{ \nself }} \${{ github.actor }} {{tools:same`,
+      ].join('\n'),
+    );
+  },
+);
+
+spec(
+  'TOK-2',
+  'every text file of every kind is expanded, and what is not UTF-8 is copied byte for byte',
+  async () => {
+    const bytes = Buffer.concat([Buffer.from('{{self}} '), Buffer.from([0xff, 0xfe, 0x00, 0x7b])]);
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('kinds', {
+      ...DETECT,
+      'tools/detect/conf.json': '{"at":"{{self}}"}',
+      'agents/helper.md': '---\ndescription: Helps.\n---\nRun {{tools:detect}}.\n',
+      'rules/style.md': 'See {{path:agent:helper}}.\n',
+      'skills/probe/SKILL.md': SKILL,
+      'skills/probe/data.bin': bytes,
+      'skills/probe/deep/er/script.py': 'HERE = "{{self}}"\n',
+    });
+    await workspace.json('add', source, '--yes');
+    const store = `${workspace.wieldHome}/store`;
+    expect(workspace.stored('tool/detect/conf.json')).toBe(`{"at":"${store}/tool/detect"}`);
+    expect(workspace.stored('agent/helper/helper.md')).toContain('Run ~/.wield/store/tool/detect/detect.sh.');
+    expect(workspace.stored('rule/style/style.md')).toBe('See ~/.wield/store/agent/helper.\n');
+    expect(workspace.stored('skill/probe/deep/er/script.py')).toBe(`HERE = "${store}/skill/probe"\n`);
+    expect(readFileSync(join(workspace.wieldHome, 'store/skill/probe/data.bin')).equals(bytes)).toBe(true);
+  },
+);
+
+spec('TOK-2', 'a source can narrow expansion to Markdown', async () => {
+  const workspace = createInstallWorkspace();
+  const source = workspace.source('narrow', {
+    'wield.toml': '[source]\nexpand = "markdown"\n',
+    'skills/probe/SKILL.md': `${SKILL}{{self}}\n`,
+    'skills/probe/x.sh': '{{self}} {{tools:nothing}}\n',
+  });
+  await workspace.json('add', source, '--yes');
+  expect(workspace.stored('skill/probe/SKILL.md')).toContain('~/.wield/store/skill/probe');
+  expect(workspace.stored('skill/probe/x.sh')).toBe('{{self}} {{tools:nothing}}\n');
+});
+
+spec(
+  'TOK-4 TOK-5',
+  'each of the five causes names item, file, line and token, and nothing live is touched',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json(
+      'add',
+      workspace.source('other', { 'tools/foreign/foreign!': '#!/bin/sh\n' }),
+      '--yes',
+    );
+    const cases: readonly (readonly [token: string, cause: string])[] = [
+      ['{{tools:nothing}}', 'no such item'],
+      ['{{path:skill:detect}}', 'no such item'],
+      ['{{tools:bare}}', 'tool without entrypoint'],
+      ['{{path:twin}}', 'ambiguous kind'],
+      ['{{tools:foreign}}', "another source's item"],
+      ['{{path:foreign}}', "another source's item"],
+      ['{{ns:nothing}}', 'no such item'],
+      ['{{path:}}', 'not a valid reference'],
+      ['{{path:widget:detect}}', 'not a valid reference'],
+      ['{{tools:../../etc}}', 'not a valid reference'],
+      ['{{path:tool:detect:more}}', 'not a valid reference'],
+    ];
+    const files: Files = {
+      ...DETECT,
+      'tools/bare/notes.txt': 'no entrypoint',
+      'tools/twin/twin!': '#!/bin/sh\n',
+      'skills/twin/SKILL.md': SKILL,
+      'skills/fine/SKILL.md': `${SKILL}{{path:tool:twin}} {{path:tool:bare}}`,
+    };
+    const source = workspace.source('here', { ...files, 'skills/probe/SKILL.md': SKILL });
+    await workspace.json('add', source, '--register-only');
+    const before = workspace.snapshot();
+    for (const [token, cause] of cases) {
+      workspace.source('here', { 'skills/probe/docs/how.md': `one\ntwo\nthree ${token} four\n` });
+      const error = await workspace.fail('install', 'probe');
+      expect([token, error.code, error.data]).toEqual([
+        token,
+        'bad_reference',
+        { kind: 'skill', item: 'probe', file: 'docs/how.md', line: 3, token, cause },
+      ]);
+      expect(error.message).toContain(`skill probe: docs/how.md:3: ${token}: ${cause}`);
+      expect(error.hint).not.toBe('');
+      expect(workspace.snapshot()).toEqual(before);
+    }
+    await workspace.json('install', 'fine');
+    expect(workspace.stored('skill/fine/SKILL.md')).toContain(
+      '~/.wield/store/tool/twin ~/.wield/store/tool/bare',
+    );
+  },
+  60_000,
+);
+
+spec('TOK-7', 'the source hash is of the token form, the installed hash of the expanded form', async () => {
+  const [plain, prefixed] = [createInstallWorkspace(), createInstallWorkspace()];
+  const install = async (workspace: InstallWorkspace, ...flags: string[]) => {
+    await workspace.json('add', workspace.source('tooling', WORKED), ...flags);
+    const { items } = await workspace.json('install', 'skill:scan');
+    return items.find(({ kind }: { kind: string }) => kind === 'skill');
+  };
+  const [one, other] = [await install(plain), await install(prefixed, '--namespace', 'jk')];
+  expect(one.hash).toBe(other.hash);
+  expect(one.installedHash).not.toBe(other.installedHash);
+  expect(one.installedHash).not.toBe(one.hash);
+});
+
+spec('TOK-3 TOK-9', 'any text is given back but for its tokens, in time that grows with its length', () => {
+  const piece = fc.constantFrom(
+    '{{',
+    '}}',
+    '{',
+    '}',
+    'self',
+    'tools:',
+    'path:',
+    'x',
+    ' ',
+    '\n',
+    '{{self}}',
+    '{{tools:x}}',
+  );
+  fc.assert(
+    fc.property(
+      fc.array(piece).map((pieces) => pieces.join('')),
+      (text) => {
+        const tokens = findTokens(text);
+        expect(replaceTokens(text, tokens, (token) => token.text)).toBe(text);
+        for (const token of tokens) expect(text.slice(token.start, token.end)).toBe(token.text);
+      },
+    ),
+  );
+  for (const unit of ['{{', '{{ ', '{{self', '}}{{', '{{{{self}}']) {
+    const began = process.hrtime.bigint();
+    findTokens(unit.repeat(500_000));
+    expect(Number(process.hrtime.bigint() - began) / 1e6).toBeLessThan(5000);
+  }
+});

@@ -1,0 +1,188 @@
+// Programs that people use as clients, against the built server: the SDK of both generations and two command lines.
+
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Progress } from '@modelcontextprotocol/client';
+import { describe, expect, test } from 'vitest';
+import { BINARY, type CliRun } from '../../support/cli.js';
+import { connectHttp, connectStdio, connectUrl, type Era } from '../../support/clients.js';
+import { sleep } from '../../support/processes.js';
+import { serveHttp, until } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const GREET = `#!/bin/sh
+# @description Greet someone.
+# @param *who string Whom
+echo "Hello, $WIELD_PARAM_WHO"
+`;
+const FAIL = '#!/bin/sh\n# @description Fail.\necho why not >&2\nexit 3\n';
+const STEPS = `#!/bin/sh
+# @description Work in steps.
+for step in 1 2 3; do echo "::progress $step/3 step $step" >&2; sleep 0.05; done
+echo done
+`;
+const saying = (text: string): string => `#!/bin/sh\n# @description Say it.\necho ${text}\n`;
+
+function runProgram(workspace: Workspace, program: string, args: readonly string[]): Promise<CliRun> {
+  const path = fileURLToPath(new URL(`../../node_modules/.bin/${program}`, import.meta.url));
+  return new Promise((resolve, reject) => {
+    const child = spawn(path, args, {
+      cwd: workspace.dir,
+      env: workspace.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = { stdout: '', stderr: '' };
+    child.stdout.on('data', (chunk: Buffer) => {
+      output.stdout += chunk.toString('utf8');
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      output.stderr += chunk.toString('utf8');
+    });
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, ...output }));
+  });
+}
+
+function createTools(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('greet', GREET);
+  workspace.script('fail', FAIL);
+  workspace.script('steps', STEPS);
+  return workspace;
+}
+
+const ERAS: readonly Era[] = ['older', 'newer'];
+const DOORS = [
+  ['stdio', connectStdio],
+  ['HTTP', connectHttp],
+] as const;
+
+for (const era of ERAS) {
+  for (const [door, connect] of DOORS) {
+    describe(`the SDK's client over ${door}, ${era} era`, () => {
+      spec('SRV-1', 'speaks that era with the server', async () => {
+        const client = await connect(createTools(), era);
+        expect(client.getProtocolEra()).toBe(era === 'newer' ? 'modern' : 'legacy');
+        expect(client.getServerVersion()).toMatchObject({ name: 'wield' });
+        expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: true } });
+      });
+
+      spec('SRV-3', 'hears of progress, each step higher than the last', async () => {
+        const client = await connect(createTools(), era);
+        const steps: Progress[] = [];
+        const result = await client.callTool(
+          { name: 'steps', arguments: {} },
+          { onprogress: (progress) => steps.push(progress) },
+        );
+        expect(result.content).toEqual([{ type: 'text', text: 'done\n' }]);
+        expect(steps.map(({ progress, total, message }) => [progress, total, message])).toEqual([
+          [1, 3, 'step 1'],
+          [2, 3, 'step 2'],
+          [3, 3, 'step 3'],
+        ]);
+      });
+
+      spec('SRV-4', 'is told of a new, an edited and a removed tool', async () => {
+        const workspace = createTools();
+        let told = 0;
+        const client = await connect(workspace, era, ['--trust'], () => {
+          told++;
+        });
+        const describeLater = async (): Promise<string | undefined> =>
+          (await client.listTools()).tools.find((tool) => tool.name === 'later')?.description;
+        expect(await describeLater()).toBeUndefined();
+        const change = async (act: () => void): Promise<void> => {
+          const before = told;
+          act();
+          await until(() => told > before, 'the client was told');
+        };
+        await change(() => workspace.script('later', saying('one')));
+        expect(await describeLater()).toBe('Say it.');
+        await change(() => workspace.script('later', saying('two').replace('Say it', 'Say two')));
+        expect(await describeLater()).toBe('Say two.');
+        await change(() => rmSync(`${workspace.dir}/.agents/tools/later`));
+        expect(await describeLater()).toBeUndefined();
+      });
+    });
+  }
+}
+
+describe('several clients of one server', () => {
+  spec(
+    'SRV-4',
+    'a client that lists right after a change does not keep the others from being told',
+    async () => {
+      const workspace = createTools();
+      for (let round = 0; round < 5; round++) workspace.script(`later${round}`, saying('it'));
+      // Files so young that they are read anew each time would hide what this is about.
+      await sleep(2500);
+      const { url } = await serveHttp(workspace);
+      let told = 0;
+      const listener = await connectUrl(url, 'older', () => {
+        told++;
+      });
+      await listener.listTools();
+      const other = await connectUrl(url, 'newer');
+      for (let round = 0; round < 5; round++) {
+        const before = told;
+        rmSync(`${workspace.dir}/.agents/tools/later${round}`);
+        expect((await other.listTools()).tools.map((tool) => tool.name)).not.toContain(`later${round}`);
+        await until(() => told > before, `the listener was told in round ${round}`);
+      }
+    },
+  );
+});
+
+describe('the inspector on the command line', () => {
+  const inspect = (workspace: Workspace, ...args: string[]) =>
+    runProgram(workspace, 'mcp-inspector', ['--cli', process.execPath, BINARY, 'serve', '--trust', ...args]);
+
+  spec('SRV-1', 'lists and calls, and sees a failed tool as an error', async () => {
+    const workspace = createTools();
+    const listed = JSON.parse((await inspect(workspace, '--method', 'tools/list')).stdout);
+    expect(listed.tools.map((tool: { name: string }) => tool.name)).toEqual([
+      'fail',
+      'greet',
+      'steps',
+      'read_result',
+    ]);
+    const called = await inspect(
+      workspace,
+      ...['--method', 'tools/call', '--tool-name', 'greet', '--tool-arg', 'who=Ada'],
+    );
+    expect(JSON.parse(called.stdout).content).toEqual([{ type: 'text', text: 'Hello, Ada\n' }]);
+    const failed = await inspect(workspace, '--method', 'tools/call', '--tool-name', 'fail');
+    expect(JSON.parse(failed.stdout)).toMatchObject({
+      isError: true,
+      _meta: { 'wield/error': { code: 'tool_failed' } },
+    });
+  });
+});
+
+describe('mcporter', () => {
+  const command = `${process.execPath} ${BINARY} serve --trust`;
+
+  spec('SRV-1', 'lists and calls', async () => {
+    const workspace = createTools();
+    const listed = await runProgram(workspace, 'mcporter', ['list', '--stdio', command, '--json']);
+    expect(JSON.parse(listed.stdout).tools.map((tool: { name: string }) => tool.name)).toEqual([
+      'fail',
+      'greet',
+      'steps',
+      'read_result',
+    ]);
+    const called = await runProgram(workspace, 'mcporter', ['call', '--stdio', command, 'greet', 'who=Ada']);
+    expect(called.stdout.trim()).toBe('Hello, Ada');
+  });
+
+  test('shows the error of a failed tool', async () => {
+    const workspace = createTools();
+    const failed = await runProgram(workspace, 'mcporter', [
+      ...['call', '--stdio', command, 'fail', '--output', 'json'],
+    ]);
+    expect(`${failed.stdout}${failed.stderr}`).toContain('why not');
+    expect(`${failed.stdout}${failed.stderr}`).toContain('tool_failed');
+  });
+});

@@ -1,0 +1,180 @@
+// Calls that are held, newer era: what goes on where it stood, what fits no call, and what ends it.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { expect, onTestFinished, vi } from 'vitest';
+import { createMcpHttp } from '../../../src/mcp-server/index.js';
+import { createTestToolbox } from '../../../src/testing.js';
+import { untilNoHost } from '../../support/modules.js';
+import { call, codeOf, createQuestionWorkspace, say, TYPED, textOf } from '../../support/questions.js';
+import { type Message, type StdioServer, serveHttp, serveStdio, until } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+
+let ids = 0;
+const params = (name: string, more: object = {}, client = 'raw') => ({
+  ...call(name),
+  ...more,
+  _meta: {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+    'io.modelcontextprotocol/clientInfo': { name: client, version: '1' },
+  },
+});
+const send = async (server: StdioServer, name: string, more: object = {}, client?: string) => {
+  const answer = await server.request(++ids, 'tools/call', params(name, more, client));
+  return answer.result ?? answer;
+};
+const inputResponses = { question1: say('Ada') };
+const ask = async (server: StdioServer, name = 'name'): Promise<string> => {
+  const result = await send(server, name);
+  expect(result.resultType).toBe('input_required');
+  expect(Object.keys(result.inputRequests)).toEqual(['question1']);
+  return result.requestState;
+};
+
+spec('SRV-15', 'an answer counts once, and only one of many that race goes on', async () => {
+  const workspace = createQuestionWorkspace();
+  const server = serveStdio(workspace);
+  const requestState = await ask(server);
+  const results = await Promise.all(
+    Array.from({ length: 8 }, () => send(server, 'name', { requestState, inputResponses })),
+  );
+  expect(results.filter((result) => result.isError !== true).map(textOf)).toEqual(['heard Ada']);
+  const replayed = await send(server, 'name', { requestState, inputResponses });
+  expect(codeOf(replayed)).toBe('cancelled');
+  expect(workspace.begun()).toEqual(['name']);
+});
+
+spec('SRV-15', 'altered and foreign state is refused, and the call still waits', async () => {
+  const workspace = createQuestionWorkspace();
+  const server = serveStdio(workspace);
+  const requestState = await ask(server);
+  const foreign = await ask(serveStdio(workspace));
+  for (const state of [foreign, `${requestState.slice(0, -2)}AA`, 'nonsense']) {
+    const { error } = await send(server, 'name', { requestState: state, inputResponses });
+    expect(error.code).toBe(-32602);
+  }
+  expect(textOf(await send(server, 'name', { requestState, inputResponses }))).toBe('heard Ada');
+  expect(workspace.begun()).toEqual(['name', 'name']);
+});
+
+spec('SRV-15', 'another tool, input or caller does not fit, and ends it without an answer', async () => {
+  const workspace = createQuestionWorkspace();
+  const server = serveStdio(workspace);
+  const state = async () => ({ requestState: await ask(server), inputResponses });
+  expect(codeOf(await send(server, 'order', await state()))).toBe('cancelled');
+  expect(codeOf(await send(server, 'name', { ...(await state()), arguments: { what: 1 } }))).toBe(
+    'cancelled',
+  );
+  const kept = await state();
+  expect(codeOf(await send(server, 'name', kept, 'another'))).toBe('cancelled');
+  expect(codeOf(await send(server, 'name', kept))).toBe('cancelled');
+  expect(workspace.begun()).toEqual(['name', 'name', 'name']);
+});
+
+spec('SRV-15', 'a question that was not answered is asked again', async () => {
+  const server = serveStdio(createQuestionWorkspace());
+  const again = await send(server, 'name', { requestState: await ask(server) });
+  expect(again.resultType).toBe('input_required');
+  const { requestState } = again;
+  expect(textOf(await send(server, 'name', { requestState, inputResponses }))).toBe('heard Ada');
+});
+
+spec('SRV-15', 'who was answered can cancel nothing, who waits now can', async () => {
+  const workspace = createQuestionWorkspace();
+  const server = serveStdio(workspace);
+  const cancel = (requestId: number) =>
+    server.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+  const requestState = await ask(server);
+  cancel(ids);
+  expect(textOf(await send(server, 'name', { requestState, inputResponses }))).toBe('heard Ada');
+  workspace.module('slow.tool.mjs', SLOW_AFTER);
+  const slow = await ask(server, 'slow');
+  server.send({
+    jsonrpc: '2.0',
+    id: ++ids,
+    method: 'tools/call',
+    params: params('slow', { requestState: slow, inputResponses }),
+  });
+  await until(() => workspace.begun().includes('waits'), 'the tool goes on');
+  cancel(ids);
+  await until(() => workspace.begun().includes('stopped'), 'the tool is stopped');
+});
+
+spec('SRV-15', 'a server that ends takes it along', async () => {
+  const workspace = createQuestionWorkspace();
+  const server = serveStdio(workspace);
+  await ask(server);
+  server.child.stdin.end();
+  expect(await server.exited).toBe(0);
+  await untilNoHost(workspace);
+  const http = await serveHttp(workspace);
+  const client = await connectHeld(http.url);
+  await client.request({ method: 'tools/call', params: call('name') }, { allowInputRequired: true });
+  http.child.kill('SIGTERM');
+  await http.exited;
+  await untilNoHost(workspace);
+});
+
+spec('SRV-15', 'after ten minutes it ends by itself, and its answer comes too late', async () => {
+  const events: string[] = [];
+  const toolbox = createTestToolbox(TYPED);
+  toolbox.on((event) => void (event.type === 'end' && events.push(textOf(event.result))));
+  const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
+  onTestFinished(() => handler.close());
+  const fetchHere = (to: string | URL, init?: RequestInit): Promise<Response> => {
+    const headers = new Headers(init?.headers);
+    headers.set('host', '127.0.0.1');
+    return handler.fetch(new Request(to, { ...init, headers }));
+  };
+  const client = await connectHeld('http://127.0.0.1/mcp', fetchHere);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  try {
+    const held = (await client.request(
+      { method: 'tools/call', params: call('name') },
+      { allowInputRequired: true },
+    )) as Message;
+    expect(held.resultType).toBe('input_required');
+    expect(events).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(10 * 60_000 + 1000);
+    vi.useRealTimers();
+    await until(() => events.length === 1, 'the call has ended');
+    expect(events).toEqual(['heard null']);
+    const late = { ...call('name'), requestState: held.requestState, inputResponses };
+    expect(codeOf(await client.request({ method: 'tools/call', params: late as never }))).toBe('cancelled');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+const SLOW_AFTER = `import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+export const tool = {
+  name: 'slow',
+  description: 'Asks, then takes long.',
+  inputSchema: { type: 'object', additionalProperties: true },
+  execute: async (_, { ask, signal, workdir }) => {
+    const note = (text) => appendFileSync(join(workdir, 'begun'), text + '\\n');
+    signal.addEventListener('abort', () => note('stopped'));
+    await ask('Go?');
+    note('waits');
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+  },
+};
+`;
+
+// A client whose own loop is off: what it is asked comes back as it is.
+async function connectHeld(
+  url: string,
+  fetchHere?: (to: string | URL, init?: RequestInit) => Promise<Response>,
+): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: 'auto' }, capabilities: { elicitation: { form: {} } } },
+  );
+  client.setRequestHandler('elicitation/create', async () => ({ action: 'cancel' }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), fetchHere === undefined ? {} : { fetch: fetchHere }),
+  );
+  onTestFinished(() => client.close());
+  return client;
+}

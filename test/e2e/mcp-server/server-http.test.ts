@@ -1,0 +1,226 @@
+// The server over HTTP: sessions, bodies, slow and broken clients, and what a person sees.
+
+import { connect, createServer } from 'node:net';
+import { describe, expect, onTestFinished } from 'vitest';
+import { wield } from '../../support/cli.js';
+import { connectUrl } from '../../support/clients.js';
+import { type HttpServer, type Message, OLDER, serveHttp } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const GREET = '#!/bin/sh\n# @description Greet.\n# @param who string Whom\necho "hi $WIELD_PARAM_WHO"\n';
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+function createTools(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('greet', GREET);
+  return workspace;
+}
+
+const post = (url: string, body: string | object, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { ...HEADERS, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+/** The one message of an answer, be it JSON or a stream. */
+async function messageOf(response: Response): Promise<Message> {
+  const text = await response.text();
+  const data = /^data: (\{.*)$/m.exec(text)?.[1];
+  return JSON.parse(data ?? text);
+}
+
+async function openSession(url: string): Promise<string> {
+  const response = await post(url, {
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: OLDER, capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+  });
+  expect(response.status).toBe(200);
+  await response.text();
+  const session = response.headers.get('mcp-session-id')!;
+  const told = await post(
+    url,
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { 'mcp-session-id': session, 'mcp-protocol-version': OLDER },
+  );
+  expect(told.status).toBe(202);
+  return session;
+}
+
+const callGreet = (url: string, session: string, id: number, who: string): Promise<Response> =>
+  post(
+    url,
+    { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'greet', arguments: { who } } },
+    { 'mcp-session-id': session, 'mcp-protocol-version': OLDER },
+  );
+
+async function expectServing({ url }: HttpServer): Promise<void> {
+  const client = await connectUrl(url, 'newer');
+  const result = await client.callTool({ name: 'greet', arguments: { who: 'you' } });
+  expect(result.content).toEqual([{ type: 'text', text: 'hi you\n' }]);
+}
+
+describe('sessions of the older era', () => {
+  spec('SRV-5', 'an unknown session is 404, none is 400, an ended one is gone (A48)', async () => {
+    const { url } = await serveHttp(createTools());
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    expect((await post(url, list, { 'mcp-session-id': 'guessed' })).status).toBe(404);
+    expect((await post(url, list)).status).toBe(400);
+    const session = await openSession(url);
+    expect(session).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await callGreet(url, session, 1, 'Ada')).status).toBe(200);
+    const ended = await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': session } });
+    expect(ended.status).toBe(200);
+    expect((await callGreet(url, session, 2, 'Ada')).status).toBe(404);
+  });
+
+  spec('SRV-5', 'the same ids on two sessions do not mix (A49)', async () => {
+    const { url } = await serveHttp(createTools());
+    const [one, two] = [await openSession(url), await openSession(url)];
+    expect(one).not.toBe(two);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => {
+        const [session, who] = index % 2 === 0 ? [one, `one${index}`] : [two, `two${index}`];
+        return callGreet(url, session, Math.floor(index / 2), who).then(messageOf);
+      }),
+    );
+    for (const [index, { id, result }] of answers.entries()) {
+      expect(id).toBe(Math.floor(index / 2));
+      expect(result.content[0].text).toBe(`hi ${index % 2 === 0 ? 'one' : 'two'}${index}\n`);
+    }
+  });
+
+  spec('SRV-5', 'clients that never end their session do not lock out the next', async () => {
+    const server = await serveHttp(createTools());
+    const first = await openSession(server.url);
+    for (let count = 0; count < 30; count++) {
+      await Promise.all(Array.from({ length: 10 }, () => openSession(server.url)));
+    }
+    const last = await openSession(server.url);
+    expect((await messageOf(await callGreet(server.url, last, 1, 'x'))).result.content[0].text).toBe(
+      'hi x\n',
+    );
+    // The one longest unheard of made room.
+    expect((await callGreet(server.url, first, 1, 'x')).status).toBe(404);
+  });
+});
+
+describe('what is not served', () => {
+  spec('SRV-5', 'content type 415, unparsable 400, too large 413 (A52)', async () => {
+    const server = await serveHttp(createTools());
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'text/json',
+    ]) {
+      expect((await post(server.url, body, { 'content-type': type })).status, type).toBe(415);
+    }
+    for (const bad of ['{', '', 'null x', '{"a":1,"a":2}', '['.repeat(100) + ']'.repeat(100)]) {
+      const response = await post(server.url, bad);
+      expect(response.status, bad).toBe(400);
+      expect((await messageOf(response)).error.code).toBe(-32700);
+    }
+    const large = await post(server.url, JSON.stringify({ a: 'x'.repeat(13 * 1024 * 1024) })).catch(
+      () => undefined,
+    );
+    // The refusal may come while the client still writes, and the connection with it.
+    if (large !== undefined) expect(large.status).toBe(413);
+    await expectServing(server);
+    expect(server.memory()).toBeLessThan(300);
+  });
+
+  spec('SRV-5', 'a body that says it is too large is 413', async () => {
+    const server = await serveHttp(createTools());
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(server.port, '127.0.0.1', () => {
+        socket.write(
+          `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 1000000000\r\n\r\n{`,
+        );
+      });
+      socket.once('data', (chunk) => {
+        resolve(chunk.toString('utf8'));
+        socket.destroy();
+      });
+      socket.once('error', reject);
+    });
+    expect(answer).toContain('HTTP/1.1 413');
+  });
+
+  spec('SRV-5', 'other paths are 404, other methods 405, GET / answers a person', async () => {
+    const { url } = await serveHttp(createTools());
+    const at = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
+    expect((await at('/nothing')).status).toBe(404);
+    expect((await at('/mcp/x', { method: 'POST', headers: HEADERS, body: '{}' })).status).toBe(404);
+    expect((await at('/mcp', { method: 'PUT', body: '{}' })).status).toBe(405);
+    expect((await at('/', { method: 'POST', body: '{}' })).status).toBe(405);
+    const home = await at('/');
+    expect(home.status).toBe(200);
+    expect(home.headers.get('content-type')).toContain('text/plain');
+    const text = await home.text();
+    for (const part of ['wield', url, '1 tool: greet']) expect(text).toContain(part);
+  });
+});
+
+describe('bad company', () => {
+  spec('SRV-5', 'slow and broken clients do not hold up others (A53)', async () => {
+    const server = await serveHttp(createTools());
+    const sockets = Array.from({ length: 100 }, (_, index) => {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      // Half a header, half a body, no protocol at all, and nothing.
+      const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`;
+      const texts = [
+        head,
+        `${head}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"jsonrpc":`,
+        '\u0016\u0003\u0001\u0002nonsense\r\n\r\n',
+        '',
+      ];
+      socket.write(texts[index % 4]!);
+      return socket;
+    });
+    await expectServing(server);
+    for (const socket of sockets.slice(0, 50)) socket.resetAndDestroy();
+    await expectServing(server);
+  });
+
+  spec('SRV-5', 'a connection that never finishes its headers is closed', async () => {
+    const server = await serveHttp(createTools());
+    const began = performance.now();
+    await new Promise<void>((resolve) => {
+      const socket = connect(server.port, '127.0.0.1', () =>
+        socket.write('POST /mcp HTTP/1.1\r\nHost: a\r\n'),
+      );
+      socket.on('error', () => {});
+      socket.resume();
+      socket.once('close', () => resolve());
+    });
+    expect(performance.now() - began).toBeLessThan(40_000);
+  });
+
+  spec('SRV-5', 'many requests at once are all answered', async () => {
+    const { url } = await serveHttp(createTools());
+    const session = await openSession(url);
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, (_, id) => callGreet(url, session, id, String(id)).then(messageOf)),
+    );
+    expect(answers.map(({ result }) => result.content[0].text)).toEqual(answers.map((_, id) => `hi ${id}\n`));
+  });
+
+  spec('SRV-5', 'a port that is taken is a clear error', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as { port: number };
+    const run = await wield(createTools(), ['serve', '--http', String(port)]);
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toContain(`port ${port} is taken`);
+    expect(run.stderr).toContain('hint');
+    expect(run.stdout).toBe('');
+  });
+});

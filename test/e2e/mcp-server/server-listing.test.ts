@@ -1,0 +1,161 @@
+// What the server lists and offers: order, pages, lifetimes, nothing started, nothing that was not asked for.
+
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished } from 'vitest';
+import { BINARY, json, wield } from '../../support/cli.js';
+import { connectStdio } from '../../support/clients.js';
+import { serveStdio, until } from '../../support/server.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const tool = (text: string): string => `#!/bin/sh\n# @description ${text}\necho ${text}\n`;
+const listNames = async (workspace: Workspace, args?: readonly string[]): Promise<string[]> => {
+  const server = serveStdio(workspace, args === undefined ? {} : { args });
+  await server.initialize();
+  const { result } = await server.request('names', 'tools/list');
+  return result.tools.map(({ name }: { name: string }) => name);
+};
+
+describe('tools/list', () => {
+  spec('SRV-2', 'is in one order, without the dialect of schemas, the same again', async () => {
+    const workspace = createWorkspace();
+    for (const name of ['zeta', 'Alpha', 'beta', '_under', '9lives']) workspace.script(name, tool(name));
+    const server = serveStdio(workspace);
+    await server.initialize();
+    const first = await server.request(1, 'tools/list');
+    const names = first.result.tools.map(({ name }: { name: string }) => name);
+    expect(names.pop()).toBe('read_result');
+    expect(names).toEqual([...names].sort());
+    expect(names).toHaveLength(5);
+    expect(JSON.stringify(first.result)).not.toContain('$schema');
+    const second = await server.request(2, 'tools/list');
+    expect(second.result).toEqual(first.result);
+  });
+
+  spec('SRV-2', 'comes in pages that hold every tool once; a cursor of nobody is -32602', async () => {
+    const workspace = createWorkspace();
+    for (let index = 0; index < 1203; index++) {
+      workspace.script(`t${String(index).padStart(4, '0')}`, tool('One of many.'));
+    }
+    const server = serveStdio(workspace);
+    await server.initialize();
+    const first = await server.request(1, 'tools/list');
+    expect(first.result.tools).toHaveLength(1000);
+    const second = await server.request(2, 'tools/list', { cursor: first.result.nextCursor });
+    expect(second.result.tools).toHaveLength(204);
+    expect(second.result.nextCursor).toBeUndefined();
+    const names = [...first.result.tools, ...second.result.tools].map(({ name }: { name: string }) => name);
+    expect(names.pop()).toBe('read_result');
+    expect(new Set(names).size).toBe(1203);
+    expect(names).toEqual([...names].sort());
+    for (const [id, cursor] of ['nonsense', 'from:-1', 'from:99999', 'from:1e3', ''].entries()) {
+      const answer = await server.request(`bad ${id}`, 'tools/list', { cursor });
+      expect(answer.error, cursor).toMatchObject({ code: -32602 });
+    }
+  });
+
+  spec('SRV-2', 'says on the newer era how long it holds and for whom', async () => {
+    const workspace = createWorkspace();
+    workspace.script('one', tool('One.'));
+    const client = await connectStdio(workspace, 'newer');
+    const { ttlMs, cacheScope } = (await client.listTools()) as { ttlMs?: number; cacheScope?: string };
+    expect(ttlMs).toBeGreaterThan(0);
+    expect(cacheScope).toBe('private');
+  });
+
+  specIf(existsSync('/usr/bin/strace'), 'strace is not here', 'SRV-2', 'starts no process', async () => {
+    const workspace = createWorkspace();
+    workspace.script('one', tool('One.'));
+    const trace = join(workspace.home, 'trace');
+    const child = spawn(
+      '/usr/bin/strace',
+      ['-f', '-qq', '-e', 'trace=execve', '-o', trace, process.execPath, BINARY, 'serve', '--trust'],
+      { cwd: workspace.dir, env: workspace.env },
+    );
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    let stdout = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString('utf8');
+    });
+    const send = (message: object): boolean => child.stdin.write(`${JSON.stringify(message)}\n`);
+    send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    });
+    send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    send({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
+    await until(() => stdout.includes('"one"'), 'the list came');
+    const started = (): string[] => readFileSync(trace, 'utf8').match(/execve\("[^"]+"/g) ?? [];
+    expect(started()).toEqual([`execve("${process.execPath}"`]);
+    // A call does start one, so that the trace proves something.
+    send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'one', arguments: {} } });
+    await until(() => started().some((line) => line.includes('/one"')), 'the call was traced');
+    child.stdin.end();
+  });
+
+  spec('SRV-2', 'starts no process: the server has no child after it', async () => {
+    const workspace = createWorkspace();
+    workspace.script('one', tool('One.'));
+    const server = serveStdio(workspace);
+    await server.initialize();
+    await server.request(1, 'tools/list');
+    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim();
+    expect(children).toBe('');
+  });
+});
+
+describe('what is offered', () => {
+  spec(
+    'SRV-14 SRV-2',
+    'is the tools of the user and read_result, and no built-in that nobody named',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('mine', tool('Mine.'));
+      workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
+      expect(await listNames(workspace)).toEqual(['mine', 'read_result']);
+      const server = serveStdio(workspace);
+      await server.initialize();
+      const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
+      expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'not_found' } } });
+      const called = json(await wield(workspace, ['call', 'workdir', '--json']));
+      expect(called.content).toEqual([{ type: 'text', text: workspace.dir }]);
+    },
+  );
+
+  spec('SRV-14', 'includes a built-in that --with names, and then it can be called', async () => {
+    const workspace = createWorkspace();
+    workspace.script('mine', tool('Mine.'));
+    expect(await listNames(workspace, ['--with', 'workdir'])).toEqual(['workdir', 'mine', 'read_result']);
+    const server = serveStdio(workspace, { args: ['--with', 'workdir'] });
+    await server.initialize();
+    const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
+    expect(result.content).toEqual([{ type: 'text', text: workspace.dir }]);
+  });
+
+  spec('SRV-14 SRV-4', "includes what the user's configuration names, from the moment it does", async () => {
+    const workspace = createWorkspace();
+    workspace.script('mine', tool('Mine.'));
+    workspace.config('[builtin]\noffer = []\n');
+    const server = serveStdio(workspace);
+    await server.initialize();
+    await server.request(1, 'tools/list');
+    workspace.config('[builtin]\noffer = ["workdir"]\n');
+    await server.receive(({ method }) => method === 'notifications/tools/list_changed');
+    const { result } = await server.request(2, 'tools/list');
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
+      'workdir',
+      'mine',
+      'read_result',
+    ]);
+    // A project cannot do that.
+    const other = createWorkspace();
+    other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
+    expect(await listNames(other)).toEqual(['read_result']);
+  });
+});

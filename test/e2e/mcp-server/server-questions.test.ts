@@ -1,0 +1,141 @@
+// Questions in the midst of a call, over the protocol: both eras, both transports, all kinds of answers.
+
+import type { ElicitResult } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import {
+  ACCEPT,
+  type Answer,
+  connectAsking,
+  connectHttp,
+  connectOlderSdk,
+  connectStdio,
+  type Era,
+} from '../../support/clients.js';
+import { untilNoHost } from '../../support/modules.js';
+import { call, codeOf, createQuestionWorkspace, FILLED, FORM, say, textOf } from '../../support/questions.js';
+import { until } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+
+const isForm = (message: string): boolean => message.includes('What shall it be?');
+const answerAll: Answer = (message) =>
+  isForm(message) ? { action: 'accept', content: FILLED } : say(`<${message}>`);
+
+for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
+  for (const transport of ['stdio', 'http'] as const) {
+    describe(`${era} era over ${transport}`, () => {
+      spec('MOD-18 SRV-15', 'a call goes on with each answer, and begins once', async () => {
+        const workspace = createQuestionWorkspace();
+        const asked: object[] = [];
+        const client = await connectAsking(workspace, era, transport, (message, params, signal) => {
+          asked.push(params);
+          return answerAll(message, params, signal);
+        });
+        const result = await client.callTool(call('both'));
+        expect(JSON.parse(textOf(result))).toEqual({
+          who: '<both asks:\nFor whom?>',
+          order: { action: 'accept', content: FILLED },
+        });
+        expect(asked).toMatchObject([
+          { message: 'both asks:\nFor whom?' },
+          { message: 'both asks:\nWhat shall it be?', requestedSchema: FORM },
+        ]);
+        expect(JSON.parse(textOf(await client.callTool(call('several'))))).toHaveLength(3);
+        expect(textOf(await client.callTool(call('outer')))).toBe('heard <name asks:\nWhose name?>');
+        expect(workspace.begun()).toEqual(['both', 'several', 'outer', 'name']);
+      });
+
+      spec('MOD-18 SRV-15', 'decline, cancel and what does not fit are told as they are', async () => {
+        const workspace = createQuestionWorkspace();
+        const answers: ElicitResult[] = [
+          { action: 'decline' },
+          { action: 'cancel' },
+          { action: 'accept', content: { ...FILLED, pieces: 99 } },
+          { action: 'accept' },
+        ];
+        const left = [...answers];
+        const client = await connectAsking(workspace, era, transport, () => left.shift()!);
+        const said = [];
+        for (const _ of answers) said.push(JSON.parse(textOf(await client.callTool(call('order')))).action);
+        expect(said).toEqual(['decline', 'cancel', 'cancel', 'cancel']);
+      });
+
+      spec('SRV-15', 'twenty questions at once are all answered, sixteen of them at a time', async () => {
+        const workspace = createQuestionWorkspace();
+        let open = 0;
+        let most = 0;
+        const client = await connectAsking(workspace, era, transport, async (message) => {
+          most = Math.max(most, ++open);
+          await new Promise((resolve) => setTimeout(resolve, 400));
+          open--;
+          return say(/name(\d+)/.exec(message)![1]!);
+        });
+        const calls = Array.from({ length: 20 }, (_, what) => client.callTool(call('name', { what })));
+        const heard = (await Promise.all(calls)).map(textOf);
+        expect(heard).toEqual(Array.from({ length: 20 }, (_, what) => `heard ${what}`));
+        expect(most).toBeLessThanOrEqual(16);
+      });
+    });
+  }
+
+  spec('SRV-15', `${era} era: a client that goes while it is asked leaves nothing behind`, async () => {
+    const workspace = createQuestionWorkspace();
+    let asked = false;
+    const client = await connectAsking(workspace, era, 'stdio', () => {
+      asked = true;
+      return new Promise(() => {});
+    });
+    client.callTool(call('name')).catch(() => {});
+    await until(() => asked, 'the question came');
+    await client.close();
+    await untilNoHost(workspace);
+  });
+
+  spec(
+    'MOD-18 SRV-15',
+    `${era} era: a page is shown to clients that take pages, and to no other`,
+    async () => {
+      const workspace = createQuestionWorkspace();
+      const asked: object[] = [];
+      const answer: Answer = (_message, params) => {
+        asked.push(params);
+        return { action: 'accept' };
+      };
+      const takes = await connectAsking(workspace, era, 'stdio', answer, { form: {}, url: {} });
+      expect(textOf(await takes.callTool(call('page')))).toBe('{"action":"accept"}');
+      expect(asked).toMatchObject([
+        { mode: 'url', message: 'page asks:\nSign in.', url: 'https://example.org/in?a=1' },
+      ]);
+      const other = await connectAsking(workspace, era, 'stdio', answer);
+      expect(codeOf(await other.callTool(call('page')))).toBe('unavailable');
+      const pagesOnly = await connectAsking(workspace, era, 'stdio', answer, { url: {} });
+      expect(codeOf(await pagesOnly.callTool(call('order')))).toBe('unavailable');
+      expect(asked).toHaveLength(1);
+    },
+  );
+
+  spec('MOD-18', `${era} era: where a client can ask nobody, the tool is told`, async () => {
+    const workspace = createQuestionWorkspace();
+    for (const client of [await connectStdio(workspace, era), await connectHttp(workspace, era)])
+      expect(codeOf(await client.callTool(call('name')))).toBe('unavailable');
+  });
+}
+
+spec('SRV-15 SRV-6', 'consent comes first, then questions, in one call and both eras', async () => {
+  for (const era of ['older', 'newer'] as const) {
+    const workspace = createQuestionWorkspace();
+    workspace.config('[trust]\nrules = "both"\n');
+    const asked: string[] = [];
+    const client = await connectAsking(workspace, era, 'stdio', (message, params, signal) => {
+      asked.push(message.split('\n')[0]!);
+      return message.includes('your consent') ? ACCEPT : answerAll(message, params, signal);
+    });
+    expect(JSON.parse(textOf(await client.callTool(call('both')))).order.content).toEqual(FILLED);
+    expect(asked).toEqual(['both asks for your consent.', 'both asks:', 'both asks:']);
+    expect(workspace.begun()).toEqual(['both']);
+  }
+});
+
+spec('SRV-15', 'a client from before forms had modes is asked too', async () => {
+  const client = await connectOlderSdk(createQuestionWorkspace(), ['--trust'], answerAll);
+  expect(textOf(await client.callTool(call('name')))).toBe('heard <name asks:\nWhose name?>');
+});

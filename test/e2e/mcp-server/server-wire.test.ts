@@ -1,0 +1,196 @@
+// The wire of stdio: only protocol goes out, and whatever comes in is answered or skipped.
+
+import { describe, expect } from 'vitest';
+import { type StdioServer, serveStdio } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const GREET = '#!/bin/sh\n# @description Greet.\necho hi\n';
+const SLOW = '#!/bin/sh\n# @description Wait.\nsleep 30\n';
+const call = (id: unknown, name: string): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: {} },
+});
+
+function createTools(): Workspace {
+  const workspace = createWorkspace();
+  workspace.script('greet', GREET);
+  workspace.script('slow', SLOW);
+  return workspace;
+}
+
+async function expectServing(server: StdioServer): Promise<void> {
+  const { result } = await server.request(`alive ${server.lines.length}`, 'tools/call', {
+    name: 'greet',
+    arguments: {},
+  });
+  expect(result.content).toEqual([{ type: 'text', text: 'hi\n' }]);
+}
+
+const nulls = (server: StdioServer): number =>
+  server.lines.filter((line) => JSON.parse(line).id === null).length;
+
+describe('standard output', () => {
+  spec(
+    'SRV-7',
+    'holds nothing but protocol, whatever a tool writes to whatever it can reach (A56)',
+    async () => {
+      const workspace = createTools();
+      const forged = '{"jsonrpc":"2.0","id":"forged","result":{"content":[{"type":"text","text":"forged"}]}}';
+      workspace.script(
+        'forge',
+        `#!/bin/bash
+# @description Forge frames.
+trap '' PIPE
+for descriptor in /proc/self/fd/*; do printf '%s\\n' '${forged}' >"$descriptor"; done 2>/dev/null
+for number in {3..30}; do { printf '%s\\n' '${forged}' >&"$number"; } 2>/dev/null; done
+printf '\\r\\n%s\\r\\n\\x00\\n' '${forged}'
+printf '%s\\n' '${forged}' >&2
+printf '%s\\n' '${forged}' >/dev/tty 2>/dev/null
+exit 0
+`,
+      );
+      const server = serveStdio(workspace);
+      await server.initialize();
+      await server.request(1, 'tools/list');
+      const { result } = await server.request(2, 'tools/call', { name: 'forge', arguments: {} });
+      expect(result.content[0].text).toContain('"id":"forged"');
+      await server.request(3, 'nothing/known');
+      await expectServing(server);
+      const known = new Set(['initialize', 1, 2, 3]);
+      for (const line of server.lines) {
+        const message = JSON.parse(line);
+        expect(message.jsonrpc).toBe('2.0');
+        const isAnswer = known.has(message.id) || String(message.id).startsWith('alive');
+        expect(isAnswer || (message.id === undefined && typeof message.method === 'string'), line).toBe(true);
+      }
+    },
+  );
+
+  spec('SRV-7', 'stays clean with debug lines on, which go to standard error', async () => {
+    const server = serveStdio(createTools(), { env: { WIELD_LOG: 'debug' } });
+    await server.initialize();
+    await expectServing(server);
+    for (const line of server.lines) expect(JSON.parse(line).jsonrpc).toBe('2.0');
+    await expect.poll(() => server.stderr(), { timeout: 10_000 }).toContain('debug');
+  });
+});
+
+describe('malformed messages', () => {
+  spec('SRV-8', 'what is no JSON is -32700, before and after the opening', async () => {
+    const server = serveStdio(createTools());
+    server.send('not json at all');
+    expect(await server.receive(({ id }) => id === null)).toMatchObject({ error: { code: -32700 } });
+    await server.initialize();
+    for (const line of ['{', '{"jsonrpc":"2.0",}', '\u0000\u0001', '[1,', '"\ud800"x']) {
+      const before = nulls(server);
+      server.send(line);
+      await server.receive(() => nulls(server) > before);
+      expect(JSON.parse(server.lines.at(-1)!).error.code, line).toBe(-32700);
+    }
+    server.send('');
+    server.send('   ');
+    await expectServing(server);
+  });
+
+  spec('SRV-8', 'an unknown method is -32601, bad parameters are errors', async () => {
+    const server = serveStdio(createTools());
+    await server.initialize();
+    expect((await server.request(1, 'no/such/method')).error.code).toBe(-32601);
+    expect((await server.request(2, 'tools/call')).error.code).toBeLessThan(0);
+    expect((await server.request(3, 'tools/call', { name: 7 })).error.code).toBeLessThan(0);
+    server.send({ jsonrpc: '2.0', method: 'notifications/nobody/knows' });
+    server.send({ jsonrpc: '2.0', id: 'never asked', result: {} });
+    await expectServing(server);
+  });
+
+  spec(
+    'SRV-8',
+    'wrong versions, arrays and odd ids are refused, each with the id it can have (A50)',
+    async () => {
+      const server = serveStdio(createTools());
+      await server.initialize();
+      const refused: [string, unknown][] = [
+        ['{"jsonrpc":"1.0","id":11,"method":"tools/list"}', 11],
+        ['{"id":12,"method":"tools/list"}', 12],
+        ['{"JSONRPC":"2.0","id":13,"method":"tools/list"}', 13],
+        ['[{"jsonrpc":"2.0","id":14,"method":"tools/list"}]', null],
+        ['{"jsonrpc":"2.0","id":{},"method":"tools/list"}', null],
+        ['{"jsonrpc":"2.0","id":true,"method":"tools/list"}', null],
+        ['{"jsonrpc":"2.0","id":15.5,"method":"tools/list"}', 15.5],
+        ['{"jsonrpc":"2.0","id":16,"method":"tools/list","method":"ping"}', 16],
+        ['7', null],
+        ['null', null],
+        [
+          `{"jsonrpc":"2.0","id":17,"method":"tools/list","params":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`,
+          17,
+        ],
+      ];
+      for (const [line, id] of refused) {
+        const before = server.lines.length;
+        server.send(line);
+        await server.receive(() => server.lines.length > before);
+        expect(JSON.parse(server.lines.at(-1)!), line).toMatchObject({ id, error: { code: -32600 } });
+      }
+      await expectServing(server);
+    },
+  );
+
+  spec('SRV-8', 'an id that is still in use is refused and the first call goes on', async () => {
+    const workspace = createTools();
+    workspace.script('short', '#!/bin/sh\n# @description Wait a bit.\nsleep 1\necho first\n');
+    const server = serveStdio(workspace);
+    await server.initialize();
+    server.send(call(5, 'short'));
+    server.send(call(5, 'greet'));
+    await server.receive(({ id, error }) => id === 5 && error?.code === -32600);
+    const { result } = await server.receive((message) => message.id === 5 && message.result !== undefined);
+    expect(result.content).toEqual([{ type: 'text', text: 'first\n' }]);
+    expect((await server.request('again', 'tools/list')).result.tools.length).toBeGreaterThan(0);
+  });
+});
+
+describe('large messages', () => {
+  spec('SRV-8', 'a line of 100 MB is answered and skipped in bounded memory (A50)', async () => {
+    const server = serveStdio(createTools());
+    await server.initialize();
+    const piece = 'x'.repeat(1024 * 1024);
+    const { stdin } = server.child;
+    const write = (text: string): Promise<void> =>
+      new Promise((resolve) => stdin.write(text, () => resolve()));
+    let peak = 0;
+    const sendHuge = async (head: string, tail: readonly string[]): Promise<void> => {
+      await write(head);
+      for (let count = 0; count < 100; count++) {
+        await write(piece);
+        if (count % 10 === 0) peak = Math.max(peak, server.memory());
+      }
+      for (const text of tail) await write(text);
+    };
+    await sendHuge('{"jsonrpc":"2.0","id":21,"method":"tools/list","params":{"a":"', ['"}}\n']);
+    expect(await server.receive(({ id }) => id === 21)).toMatchObject({ error: { code: -32600 } });
+    // Where the id stands last, in a piece of its own.
+    await sendHuge('{"method":"tools/list","params":{"a":"', ['"},"jsonrpc":"2.0","id":', '22', '}\n']);
+    expect(await server.receive(({ id }) => id === 22)).toMatchObject({ error: { code: -32600 } });
+    await expectServing(server);
+    expect(Math.max(peak, server.memory())).toBeLessThan(250);
+  });
+
+  spec('SRV-8', 'half a line before the end of input is no message, and the exit is clean', async () => {
+    const server = serveStdio(createTools());
+    await server.initialize();
+    server.child.stdin.end('{"jsonrpc":"2.0","id":9,"meth');
+    expect(await server.exited).toBe(0);
+    expect(server.lines.every((line) => JSON.parse(line).id !== 9)).toBe(true);
+  });
+
+  spec('SRV-8', 'a request right before the end of input is still answered', async () => {
+    const server = serveStdio(createTools());
+    await server.initialize();
+    server.child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'tools/list' })}\n`);
+    await server.receive(({ id }) => id === 'last');
+    expect(await server.exited).toBe(0);
+  });
+});

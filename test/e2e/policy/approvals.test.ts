@@ -1,0 +1,411 @@
+// Consent to a call: at a terminal, beforehand, and from elsewhere by a record that is used once.
+
+import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { ApprovalRequest, Approve } from '../../../src/core/approval.js';
+import type { CallEvent } from '../../../src/core/event.js';
+import { textOf } from '../../../src/core/result.js';
+import { askFor, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
+import { json, wield } from '../../support/cli.js';
+import { createSkillWorkspace, declare } from '../../support/commands.js';
+import { hasPty, wieldAtTerminal } from '../../support/pty.js';
+import { spec, specIf } from '../../support/spec.js';
+
+const MODEL = { kind: 'model', door: 'mcp', name: 'cursor' } as const;
+const answer =
+  (given: Awaited<ReturnType<Approve>>): Approve =>
+  async () =>
+    given;
+
+describe('without a terminal', () => {
+  spec('POL-6', 'the call is needs_approval with an id and the command that approves it', async () => {
+    const workspace = createAskingWorkspace();
+    const run = await workspace.deploy('main');
+    expect(run).toMatchObject({ status: 5, stdout: '' });
+    const [, id] = /hint .*wield approvals approve ([0-9a-f]{16});/.exec(run.stderr)!;
+    expect(run.stderr).toContain('deploy needs approval: a rule asks first: deploy');
+    expect(json(await workspace.deploy('main', ['--json'])).error).toMatchObject({
+      code: 'needs_approval',
+      data: { id, rule: 'deploy' },
+    });
+    expect(workspace.runs()).toEqual([]);
+    expect(workspace.records()).toEqual([`${id}.pending.json`]);
+  });
+
+  spec('POL-6 POL-7', 'repeating the call after approval runs it, once', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    expect((await wield(workspace, ['approvals', 'approve', id])).status).toBe(0);
+    expect(await workspace.deploy()).toMatchObject({ status: 0, stdout: 'deployed\n' });
+    expect((await workspace.deploy()).status).toBe(5);
+    expect(workspace.runs()).toEqual(['main']);
+  });
+
+  spec('POL-7', 'an approval does not fit other input, another caller or another directory', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    await wield(workspace, ['approvals', 'approve', id]);
+    expect((await workspace.deploy('prod')).status).toBe(5);
+    const toolbox = workspace.toolbox({ trust: true });
+    expect((await toolbox.call('deploy', { branch: 'main' }, { caller: MODEL })).error?.code).toBe(
+      'needs_approval',
+    );
+    mkdirSync(join(workspace.dir, 'below'));
+    renameSync(join(workspace.dir, '.agents'), join(workspace.home, '.agents'));
+    const elsewhere = await workspace.deploy('main', [], { cwd: join(workspace.dir, 'below') });
+    expect(elsewhere.status).toBe(5);
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  spec(
+    'POL-7',
+    'an approval does not fit a changed tool, and fits it again when it is as it was',
+    async () => {
+      const workspace = createAskingWorkspace();
+      await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
+      workspace.script('deploy', `${DEPLOY}# changed\n`);
+      expect((await workspace.deploy()).status).toBe(5);
+      workspace.script('deploy', DEPLOY);
+      expect((await workspace.deploy()).status).toBe(0);
+      expect(workspace.runs()).toEqual(['main']);
+    },
+  );
+
+  spec('POL-7', 'the same call has one id however often it is made, and records are private', async () => {
+    const workspace = createAskingWorkspace();
+    const ids = await Promise.all([askFor(workspace), askFor(workspace), askFor(workspace)]);
+    expect(new Set(ids).size).toBe(1);
+    expect(workspace.records()).toHaveLength(1);
+    expect(statSync(workspace.approvals).mode & 0o777).toBe(0o700);
+    expect(statSync(join(workspace.approvals, workspace.records()[0]!)).mode & 0o777).toBe(0o600);
+  });
+
+  spec('POL-6', 'a person refuses, and the same call is denied without asking again', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    expect(json(await wield(workspace, ['approvals', 'deny', id, '--json'])).approval).toMatchObject({
+      id,
+      state: 'denied',
+    });
+    expect(json(await workspace.deploy('main', ['--json'])).error).toMatchObject({ code: 'denied' });
+    await wield(workspace, ['approvals', 'approve', id]);
+    expect((await workspace.deploy()).status).toBe(0);
+    expect(workspace.runs()).toEqual(['main']);
+  });
+
+  spec('POL-6', 'a run in CI is never asked, and a closed standard input does not hold it', async () => {
+    const workspace = createAskingWorkspace();
+    expect((await workspace.deploy('main', [], { env: { CI: '1' } })).status).toBe(5);
+    if (!hasPty) return;
+    const run = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', 'main'], {
+      env: { CI: '1' },
+    });
+    expect(run.status).toBe(5);
+    expect(run.screen).not.toContain('Run it?');
+  });
+});
+
+spec('CLI-8', '--yes is consent to this call, and leaves no question behind', async () => {
+  const workspace = createAskingWorkspace();
+  expect(await workspace.deploy('main', ['--yes'])).toMatchObject({ status: 0, stdout: 'deployed\n' });
+  expect((await workspace.deploy('main')).status).toBe(5);
+  // The question of the call before waits no longer once it was consented to.
+  expect(workspace.records()).toHaveLength(1);
+  await workspace.deploy('main', ['--yes']);
+  expect(workspace.records()).toEqual([]);
+  expect(workspace.runs()).toEqual(['main', 'main']);
+});
+
+describe('wield approvals', () => {
+  spec('POL-6', 'lists and shows what waits, with the exact command and input', async () => {
+    const workspace = createAskingWorkspace();
+    expect((await wield(workspace, ['approvals'])).stdout).toBe('No call waits for approval.\n');
+    const id = await askFor(workspace, 'main');
+    const { approvals } = json(await wield(workspace, ['approvals', 'list', '--json']));
+    const file = join(workspace.dir, '.agents/tools/deploy');
+    expect(approvals).toEqual([
+      expect.objectContaining({
+        id,
+        state: 'pending',
+        tool: 'deploy',
+        caller: { kind: 'person', name: 'cli' },
+        workdir: workspace.dir,
+        input: { branch: 'main' },
+        command: [file],
+        rule: 'deploy',
+      }),
+    ]);
+    expect(Date.parse(approvals[0].until) - Date.parse(approvals[0].since)).toBe(24 * 3_600_000);
+    const shown = await wield(workspace, ['approvals', 'show', id]);
+    for (const text of [file, '{"branch":"main"}', 'cli (a person)', 'Publish the site', 'config.toml:2'])
+      expect(shown.stdout).toContain(text);
+    // Values of variables may be secret.
+    expect(shown.stdout).not.toContain(workspace.env.PATH);
+    const approved = json(await wield(workspace, ['approvals', 'approve', id, '--json'])).approval;
+    expect(approved).toMatchObject({ id, state: 'approved' });
+    expect(Date.parse(approved.until) - Date.parse(approved.since)).toBe(3_600_000);
+  });
+
+  spec('POL-6', 'shows the commands that run before and after the one that is called', async () => {
+    const workspace = createSkillWorkspace();
+    const first = workspace.program('find-it', '#!/bin/sh\necho found\n');
+    const resolveCommand = { binary: 'find-it', subcommand: '', args: ['$param'] };
+    const declared = declare([{ param: 'what', kind: 'positional', resolveCommand }], {
+      allowlist: { args: [''], 'find-it': [''] },
+    });
+    workspace.skill('finder', { 'tools.json': declared });
+    workspace.config('[trust]\nrules = "run"\n');
+    const { error } = json(await wield(workspace, ['call', 'run', '--what', 'it', '--json']));
+    const { approval } = json(await wield(workspace, ['approvals', 'show', error.data.id, '--json']));
+    expect(approval.others).toEqual([[first, 'it']]);
+    expect((await wield(workspace, ['approvals', 'show', error.data.id])).stdout).toContain(`${first} it\n`);
+  });
+
+  spec('POL-6', 'says what is wrong with an id or an action', async () => {
+    const workspace = createAskingWorkspace();
+    expect((await wield(workspace, ['approvals', 'approve', 'ffffffffffffffff'])).status).toBe(3);
+    expect((await wield(workspace, ['approvals', 'approve', '../../x'])).status).toBe(3);
+    expect(await wield(workspace, ['approvals', 'approve'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('needs an id'),
+    });
+    expect((await wield(workspace, ['approvals', 'aprove', 'x'])).stderr).toContain(
+      'did you mean wield approvals approve?',
+    );
+  });
+
+  spec('POL-23', '--always lets this tool run with any input until it changes or is revoked', async () => {
+    const workspace = createAskingWorkspace();
+    const id = await askFor(workspace);
+    const { approval } = json(await wield(workspace, ['approvals', 'approve', id, '--always', '--json']));
+    expect(approval).toMatchObject({ state: 'standing', tool: 'deploy', until: null });
+    expect(approval).not.toHaveProperty('input');
+    expect((await workspace.deploy('main')).status).toBe(0);
+    expect((await workspace.deploy('prod')).status).toBe(0);
+    workspace.script('deploy', `${DEPLOY}# changed\n`);
+    expect((await workspace.deploy('prod')).status).toBe(5);
+    workspace.script('deploy', DEPLOY);
+    expect((await workspace.deploy('prod')).status).toBe(0);
+    const revoked = await wield(workspace, ['approvals', 'deny', approval.id]);
+    expect(revoked.stdout).toContain('revoked');
+    expect((await workspace.deploy('main')).status).toBe(5);
+    expect(workspace.runs()).toEqual(['main', 'prod', 'prod']);
+  });
+
+  spec('POL-23', 'a standing approval is for the caller whose call it was', async () => {
+    const workspace = createAskingWorkspace();
+    await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
+    const toolbox = workspace.toolbox({ trust: true });
+    const result = await toolbox.call('deploy', { branch: 'main' }, { caller: MODEL });
+    expect(result.error?.code).toBe('needs_approval');
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  spec('POL-7', 'doctor tells of what waits, and clean removes what expired and nothing else', async () => {
+    const workspace = createAskingWorkspace();
+    await askFor(workspace, 'main');
+    const old = await askFor(workspace, 'old');
+    await wield(workspace, ['approvals', 'approve', old]);
+    const [approved] = workspace.records().filter((name) => name.includes('approved'));
+    const expired = `${old}.approved-${Date.now() - 2 * 3_600_000}.json`;
+    renameSync(join(workspace.approvals, approved!), join(workspace.approvals, expired));
+    const doctor = await wield(workspace, ['doctor']);
+    expect(doctor.stdout).toContain('1 call waiting for your approval');
+    await wield(workspace, ['clean']);
+    expect(workspace.records()).toEqual([expect.stringContaining('.pending.json')]);
+  });
+});
+
+describe('at a terminal', () => {
+  const ask = (
+    workspace: ReturnType<typeof createAskingWorkspace>,
+    typed: string,
+    branch = 'main',
+    env: Record<string, string> = {},
+  ) =>
+    wieldAtTerminal(workspace, ['call', 'deploy', '--branch', branch], {
+      answers: [['[a]lways: ', typed]],
+      env,
+    });
+
+  specIf(
+    hasPty,
+    'no script',
+    'POL-6',
+    'y runs it, and what is asked shows tool, origin, command and input',
+    async () => {
+      const workspace = createAskingWorkspace();
+      const { status, screen } = await ask(workspace, 'y\n');
+      expect(status).toBe(0);
+      const file = join(workspace.dir, '.agents/tools/deploy');
+      for (const text of [
+        `from      file://${file}`,
+        `runs      ${file}`,
+        'through   /bin/sh',
+        '{"branch":"main"}',
+      ])
+        expect(screen.replaceAll(/\n {12}/g, '')).toContain(text);
+      expect(screen).toContain('deployed');
+      expect(workspace.runs()).toEqual(['main']);
+      expect(workspace.records()).toEqual([]);
+    },
+  );
+
+  specIf(hasPty, 'no script', 'POL-6', 'n, nothing, anything else and the end of input refuse', async () => {
+    const workspace = createAskingWorkspace();
+    for (const typed of ['n\n', '\n', 'yeah\n', 'ja\n', '\u0004']) {
+      const { status, screen } = await ask(workspace, typed);
+      expect([typed, status]).toEqual([typed, 5]);
+      expect(screen).toContain('deploy was not run');
+    }
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  specIf(hasPty, 'no script', 'POL-6', 'Ctrl-C runs nothing and exits 130', async () => {
+    const workspace = createAskingWorkspace();
+    expect((await ask(workspace, '\u0003')).status).toBe(130);
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  specIf(hasPty, 'no script', 'POL-6', 'a changed tool is asked for with what changed since', async () => {
+    const workspace = createAskingWorkspace();
+    await ask(workspace, 'y\n');
+    workspace.script('deploy', DEPLOY.replace('echo deployed', 'rm -rf site; echo deployed'));
+    const { screen } = await ask(workspace, 'n\n', 'prod');
+    expect(screen).toMatch(/changed.* since 20/);
+    expect(screen).toContain('- echo deployed');
+    expect(screen).toContain('+ rm -rf site; echo deployed');
+    expect(screen).toContain('+   "branch": "prod"');
+  });
+
+  specIf(
+    hasPty,
+    'no script',
+    'POL-6',
+    'always is recorded, says what it means, and asks no more',
+    async () => {
+      const workspace = createAskingWorkspace();
+      const { screen } = await ask(workspace, 'always\n');
+      expect(screen).toContain('always: this tool as it is now, with any input');
+      expect((await workspace.deploy('prod')).status).toBe(0);
+      expect(workspace.records()).toEqual([expect.stringContaining('.standing-')]);
+      expect(workspace.runs()).toEqual(['main', 'prod']);
+    },
+  );
+
+  specIf(hasPty, 'no script', 'POL-6', 'NO_COLOR takes the colour, not the question', async () => {
+    const workspace = createAskingWorkspace();
+    const { status, screen } = await ask(workspace, 'y\n', 'main', { NO_COLOR: '1' });
+    expect(status).toBe(0);
+    expect(screen).not.toContain('\u001b');
+  });
+});
+
+describe('in code', () => {
+  spec('POL-6', 'approve is asked with the frozen plan, and its word counts', async () => {
+    const workspace = createAskingWorkspace();
+    const toolbox = workspace.toolbox();
+    const requests: ApprovalRequest[] = [];
+    const approve = async (request: ApprovalRequest) => {
+      requests.push(request);
+      return 'once' as const;
+    };
+    const result = await toolbox.call('deploy', { branch: 'main' }, { approve });
+    expect(textOf(result)).toBe('deployed\n');
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({
+      tool: { name: 'deploy' },
+      caller: { kind: 'code' },
+      plan: { kind: 'process', cwd: workspace.dir, input: { branch: 'main' } },
+      verdict: { verdict: 'ask', rule: 'deploy' },
+      depth: 0,
+    });
+    expect(Object.isFrozen(requests[0]!.plan)).toBe(true);
+    const codes = [];
+    for (const given of ['deny', 'unable', 'later'] as const)
+      codes.push((await toolbox.call('deploy', { branch: given }, { approve: answer(given) })).error?.code);
+    expect(codes).toEqual(['denied', 'needs_approval', 'needs_approval']);
+    expect(workspace.records()).toHaveLength(1);
+    expect(workspace.runs()).toEqual(['main']);
+  });
+
+  spec('POL-6', 'an approve that fails or never answers runs nothing', async () => {
+    const workspace = createAskingWorkspace();
+    const toolbox = workspace.toolbox();
+    const failing = await toolbox.call(
+      'deploy',
+      { branch: 'a' },
+      { approve: () => Promise.reject(new Error('no')) },
+    );
+    expect(failing.error?.code).toBe('needs_approval');
+    const controller = new AbortController();
+    const hanging = toolbox.call(
+      'deploy',
+      { branch: 'b' },
+      {
+        approve: () => new Promise(() => setTimeout(() => controller.abort(), 10)),
+        signal: controller.signal,
+      },
+    );
+    expect((await hanging).error?.code).toBe('cancelled');
+    expect(workspace.runs()).toEqual([]);
+  });
+
+  spec('POL-6', 'a nested call asks through the outer one, and consent is not inherited', async () => {
+    const workspace = createAskingWorkspace();
+    workspace.config('[trust]\nrules = ["outer", "deploy"]\n');
+    const outer = {
+      name: 'outer',
+      description: 'Calls deploy.',
+      inputSchema: { type: 'object' as const, properties: {} },
+      execute: async (
+        _input: unknown,
+        context: { toolbox: { call(ref: string, input: unknown): Promise<unknown> } },
+      ) => JSON.stringify(await context.toolbox.call('deploy', { branch: 'nested' })),
+    };
+    const toolbox = workspace.toolbox({ tools: [outer] });
+    const asked: [string, number][] = [];
+    const approving =
+      (names: readonly string[]): Approve =>
+      async ({ tool, depth }) => {
+        asked.push([tool.name, depth]);
+        return names.includes(tool.name) ? 'once' : 'deny';
+      };
+    const refused = await toolbox.call('outer', {}, { approve: approving(['outer']) });
+    expect(textOf(refused)).toContain('"code":"denied"');
+    expect(workspace.runs()).toEqual([]);
+    await toolbox.call('outer', {}, { approve: approving(['outer', 'deploy']) });
+    expect(workspace.runs()).toEqual(['nested']);
+    expect(asked).toEqual([
+      ['outer', 0],
+      ['deploy', 1],
+      ['outer', 0],
+      ['deploy', 1],
+    ]);
+  });
+
+  spec('POL-6', 'the end of a call tells how consent was given', async () => {
+    const workspace = createAskingWorkspace();
+    const toolbox = workspace.toolbox();
+    const ends: (CallEvent & { type: 'end' })[] = [];
+    toolbox.on((event) => event.type === 'end' && ends.push(event));
+    const call = (approve?: Approve) =>
+      toolbox.call('deploy', { branch: 'main' }, approve === undefined ? {} : { approve });
+    const refused = await call();
+    const id = String(refused.error?.data?.id);
+    (await toolbox.approvals()).approve(id, false);
+    await call();
+    await call(answer('once'));
+    await call(Object.assign(answer('always'), { by: 'terminal' as const }));
+    await call();
+    expect(ends.map(({ approval }) => approval?.by)).toEqual([
+      undefined,
+      'record',
+      'code',
+      'terminal',
+      'standing',
+    ]);
+    expect(ends.slice(1, 4).map(({ approval }) => approval?.id)).toEqual([id, id, id]);
+  });
+});

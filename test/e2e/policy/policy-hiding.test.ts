@@ -1,0 +1,182 @@
+// What is denied is not named, and rules that cannot be read deny it all.
+
+import { describe, expect, test } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { createSkillWorkspace } from '../../support/commands.js';
+import { list, MODEL, outcome, PERSON, ruled, tool, trust } from '../../support/ruled.js';
+import { serveStdio } from '../../support/server.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+describe('what is denied', () => {
+  const words = { description: 'Publish the website somewhere.' };
+  const tools = [tool('deploy', words), tool('deplore'), tool('publish', words)];
+
+  spec('POL-8', 'is not listed, not found by search, not named in hints, to anybody', async () => {
+    const toolbox = ruled({ user: list('*', 'deploy($deny)') }, tools);
+    for (const caller of [MODEL, PERSON, undefined]) {
+      const options = caller === undefined ? {} : { caller };
+      const names = (await toolbox.list(options)).map(({ name }) => name);
+      expect(names.filter((name) => name !== 'read_result')).toEqual(['deplore', 'publish']);
+      expect((await toolbox.search('deploy', 10, options)).map(({ name }) => name)).not.toContain('deploy');
+      expect((await toolbox.search('website', 10, options)).map(({ name }) => name)).toEqual(['publish']);
+      const missed = await toolbox.call('deplo', {}, options);
+      expect(missed.error!.code).toBe('not_found');
+      expect(missed.error!.hint).toContain('deplore');
+      expect(JSON.stringify(missed)).not.toContain('deploy');
+    }
+    const { denied } = await toolbox.survey();
+    expect(denied.map(({ tool: { name }, verdict }) => [name, verdict.rule])).toEqual([
+      ['deploy', 'deploy($deny)'],
+    ]);
+  });
+
+  spec('POL-8', 'says nothing about itself: neither what it takes nor what it would run', async () => {
+    const ran: unknown[] = [];
+    const secretive = tool('deploy', { execute: (input) => ran.push(input) });
+    const toolbox = ruled({ user: list('*', 'deploy($deny)') }, [secretive]);
+    const result = await toolbox.call('deploy', { wrong: 1 }, { caller: MODEL });
+    expect(result.error!.code).toBe('denied');
+    expect(JSON.stringify(result)).not.toContain('force');
+    expect(ran).toEqual([]);
+  });
+
+  spec('POL-8', 'only some input of it: it stays listed', async () => {
+    for (const user of [
+      list('*', 'deploy(op=x,$deny)'),
+      list('deploy(op=x)', 'publish', 'deplore'),
+      trust('deploy(op=x,$policy=allow)', 'deploy($policy=deny)'),
+      trust('deploy'),
+    ]) {
+      const toolbox = ruled({ user }, tools);
+      expect([user, (await toolbox.list()).map(({ name }) => name)]).toEqual([
+        user,
+        ['deplore', 'deploy', 'publish'],
+      ]);
+    }
+    for (const user of [
+      list('publish', 'deplore'),
+      trust('deploy($policy=deny)'),
+      trust('deploy(op=x,$policy=deny)', 'deploy($policy=deny)', '*($policy=allow)'),
+    ]) {
+      const toolbox = ruled({ user }, tools);
+      expect([user, (await toolbox.list()).map(({ name }) => name)]).toEqual([user, ['deplore', 'publish']]);
+    }
+  });
+
+  spec('POL-8', 'at the shell: list, search and call; list --all shows it with its rule', async () => {
+    const workspace = createWorkspace();
+    workspace.script('deploy', shellScript('echo ran'));
+    workspace.script('deplore', shellScript('echo ran'));
+    workspace.config(list('*', 'deploy($deny)'));
+    expect((await wield(workspace, ['list'])).stdout).not.toContain('deploy');
+    expect((await wield(workspace, ['search', 'deploy'])).stdout).not.toContain('deploy ');
+    const all = await wield(workspace, ['list', '--all']);
+    expect(all.stdout).toMatch(/deploy .*denied: deploy\(\$deny\)/);
+    const { tools: shown } = json(await wield(workspace, ['list', '--all', '--json']));
+    expect(shown.map(({ name, deniedBy }: Record<string, string>) => [name, deniedBy])).toEqual([
+      ['deplore', null],
+      ['deploy', 'deploy($deny)'],
+    ]);
+    const called = await wield(workspace, ['call', 'deploy']);
+    expect([called.status, called.stdout]).toEqual([5, '']);
+    expect(called.stderr).toContain('deploy($deny)');
+    workspace.config(list());
+    expect((await wield(workspace, ['list'])).stdout).toContain('wield list --all');
+  });
+
+  spec('POL-8', 'the tool that reads skills: a model is not told to call it', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.skill('notes');
+    const toolbox = workspace.toolbox({ trust: true });
+    expect(await toolbox.instructions()).toContain('read_skill');
+    workspace.config(list('*', 'read_skill($deny)'));
+    expect(await toolbox.instructions()).toBe('');
+    workspace.config(`${list('*', 'read_skill($deny)')}[skills]\ncontext-mode = "full"\n`);
+    expect(await toolbox.instructions()).toContain('Text of notes.');
+  });
+
+  spec('POL-8', 'over the protocol: gone from the list at once, and told', async () => {
+    const workspace = createWorkspace();
+    workspace.script('deploy', shellScript('echo ran'));
+    workspace.script('deplore', shellScript('echo ran'));
+    workspace.config('repair = true\n');
+    const server = serveStdio(workspace);
+    await server.initialize();
+    const names = async (id: string) =>
+      (await server.request(id, 'tools/list')).result.tools.map(({ name }: { name: string }) => name);
+    expect(await names('before')).toEqual(['deplore', 'deploy', 'read_result']);
+    workspace.config(list('*', 'deploy($deny)'));
+    await server.receive((message) => message.method === 'notifications/tools/list_changed');
+    expect(await names('after')).toEqual(['deplore', 'read_result']);
+    const { result } = await server.request('call', 'tools/call', { name: 'deploy', arguments: {} });
+    expect(result._meta['wield/error'].code).toBe('denied');
+    const missed = await server.request('miss', 'tools/call', { name: 'deplo', arguments: {} });
+    expect(JSON.stringify(missed)).toContain('deplore');
+    expect(JSON.stringify(missed)).not.toContain('deploy');
+  });
+});
+
+describe('rules that cannot be read', () => {
+  const bad: readonly (readonly [string, string])[] = [
+    ['repair = true\nallowed-tools = "* a($denied)"\n', ':2: allowed-tools: an unknown directive'],
+    [
+      'allowed-tools = [\n  "*",\n  # a comment\n  "x !b",\n]\n',
+      ':4: entry 2 of allowed-tools: a leading "!" at column 3',
+    ],
+    ['[trust]\nrules = "* bash("\n', ':2: trust.rules: a specifier that is not closed at column 7'],
+    ['allowed-tools = 5\n', ':1: allowed-tools must be selectors'],
+    ['allowed-tools = [1]\n', ':1: allowed-tools must be selectors'],
+    ['trust = { rules = true }\n', ':1: trust.rules must be selectors'],
+    ['[allowed-tools]\nx = 1\n', ':1: allowed-tools must be selectors'],
+    [`allowed-tools = "${'a'.repeat(1001)}"\n`, ':1: allowed-tools: a pattern longer than'],
+    [`allowed-tools = "${'a '.repeat(5001)}"\n`, ':1: allowed-tools has more than 5000 selectors'],
+  ];
+  for (const layer of ['user', 'project'] as const) {
+    spec('POL-9', `deny every call and say why, in the ${layer}'s file`, async () => {
+      for (const [text, said] of bad) {
+        const toolbox = ruled({ [layer]: text }, [tool('a')]);
+        for (const caller of [MODEL, PERSON]) {
+          const { error } = await toolbox.call('a', {}, { caller });
+          expect(error).toMatchObject({ code: 'denied' });
+          expect(error!.message).toContain(`config.toml${said}`);
+        }
+        expect(await toolbox.list({ caller: MODEL })).toEqual([]);
+        expect(await toolbox.search('a', 5, { caller: MODEL })).toEqual([]);
+        expect((await toolbox.list({ caller: PERSON })).map(({ name }) => name)).toEqual(['a']);
+        expect((await toolbox.problems()).map(({ severity }) => severity)).toEqual(['error']);
+      }
+    });
+  }
+
+  test('a list that only denies is a problem, since it selects nothing', async () => {
+    const toolbox = ruled({ user: list('a($deny)', 'b($policy=deny)') }, [tool('a'), tool('c')]);
+    expect(await outcome(toolbox, 'c')).toBe('deny');
+    expect(await toolbox.problems()).toMatchObject([{ severity: 'warning', hint: 'begin it with *' }]);
+    for (const fine of [list(), list('*', 'a($deny)'), trust('a($deny)')])
+      expect(await ruled({ user: fine }, [tool('a')]).problems()).toEqual([]);
+  });
+
+  spec('POL-9', 'an unknown key is a problem and denies nothing', async () => {
+    const toolbox = ruled({ user: 'allowed_tools = "b"\n[trust]\nrule = "*"\n' }, [tool('a')]);
+    expect(await outcome(toolbox, 'a')).toBe('allow');
+    const problems = await toolbox.problems();
+    expect(problems.map(({ hint }) => hint)).toEqual([
+      'did you mean allowed-tools?',
+      'did you mean trust.rules?',
+    ]);
+  });
+
+  spec('POL-9', 'a change is seen by the next call, however soon it comes', async () => {
+    const workspace = createWorkspace();
+    const toolbox = workspace.toolbox({ tools: [tool('a'), tool('b')] });
+    for (let round = 0; round < 50; round++) {
+      // The same length, so that only the bytes tell.
+      const [one, other] = round % 2 === 0 ? ['a', 'b'] : ['b', 'a'];
+      workspace.config(list(one!));
+      expect([round, await outcome(toolbox, one!)]).toEqual([round, 'allow']);
+      expect([round, await outcome(toolbox, other!)]).toEqual([round, 'deny']);
+    }
+  });
+});

@@ -1,0 +1,297 @@
+// The tool model through the package's doors: definitions, names, results, errors.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  createToolbox,
+  decodeName,
+  defineTool,
+  encodeName,
+  encodeNames,
+  isToolError,
+  type Json,
+  type ToolDefinition,
+  ToolError,
+  textOf,
+} from '../../../src/index.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const greet = defineTool({
+  name: 'greet',
+  description: 'Greet someone.',
+  inputSchema: { type: 'object', properties: { who: { type: 'string' } }, required: ['who'] },
+  tags: ['Says Hello', 'says-hello', '  '],
+  group: 'talk',
+  readOnly: true,
+  execute: ({ who }: { who: string }) => `Hello, ${who}`,
+});
+const returning = (result: unknown, outputSchema?: ToolDefinition['outputSchema']): ToolDefinition => ({
+  name: 'give',
+  description: 'Give it.',
+  ...(outputSchema === undefined ? {} : { outputSchema }),
+  execute: () => result,
+});
+const give = (result: unknown, outputSchema?: ToolDefinition['outputSchema']) =>
+  createToolbox({ tools: [returning(result, outputSchema)] }).call('give', {});
+
+describe('definitions', () => {
+  spec('TOOL-1', 'defineTool checks, freezes and names the wrong field', async () => {
+    expect(Object.isFrozen(greet)).toBe(true);
+    const tool = await createToolbox({ tools: [greet] }).find('greet');
+    expect(tool).toMatchObject({
+      name: 'greet',
+      description: 'Greet someone.',
+      action: { kind: 'function' },
+    });
+    expect(tool.input.json).toEqual(greet.inputSchema);
+    expect(tool.output).toBeUndefined();
+    const wrong: [Record<string, unknown>, string][] = [
+      [{ ...greet, name: undefined }, 'name'],
+      [{ ...greet, name: 'a b' }, 'name'],
+      [{ ...greet, description: ' ' }, 'description'],
+      [{ ...greet, execute: 'x' }, 'execute'],
+      [{ ...greet, inputSchema: { $ref: 'http://x' } }, 'inputSchema'],
+      [{ ...greet, tags: 'x' }, 'tags'],
+      [{ ...greet, timeoutMs: -1 }, 'timeoutMs'],
+      [{ ...greet, surprise: 1 }, 'surprise'],
+    ];
+    for (const [definition, field] of wrong) {
+      const error = captureError(() => defineTool(definition as unknown as ToolDefinition));
+      expect(error).toMatchObject({ code: 'invalid_definition', data: { field } });
+      expect(error.message).toContain(field);
+    }
+  });
+
+  spec('TOOL-2', 'names follow the grammar, reserved namespaces are refused', () => {
+    const named = (name: string) => defineTool({ ...greet, name });
+    for (const name of ['a', '_', '9', 'a-b_C', 'jk:detect', `${'n'.repeat(64)}:${'m'.repeat(64)}`]) {
+      expect(named(name).name).toBe(name);
+    }
+    for (const name of [
+      '',
+      '-a',
+      'a.b',
+      'a b',
+      'é',
+      'a:b:c',
+      ':a',
+      'a:',
+      'n'.repeat(65),
+      'file:x',
+      'mcp:x',
+      'inline:x',
+      'a\n',
+    ]) {
+      expect(() => named(name), name).toThrow(ToolError);
+    }
+  });
+
+  spec('TOOL-5', 'traits are normalised and hints widen nothing', async () => {
+    const { traits } = await createToolbox({ tools: [greet] }).find('greet');
+    expect(traits).toMatchObject({
+      group: 'talk',
+      tags: ['says-hello'],
+      hidden: false,
+      terminal: false,
+      readOnly: true,
+    });
+    expect(traits.destructive).toBeUndefined();
+    const workspace = createWorkspace();
+    workspace.script('look', '#!/bin/sh\n# @description Look.\n# @readonly\necho ran\n');
+    const result = await workspace.toolbox().call('look', {}, { caller: { kind: 'model', door: 'test' } });
+    expect(result.error?.code).toBe('needs_trust');
+  });
+
+  test('two tools of one name are a conflict', () => {
+    expect(() => createToolbox({ tools: [greet, greet] })).toThrow('two tools are named "greet"');
+  });
+});
+
+describe('origin and digest', () => {
+  spec('TOOL-6', 'origin tells format, uri, directory, source and digest', async () => {
+    const workspace = createWorkspace();
+    const path = workspace.script('hi', '#!/bin/sh\n# @description Hi.\necho hi\n');
+    const toolbox = workspace.toolbox({ tools: [greet] });
+    expect((await toolbox.find('hi')).origin).toMatchObject({
+      format: 'script',
+      uri: `file://${path}`,
+      directory: `${workspace.dir}/.agents/tools`,
+      source: null,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect((await toolbox.find('greet')).origin).toMatchObject({
+      uri: null,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  spec('TOOL-7', 'the digest follows bytes and name, not time or place', async () => {
+    const text = '#!/bin/sh\n# @description Hi.\necho hi\n';
+    const digestOf = async (body: string, name = 'hi', tool = name): Promise<string | null> => {
+      const workspace = createWorkspace();
+      workspace.script(name, body);
+      return (await workspace.toolbox().find(tool)).origin.digest;
+    };
+    const digest = await digestOf(text);
+    expect(await digestOf(text)).toBe(digest);
+    expect(await digestOf(`${text}#\n`)).not.toBe(digest);
+    expect(await digestOf(text.replace('Hi.', 'Ho.'))).not.toBe(digest);
+    expect(await digestOf(text, 'ho')).not.toBe(digest);
+    const described = async (description: string): Promise<string | null> =>
+      (await createToolbox({ tools: [{ ...greet, description }] }).find('greet')).origin.digest;
+    expect(await described('A.')).not.toBe(await described('B.'));
+  });
+});
+
+describe('names for providers', () => {
+  const part = fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,8}$/);
+  const names = fc.oneof(
+    part,
+    fc.tuple(part, part).map((pair) => pair.join(':')),
+  );
+
+  spec('TOOL-8', 'encoding is reversible, and a conflict is reported', () => {
+    fc.assert(
+      fc.property(names, (name) => {
+        expect(encodeName(name)).toMatch(/^[A-Za-z0-9_-]+$/);
+        expect(decodeName(encodeName(name))).toBe(name);
+      }),
+      { numRuns: 5000 },
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(names, { maxLength: 50 }), (all) => {
+        const { encode, decode, conflicts } = encodeNames(all);
+        expect(conflicts).toEqual([]);
+        for (const name of all) expect(decode.get(encode.get(name)!)).toBe(name);
+      }),
+    );
+    const long = 'x'.repeat(64);
+    const { decode, conflicts } = encodeNames([`${long}:a`, `${long}:b`, 'fine']);
+    expect(conflicts).toEqual([{ encoded: long, names: [`${long}:a`, `${long}:b`] }]);
+    expect([...decode.values()]).toEqual(['fine']);
+  });
+});
+
+describe('results', () => {
+  spec('TOOL-20', 'success and failure share one shape', async () => {
+    const toolbox = createToolbox({ tools: [greet] });
+    const success = await toolbox.call('greet', { who: 'Ada' });
+    expect(success).toEqual({
+      ok: true,
+      content: [{ type: 'text', text: 'Hello, Ada' }],
+      structured: 'Hello, Ada',
+      meta: { durationMs: expect.any(Number) },
+    });
+    const failure = await toolbox.call('greet', {});
+    expect(failure).toMatchObject({
+      ok: false,
+      content: [{ type: 'text' }],
+      error: { code: 'invalid_input' },
+      meta: { durationMs: expect.any(Number) },
+    });
+    expect((await give(undefined)).content).toEqual([{ type: 'text', text: '' }]);
+    const repaired = await toolbox.call('greet', { who: 'Ada', other: null });
+    expect(repaired.ok).toBe(false);
+  });
+
+  spec('TOOL-21', 'every kind of part passes through unchanged', async () => {
+    const content = [
+      { type: 'text', text: 'x' },
+      { type: 'image', data: 'AA==', mimeType: 'image/png' },
+      { type: 'audio', data: 'AA==', mimeType: 'audio/wav' },
+      { type: 'resource_link', uri: 'file:///x', name: 'x' },
+      { type: 'resource', resource: { uri: 'file:///x', text: 'y' } },
+    ];
+    expect((await give({ content })).content).toEqual(content);
+  });
+
+  spec('TOOL-22', 'structured output is any JSON value and is checked against its schema', async () => {
+    for (const value of [1, true, null, ['a'], { a: { b: 1 } }] as Json[]) {
+      const result = await give(value);
+      expect(result.structured).toEqual(value);
+      expect(textOf(result)).toBe(JSON.stringify(value));
+    }
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'array', items: { type: 'integer' } } },
+    } as const;
+    expect((await give({ a: [1] }, schema)).ok).toBe(true);
+    const wrong = await give({ a: [1, 'x'] }, schema);
+    expect(wrong.error).toMatchObject({ code: 'invalid_output', data: { faults: [{ path: '/a/1' }] } });
+    expect(wrong.structured).toBeUndefined();
+  });
+});
+
+describe('errors', () => {
+  spec('ERR-1', 'a ToolError is known by its symbol, whichever copy made it', () => {
+    const other = Object.assign(new Error('x'), { code: 'io', [Symbol.for('wield.ToolError')]: true });
+    expect(isToolError(other)).toBe(true);
+    expect(isToolError(new Error('x'))).toBe(false);
+    const error = new ToolError('io', 'm', { hint: 'h', data: { a: 1 }, cause: other });
+    expect(error).toMatchObject({ code: 'io', message: 'm', hint: 'h', data: { a: 1 }, cause: other });
+    expect(error.toJSON()).toEqual({ code: 'io', message: 'm', hint: 'h', data: { a: 1 } });
+  });
+
+  spec('ERR-3', 'an error names the next action; not_found the nearest names', async () => {
+    const toolbox = createToolbox({ tools: [greet] });
+    expect((await toolbox.call('gret', {})).error).toMatchObject({
+      code: 'not_found',
+      hint: expect.stringContaining('greet'),
+    });
+    for (const [ref, input] of [
+      ['greet', {}],
+      ['nope', {}],
+      ['a b', {}],
+      ['greet', 5],
+      ['greet', { who: 'x', y: 1 }],
+    ] as const) {
+      expect((await toolbox.call(ref, input)).error?.hint).toMatch(/\S/);
+    }
+  });
+
+  spec(
+    'ERR-5',
+    'outside text is made harmless and secrets are redacted before they enter a message',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.config('[env]\npass = ["API_KEY"]\n');
+      const toolbox = workspace.toolbox({
+        env: { ...workspace.env, API_KEY: 's3cr3t-value' },
+        tools: [
+          returning(undefined),
+          {
+            ...greet,
+            execute: () => Promise.reject(new Error('at \u001b[31mred\u001b[0m \u202e s3cr3t-value')),
+          },
+        ],
+      });
+      const { error } = await toolbox.call('greet', { who: 'x' });
+      expect(error?.message).toBe('greet failed: at red  [redacted]');
+      expect((await toolbox.call('x\u001b[2Jy', {})).error?.message).toBe('"xy" has a control character');
+    },
+  );
+
+  spec('ERR-6', 'fuzzing the library door finds no internal error', async () => {
+    const toolbox = createToolbox({ tools: [greet, returning({ a: 1 })] });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.string(), fc.constantFrom('greet', 'give')),
+        fc.anything({ withBigInt: true, withDate: true, withMap: true }),
+        async (ref, input) => {
+          expect((await toolbox.call(ref, input)).error?.code).not.toBe('internal');
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function captureError(run: () => unknown): ToolError {
+  try {
+    run();
+  } catch (error) {
+    return error as ToolError;
+  }
+  throw new Error('nothing was thrown');
+}

@@ -1,0 +1,84 @@
+// Naming servers and taking them out again, at the command line.
+
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
+import { spec } from '../../support/spec.js';
+import { countedServer } from '../../support/upstream-servers.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+describe('add and remove', () => {
+  spec(
+    'UPS-14',
+    'write a file of the person, readable by them alone, and take the entry out again',
+    async () => {
+      const workspace = createWorkspace();
+      const file = join(workspace.home, '.agents', 'mcp.json');
+      const { entry } = countedServer(workspace, 'fine') as { entry: { command: string; args: string[] } };
+      const command = [entry.command, ...entry.args];
+      const dry = await wield(workspace, ['mcp', 'add', 'fine', '--dry-run', '--', ...command]);
+      expect([dry.status, existsSync(file)]).toEqual([0, false]);
+      const added = await wield(workspace, ['mcp', 'add', 'fine', '--env', 'KEY=${HOME}', '--', ...command]);
+      expect(added.status).toBe(0);
+      expect(added.stdout).toContain('+         "KEY": "${HOME}"');
+      expect(added.stdout).toContain('next    wield mcp refresh fine starts it');
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(JSON.parse(readFileSync(file, 'utf8')).mcpServers.fine).toEqual({
+        ...entry,
+        env: { KEY: '${HOME}' },
+      });
+      const env = await wield(workspace, ['call', 'fine_environment', '--name', 'KEY']);
+      expect(env.stdout).not.toContain('${HOME}');
+      expect((await wield(workspace, ['mcp', 'add', 'fine', '--', 'other'])).status).toBe(4);
+      const stray = await wield(workspace, ['mcp', 'add', 'other', 'npx', '-y', 'other']);
+      expect([stray.status, stray.stderr]).toEqual([2, expect.stringContaining('stands after --')]);
+      expect((await wield(workspace, ['mcp', 'remove', 'fine'])).status).toBe(5);
+      const removed = await wield(workspace, ['mcp', 'remove', 'fine', '--yes', '--json']);
+      expect(json(removed)).toMatchObject({ ok: true, server: 'fine', scope: 'user', file, written: true });
+      expect(json(await wield(workspace, ['mcp', '--json'])).servers).toEqual([]);
+      expect((await wield(workspace, ['mcp', 'remove', 'fine', '--yes'])).status).toBe(3);
+    },
+  );
+
+  spec('UPS-14', 'write no secret itself, and repeat none', async () => {
+    const workspace = createWorkspace();
+    const secret = 'abcdefgh12345678abcdef';
+    for (const args of [
+      ['--url', 'https://example.com/mcp', '--header', `Authorization: Bearer ${secret}`],
+      ['--url', `https://example.com/mcp?api_key=${secret}`],
+      ['--env', `API_TOKEN=${secret}`, '--', 'server'],
+      ['--', 'server', '--token', secret],
+      ['--env', secret, '--', 'server'],
+    ]) {
+      const { status, stdout, stderr } = await wield(workspace, ['mcp', 'add', 'x', ...args]);
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).not.toContain(secret);
+    }
+    expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
+    const url = ['--url', 'https://example.com/mcp', '--header', 'Authorization: Bearer ${TOKEN}'];
+    const run = await wield(workspace, ['mcp', 'add', 'x', ...url, '--scope', 'project']);
+    expect(run.stdout).toContain('"Authorization": "Bearer ${TOKEN}"');
+    const { mcpServers } = JSON.parse(readFileSync(join(workspace.dir, '.agents', 'mcp.json'), 'utf8'));
+    expect(mcpServers.x).toEqual({
+      type: 'http',
+      url: 'https://example.com/mcp',
+      headers: { Authorization: 'Bearer ${TOKEN}' },
+    });
+  });
+
+  spec('UPS-14', 'are no use to a tool, and leave the files of others alone', async () => {
+    const workspace = createWorkspace();
+    workspace.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'x' } } }));
+    const env = { WIELD_CALL: '1-2-3' };
+    for (const args of [
+      ['add', 'a', '--', 'x'],
+      ['remove', 'theirs', '--yes'],
+    ])
+      expect((await wield(workspace, ['mcp', ...args], { env })).status).toBe(5);
+    const foreign = await wield(workspace, ['mcp', 'remove', 'theirs', '--yes']);
+    expect([foreign.status, foreign.stderr]).toEqual([4, expect.stringContaining('.mcp.json:1 by hand')]);
+    for (const args of [[], ['a'], ['a', '--url', 'https://x.example', '--', 'x'], ['a', '--url', 'nowhere']])
+      expect((await wield(workspace, ['mcp', 'add', ...args])).status).toBe(2);
+  });
+});

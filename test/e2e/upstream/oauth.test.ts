@@ -1,0 +1,571 @@
+// Logins of upstream servers: by a person once, renewed without one, kept private, and never shown.
+
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect, onTestFinished } from 'vitest';
+import type { Terminal } from '../../../src/cli/terminal.js';
+import type { VerbCall } from '../../../src/cli/verb.js';
+import { login as loginAction, loginTo } from '../../../src/cli/verbs/mcp/login.js';
+import { logoutOf } from '../../../src/cli/verbs/mcp/logout.js';
+import { isToolError, type ToolError } from '../../../src/core/error.js';
+import type { HttpServer } from '../../../src/core/upstream.js';
+import type { World } from '../../../src/core/world.js';
+import { createGuardedFetch } from '../../../src/upstream/http/fetch.js';
+import { toLoginError } from '../../../src/upstream/login/fault.js';
+import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
+import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';
+import { findRows, findSection, readDocument } from '../../support/documents.js';
+import { listen, sendJson } from '../../support/http.js';
+import { startLoginServer } from '../../support/login-server.js';
+import { sleep } from '../../support/processes.js';
+import { until } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const CALLS = fileURLToPath(new URL('../../support/login-calls.mjs', import.meta.url));
+
+function toServer(url: string, more: Partial<HttpServer> = {}): HttpServer {
+  return {
+    kind: 'http',
+    name: 'notes',
+    owner: 'user',
+    place: { file: '/dev/null', pointer: null, line: null },
+    url,
+    headers: {},
+    ...more,
+  };
+}
+
+interface Setting {
+  readonly workspace: Workspace;
+  readonly directory: string;
+  readonly world: World;
+  /** All that was said by way of debugging. */
+  readonly said: string[];
+}
+
+function createSetting(): Setting {
+  const workspace = createWorkspace();
+  const said: string[] = [];
+  const world: World = {
+    env: workspace.env,
+    home: workspace.home,
+    platform: process.platform,
+    now: Date.now,
+    monotonic: () => performance.now(),
+    debug: (message) => said.push(message),
+    debugging: true,
+  };
+  return { workspace, directory: join(workspace.env.WIELD_HOME!, 'oauth'), world, said };
+}
+
+/** What a browser does: asks for the page, and goes where it is sent. */
+async function browse(url: URL, change: (url: URL) => void = () => {}): Promise<Response> {
+  const page = new URL(url);
+  change(page);
+  const sent = await fetch(page, { redirect: 'manual' });
+  expect(sent.status).toBe(302);
+  return fetch(sent.headers.get('location')!);
+}
+
+const logIn = (server: HttpServer, setting: Setting, more: Partial<LoginOptions> = {}) =>
+  login(server, {
+    directory: setting.directory,
+    world: setting.world,
+    timeoutMs: 30_000,
+    signal: new AbortController().signal,
+    show: async (url) => void (await browse(url)),
+    ...more,
+  });
+
+async function connect(server: HttpServer, { directory, world }: Setting): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  onTestFinished(() => client.close());
+  const { url, headers } = server;
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), {
+      fetch: createGuardedFetch({ url, headers }),
+      authProvider: createOAuthProvider({ server, directory, world }),
+    }),
+  );
+  return client;
+}
+
+const whoami = async (client: Client): Promise<unknown> =>
+  (await client.callTool({ name: 'whoami', arguments: {} })).content;
+const HELLO = [{ type: 'text', text: 'hello' }];
+
+async function failure(work: () => Promise<unknown>, server: HttpServer): Promise<ToolError> {
+  try {
+    await work();
+  } catch (thrown) {
+    const error = toLoginError(thrown, server);
+    expect(isToolError(error), String(thrown)).toBe(true);
+    return error!;
+  }
+  throw new Error('it did not fail');
+}
+
+const filesOf = ({ directory }: Setting): string[] =>
+  readdirSync(directory).map((name) => join(directory, name));
+
+function callInProcess(
+  server: HttpServer,
+  { directory, workspace }: Setting,
+  plan: { times: number; rounds: number; pauseMs: number },
+): Promise<{ outcomes: string[]; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [CALLS, JSON.stringify({ server, directory, ...plan })], {
+      env: workspace.env,
+    });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    child.once('error', reject);
+    child.once('close', () => {
+      try {
+        resolve({ outcomes: JSON.parse(stdout) as string[], output: stdout + stderr });
+      } catch {
+        reject(new Error(stdout + stderr));
+      }
+    });
+  });
+}
+
+describe('a login', () => {
+  spec('UPS-21', 'is asked for, made in a browser, used, and kept in a private file', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    const before = await failure(() => connect(server, setting), server);
+    expect(before.toJSON()).toEqual({
+      code: 'unavailable',
+      message: 'notes: it asks for a login',
+      hint: 'wield mcp login notes',
+      data: { server: 'notes' },
+    });
+    const facts = await logIn(server, setting);
+    expect(facts).toMatchObject({
+      server: 'notes',
+      url: upstream.url,
+      issuer: upstream.issuer,
+      scope: 'tools',
+    });
+    expect(facts.renewable).toBe(true);
+    expect(findLogin(server, setting.directory)).toEqual(facts);
+    const client = await connect(server, setting);
+    expect(await whoami(client)).toEqual(HELLO);
+    expect(upstream.registrations).toMatchObject([
+      {
+        client_name: 'wield',
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'],
+      },
+    ]);
+    const [file, ...others] = filesOf(setting);
+    expect(others).toEqual([]);
+    expect(statSync(setting.directory).mode & 0o777).toBe(0o700);
+    expect(statSync(file!).mode & 0o777).toBe(0o600);
+    // Neither another name nor another address gets these tokens.
+    for (const other of [toServer(upstream.url, { name: 'other' }), toServer(`${upstream.url}/elsewhere`)])
+      expect(findLogin(other, setting.directory)).toBeUndefined();
+  });
+
+  spec('UPS-21', 'is renewed without a person, until the login server refuses for good', async () => {
+    const upstream = await startLoginServer({ expiresIn: 1 });
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const client = await connect(server, setting);
+    expect(await whoami(client)).toEqual(HELLO);
+    await sleep(1200);
+    expect(await whoami(client)).toEqual(HELLO);
+    const renewed = upstream.refreshes.length;
+    expect(renewed).toBeGreaterThan(0);
+    expect(upstream.refreshes.every(({ ok }) => ok)).toBe(true);
+    upstream.revokeAll();
+    await sleep(1200);
+    const error = await failure(() => whoami(client), server);
+    expect(error.toJSON()).toMatchObject({
+      code: 'unavailable',
+      message: 'notes: its login has ended',
+      hint: 'wield mcp login notes',
+    });
+    // It is not tried again and again.
+    const asked = upstream.refreshes.length;
+    expect((await failure(() => whoami(client), server)).hint).toBe('wield mcp login notes');
+    expect(upstream.refreshes.length).toBe(asked);
+    expect(findLogin(server, setting.directory)).toBeUndefined();
+    await logIn(server, setting);
+    expect(await whoami(client)).toEqual(HELLO);
+  });
+
+  spec('UPS-21', 'a token that ends early is renewed at the answer that refuses it', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const client = await connect(server, setting);
+    upstream.expireAll();
+    expect(await whoami(client)).toEqual(HELLO);
+    expect(upstream.refreshes.length).toBe(1);
+  });
+
+  spec('UPS-21', 'twenty calls at once renew once, those that are refused late included', async () => {
+    const upstream = await startLoginServer({ renewalMs: 200, lateRefusalMs: 600 });
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const clients = [await connect(server, setting), await connect(server, setting)];
+    for (let round = 1; round <= 3; round++) {
+      upstream.expireAll();
+      const calls = Array.from({ length: 20 }, (_, at) => whoami(clients[at % 2]!));
+      expect(await Promise.all(calls)).toEqual(Array(20).fill(HELLO));
+      expect(upstream.refreshes.length).toBe(round);
+    }
+  });
+
+  spec('UPS-21', 'processes share it, and lose none of the tokens that are exchanged', async () => {
+    const upstream = await startLoginServer({ expiresIn: 2, renewalMs: 100 });
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const plan = { times: 5, rounds: 6, pauseMs: 700 };
+    const runs = await Promise.all([1, 2, 3].map(() => callInProcess(server, setting, plan)));
+    for (const { outcomes } of runs) expect(outcomes).toEqual(Array(30).fill('ok'));
+    expect(upstream.refreshes.length).toBeGreaterThan(0);
+    // A refresh token that is used twice would have ended the login.
+    expect(upstream.refreshes.filter(({ ok }) => !ok)).toEqual([]);
+    for (const { output } of runs)
+      for (const secret of upstream.secrets) expect(output).not.toContain(secret);
+    expect(filesOf(setting).length).toBe(1);
+  });
+
+  spec('UPS-21', 'a client of the configuration is used in place of a registered one', async () => {
+    const secret = 'client-secret-of-the-test';
+    const upstream = await startLoginServer({ clients: { mine: { secret } }, registration: false });
+    const setting = createSetting();
+    const oauth = { clientId: 'mine', clientSecret: secret, scope: 'a b' };
+    const server = toServer(upstream.url, { oauth });
+    expect((await logIn(server, setting)).scope).toBe('a b');
+    const client = await connect(server, setting);
+    upstream.expireAll();
+    expect(await whoami(client)).toEqual(HELLO);
+    expect(upstream.registrations).toEqual([]);
+    // The secret stays where it was written.
+    expect(readFileSync(filesOf(setting)[0]!, 'utf8')).not.toContain(secret);
+    const unknown = toServer(upstream.url, { oauth: { clientId: 'other' } });
+    expect((await failure(() => connect(unknown, setting), unknown)).hint).toBe('wield mcp login notes');
+    const none = await failure(() => logIn(toServer(upstream.url), setting), server);
+    expect(none.hint).toContain('oauth.clientId');
+  });
+
+  spec('UPS-21', 'ends with a logout, which the login server is told', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const [file] = filesOf(setting);
+    const stored = JSON.parse(readFileSync(file!, 'utf8')) as { tokens: { refresh_token: string } };
+    const options = { ...setting, signal: new AbortController().signal };
+    expect(await logout(server, options)).toBe(true);
+    expect(filesOf(setting)).toEqual([]);
+    expect(upstream.revoked).toEqual([stored.tokens.refresh_token]);
+    expect(await logout(server, options)).toBe(false);
+    expect((await failure(() => connect(server, setting), server)).hint).toBe('wield mcp login notes');
+  });
+
+  spec('UPS-21', 'its tokens stand in no message, whatever goes wrong', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    const facts = await logIn(server, setting);
+    const client = await connect(server, setting);
+    await whoami(client);
+    upstream.revokeAll();
+    upstream.expireAll();
+    const ended = await failure(() => whoami(client), server);
+    const [file] = filesOf(setting);
+    writeFileSync(file!, readFileSync(file!, 'utf8').slice(0, -40));
+    const broken = await failure(() => whoami(client), server);
+    expect(broken.hint).toBe('wield mcp login notes');
+    const shown = JSON.stringify([facts, ended, broken, ended.stack, broken.stack, setting.said]);
+    expect(upstream.secrets.length).toBe(3);
+    for (const secret of upstream.secrets) expect(shown).not.toContain(secret);
+  });
+});
+
+describe('the way through the browser', () => {
+  spec(
+    'UPS-21',
+    'only the answer with the right state counts, once, and only on the loopback name',
+    async () => {
+      const upstream = await startLoginServer();
+      const setting = createSetting();
+      const statuses: number[] = [];
+      await logIn(toServer(upstream.url), setting, {
+        show: async (url) => {
+          const back = new URL(url.searchParams.get('redirect_uri')!);
+          expect(back.hostname).toBe('127.0.0.1');
+          const look = async (query: string, init?: RequestInit): Promise<void> => {
+            statuses.push((await fetch(`${back.href}${query}`, init)).status);
+          };
+          await look('?code=stolen&state=guess');
+          await look('?code=stolen');
+          await look(`?code=stolen&state=${url.searchParams.get('state')}`, { method: 'POST' });
+          statuses.push(
+            (
+              await fetch(
+                `http://localhost:${back.port}/callback?state=${url.searchParams.get('state')}`,
+              ).catch(() => ({ status: 404 }))
+            ).status,
+          );
+          const page = await browse(url);
+          statuses.push(page.status);
+          expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+          expect(await page.text()).toContain('You can close this window');
+        },
+      });
+      expect(statuses).toEqual([400, 400, 404, 404, 200]);
+      expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
+    },
+  );
+
+  spec('UPS-21', 'the answer can be pasted, where the browser is on another machine', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    let page: URL | undefined;
+    const refused: boolean[] = [];
+    await logIn(toServer(upstream.url), setting, {
+      show: (url) => {
+        page = url;
+      },
+      paste: async (accept) => {
+        const sent = await fetch(page!, { redirect: 'manual' });
+        const answer = sent.headers.get('location')!;
+        refused.push(accept('no address'), accept(answer.replace('state=', 'state=x')));
+        expect(accept(` ${answer}\n`)).toBe(true);
+        expect(accept(answer)).toBe(false);
+      },
+    });
+    expect(refused).toEqual([false, false]);
+    expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
+  });
+
+  spec('UPS-21', 'a login that is refused, too late or stopped leaves the one before', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const before = readFileSync(filesOf(setting)[0]!, 'utf8');
+    const denied = await failure(
+      () =>
+        logIn(server, setting, {
+          show: async (url) => void (await browse(url, (page) => page.searchParams.set('deny', '1'))),
+        }),
+      server,
+    );
+    expect(denied.toJSON()).toMatchObject({
+      code: 'denied',
+      message: 'the login to notes was refused: access_denied',
+    });
+    const late = await failure(() => logIn(server, setting, { show: () => {}, timeoutMs: 50 }), server);
+    expect(late.code).toBe('timeout');
+    const stop = new AbortController();
+    const stopped = await failure(
+      () => logIn(server, setting, { show: () => stop.abort(), signal: stop.signal }),
+      server,
+    );
+    expect(stopped.code).toBe('cancelled');
+    expect(readFileSync(filesOf(setting)[0]!, 'utf8')).toBe(before);
+  });
+
+  spec('UPS-21', 'an answer of another issuer, or a page that is none, stops the login', async () => {
+    const setting = createSetting();
+    const mixed = await startLoginServer({ wrongIssuer: 'https://evil.example' });
+    const error = await failure(() => logIn(toServer(mixed.url), setting), toServer(mixed.url));
+    expect(error.message).toContain('is not the one that it says it is');
+    for (const authorizationEndpoint of [
+      'http://evil.example/authorize',
+      'file:///etc/passwd',
+      'javascript:alert(1)',
+    ]) {
+      const upstream = await startLoginServer({ authorizationEndpoint });
+      let shown = 0;
+      const server = toServer(upstream.url);
+      const refused = await failure(() => logIn(server, setting, { show: () => void shown++ }), server);
+      expect(refused.code).toBe('unavailable');
+      expect(shown).toBe(0);
+    }
+  });
+
+  spec('UPS-21', 'a server without a login, or with a header of its own, says so', async () => {
+    const setting = createSetting();
+    const plain = await listen((_, response) => sendJson(response, { error: 'no' }, 404));
+    const none = await failure(() => logIn(toServer(`${plain.origin}/mcp`), setting), toServer(plain.origin));
+    expect(none.message).toBe('notes offers no login');
+    const upstream = await startLoginServer();
+    const own = toServer(upstream.url, { headers: { Authorization: 'Bearer wrong' } });
+    expect((await failure(() => logIn(own, setting), own)).code).toBe('usage');
+    const refused = await failure(() => connect(own, setting), own);
+    expect(refused.message).toBe('notes: it refuses the authorization of its configuration');
+    expect(refused.hint).toContain('Authorization header');
+  });
+
+  spec('UPS-21', 'metadata of a login leads to no near address, and gets no configured header', async () => {
+    const secret = await listen((_, response) => sendJson(response, {}));
+    const setting = createSetting();
+    const upstream = await startLoginServer();
+    const server = toServer(upstream.url, { headers: { 'X-Key': 'key-of-the-test' } });
+    await logIn(server, setting);
+    expect(upstream.seen.length).toBeGreaterThan(2);
+    for (const request of upstream.seen) expect(request.headers['x-key']).toBeUndefined();
+    // A public server that names a loopback address as the place of its metadata.
+    const lookup: LoginOptions['lookup'] = (_name, options, callback) => {
+      if (options.all) callback(null, [{ address: '127.0.0.1', family: 4 }]);
+      else callback(null, '127.0.0.1', 4);
+    };
+    const port = new URL(upstream.url).port;
+    const far = toServer(`http://mcp.example.com:${port}/mcp`);
+    const error = await failure(() => logIn(far, setting, { lookup }), far);
+    expect(error.message).toContain('a loopback address');
+    expect(secret.requests).toEqual([]);
+  });
+});
+
+describe('stored logins', () => {
+  spec(
+    'UPS-21',
+    'one that was written for another address, or by another version, is not believed',
+    async () => {
+      const upstream = await startLoginServer();
+      const setting = createSetting();
+      const server = toServer(upstream.url);
+      await logIn(server, setting);
+      const [file] = filesOf(setting);
+      const stored = JSON.parse(readFileSync(file!, 'utf8')) as Record<string, unknown>;
+      mkdirSync(setting.directory, { recursive: true });
+      for (const change of [{ url: 'http://127.0.0.1:1/mcp' }, { version: 2 }, { tokenEndpoint: 7 }]) {
+        writeFileSync(file!, JSON.stringify({ ...stored, ...change }));
+        const error = await failure(() => connect(server, setting), server);
+        expect(error.message).toBe('notes: its stored login cannot be read');
+      }
+    },
+  );
+});
+
+describe('the command', () => {
+  /** A call of the verb, with what it prints. */
+  function createCall(
+    { workspace }: Setting,
+    args: Record<string, string | true> = {},
+    env: Record<string, string> = {},
+  ) {
+    const printed = { out: '', err: '' };
+    const terminal: Terminal = {
+      out: (text) => {
+        printed.out += text;
+      },
+      err: (text) => {
+        printed.err += text;
+      },
+      paint: (_colour, text) => text,
+      outIsTerminal: false,
+      errIsTerminal: false,
+      inIsTerminal: false,
+      canAsk: false,
+      columns: 100,
+    };
+    const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
+    const call: VerbCall = {
+      terminal,
+      flags: new Map(Object.entries(args)),
+      repeated: () => [],
+      positionals: [],
+      rest: [],
+      json: args.json === true,
+      cwd: workspace.dir,
+      env: workspace.env,
+      reserved: new Set(),
+      signal: new AbortController().signal,
+      toolbox: () => toolbox,
+    };
+    return { call, printed };
+  }
+  const addressIn = (text: string): string | undefined => /^ {2}(http\S+)$/m.exec(text)?.[1];
+
+  spec('UPS-21', 'prints the address, waits, and says that it is done, without a token', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    for (const json of [false, true]) {
+      const { call, printed } = createCall(setting, { 'no-browser': true, ...(json ? { json } : {}) });
+      const done = loginTo(call, server);
+      await until(() => addressIn(printed.err) !== undefined, 'an address is printed');
+      expect(printed.out).toBe('');
+      await browse(new URL(addressIn(printed.err)!));
+      expect(await done).toBe(0);
+      if (json) {
+        expect(JSON.parse(printed.out)).toMatchObject({
+          ok: true,
+          login: {
+            server: 'notes',
+            url: upstream.url,
+            issuer: upstream.issuer,
+            scope: 'tools',
+            renewable: true,
+          },
+        });
+      } else expect(printed.out).toBe(`Logged in to notes (${upstream.url}), renewed by itself.\n`);
+      for (const secret of upstream.secrets) expect(printed.out + printed.err).not.toContain(secret);
+    }
+    const { call, printed } = createCall(setting);
+    expect(await logoutOf(call, server)).toBe(0);
+    expect(await logoutOf(call, server)).toBe(0);
+    expect(printed.out).toBe('Logged out of notes.\nThere is no login to notes.\n');
+  });
+
+  spec(
+    'UPS-21 UPS-22',
+    'opens the browser by the opener of the platform, which outlives it and is no tool',
+    async () => {
+      const upstream = await startLoginServer();
+      const setting = createSetting();
+      const { workspace } = setting;
+      const seen = join(workspace.dir, 'seen');
+      const opener = `#!/bin/sh\nprintf '%s\\n' "$#" "$1" "\${WIELD_CALL-none}" "\${SECRET-none}" >"${seen}.part"\nmv "${seen}.part" "${seen}"\n`;
+      workspace.write('bin/xdg-open', opener, 0o755);
+      const env = { PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0', SECRET: 'x' };
+      const { call, printed } = createCall(setting, {}, env);
+      const done = loginTo(call, toServer(upstream.url));
+      await until(() => existsSync(seen), 'the opener has run');
+      const [count, address, mark, secret] = readFileSync(seen, 'utf8').trim().split('\n');
+      expect([count, mark, secret]).toEqual(['1', 'none', 'none']);
+      await browse(new URL(address!));
+      expect(await done).toBe(0);
+      expect(addressIn(printed.err)).toBe(address);
+    },
+  );
+
+  spec('UPS-21', 'is no use to a tool, and checks its flags', async () => {
+    const page = findSection(readDocument('docs/guides/upstream-login.md'), 'Log in');
+    const flags = findRows(page).map(([cell = '']) => /^--([a-z-]+)/.exec(cell)?.[1]);
+    expect(flags).toEqual(Object.keys(loginAction.flags));
+    const setting = createSetting();
+    const server = toServer('http://127.0.0.1:1/mcp');
+    const inside = createCall(setting, {}, { WIELD_CALL: '1-2-3' });
+    expect((await failure(() => loginTo(inside.call, server), server)).code).toBe('denied');
+    expect((await failure(() => logoutOf(inside.call, server), server)).code).toBe('denied');
+    for (const flags of [{ timeout: 'long' }, { port: '0' }, { port: 'x' }] as Record<string, string>[]) {
+      const { call } = createCall(setting, flags);
+      expect((await failure(() => loginTo(call, server), server)).code).toBe('usage');
+    }
+  });
+});

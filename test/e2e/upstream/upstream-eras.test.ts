@@ -1,0 +1,183 @@
+// Both eras of the protocol on both sides: whichever a server speaks and whichever a client, a call is the same.
+
+import type { Client, ElicitRequestParams, ElicitResult, Progress } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import { connectAsking, connectPerson, connectStdio, type Era } from '../../support/clients.js';
+import { until } from '../../support/server.js';
+import { spec } from '../../support/spec.js';
+import {
+  COMBINATIONS,
+  configureServers,
+  type EraServer,
+  eraServer,
+  said,
+  type Wire,
+} from '../../support/upstream-servers.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+interface Scene {
+  readonly client: Client;
+  readonly upstream: EraServer;
+  /** What the person was asked. */
+  readonly asked: ElicitRequestParams[];
+  /** What the person does next; accepts with the colour red otherwise. */
+  readonly answers: ElicitResult[];
+}
+
+const RED: ElicitResult = { action: 'accept', content: { colour: 'red' } };
+
+async function open(era: Era, wire: Wire, door: Era, doorWire: Wire): Promise<Scene> {
+  const workspace = createWorkspace();
+  const upstream = await eraServer(workspace, 'far', era, wire);
+  configureServers(workspace, { far: upstream.entry });
+  const asked: ElicitRequestParams[] = [];
+  const answers: ElicitResult[] = [];
+  const client = await connectPerson(workspace, door, doorWire, (params) => {
+    asked.push(params);
+    return answers.shift() ?? (params.mode === 'url' ? { action: 'accept' } : RED);
+  });
+  return { client, upstream, asked, answers };
+}
+
+const PARTS = [
+  { type: 'text', text: 'words', annotations: { audience: ['user'], priority: 0.5 } },
+  { type: 'image', data: 'aGk=', mimeType: 'image/png', _meta: { 'example.com/width': 3 } },
+  { type: 'audio', data: 'aGk=', mimeType: 'audio/wav', annotations: { audience: ['assistant'] } },
+  {
+    type: 'resource_link',
+    uri: 'demo://one',
+    name: 'one',
+    title: 'One',
+    description: 'The first.',
+    mimeType: 'text/plain',
+    size: 3,
+  },
+  { type: 'resource', resource: { uri: 'demo://two', mimeType: 'text/plain', text: 'two' } },
+  { type: 'resource', resource: { uri: 'demo://three', blob: 'aGk=' } },
+];
+
+for (const [era, wire, door, doorWire] of COMBINATIONS) {
+  describe(`a server of the ${era} era over ${wire}, a client of the ${door} era over ${doorWire}`, () => {
+    spec('UPS-10 TOOL-21', 'every kind of content arrives as it was sent', async () => {
+      const { client, upstream } = await open(era, wire, door, doorWire);
+      const { tools } = await client.listTools();
+      expect(tools.find(({ name }) => name === 'far_echo')).toMatchObject({
+        title: 'Echo',
+        description: 'About echo.',
+        annotations: { readOnlyHint: true, openWorldHint: false },
+        inputSchema: { properties: { text: { type: 'string', minLength: 1 } }, required: ['text'] },
+      });
+      const parts = await client.callTool({ name: 'far_parts', arguments: {} });
+      expect(parts.content).toEqual(PARTS);
+      expect(parts.structuredContent).toEqual({ loose: true });
+      expect(parts._meta?.['example.com/note']).toBe('kept');
+      expect(parts.isError).toBeUndefined();
+      const typed = await client.callTool({ name: 'far_typed', arguments: {} });
+      expect(typed.structuredContent).toEqual({ count: 3 });
+      const failed = await client.callTool({ name: 'far_fails', arguments: {} });
+      expect(failed.isError).toBe(true);
+      // SRV-3: in front of it stands what went wrong, in our words.
+      expect(failed.content).toEqual([
+        { type: 'text', text: expect.stringMatching(/^\[tool_failed\] far_fails failed: it did not work/) },
+        { type: 'text', text: 'it did not work' },
+        { type: 'image', data: 'aGk=', mimeType: 'image/png' },
+      ]);
+      const refused = await client.callTool({ name: 'far_refuses', arguments: {} });
+      expect(refused.isError).toBe(true);
+      expect(said(refused)).toMatch(/far_refuses was refused by its server: .*not like this/);
+      expect(upstream.starts()).toHaveLength(1);
+    });
+
+    spec('UPS-10', 'progress is passed on, and a call that is cancelled is cancelled there', async () => {
+      const { client, upstream } = await open(era, wire, door, doorWire);
+      const steps: Progress[] = [];
+      const done = await client.callTool(
+        { name: 'far_steps', arguments: {} },
+        { onprogress: (step) => steps.push(step) },
+      );
+      expect(said(done)).toBe('done');
+      expect(steps).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` })));
+      const stop = new AbortController();
+      const gone = client.callTool({ name: 'far_slow', arguments: { name: 'one' } }, { signal: stop.signal });
+      const other = client.callTool({ name: 'far_slow', arguments: { name: 'other' } });
+      other.catch(() => {});
+      await until(() => upstream.log().filter((line) => line.startsWith('began')).length === 2, 'both run');
+      stop.abort();
+      await expect(gone).rejects.toThrow();
+      await until(() => upstream.log().includes('cancelled one'), 'the server hears that one is cancelled');
+      expect(upstream.log()).not.toContain('cancelled other');
+      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'still here' } }))).toBe(
+        'still here',
+      );
+    });
+
+    spec('UPS-10', 'its questions reach the person, with every answer that there is', async () => {
+      const { client, asked, answers } = await open(era, wire, door, doorWire);
+      const call = async (name: string) => JSON.parse(said(await client.callTool({ name, arguments: {} })));
+      expect(await call('far_ask')).toEqual(RED);
+      expect(asked[0]).toMatchObject({
+        message: 'far_ask asks:\nWhich colour?',
+        requestedSchema: { properties: { colour: { type: 'string' } }, required: ['colour'] },
+      });
+      for (const action of ['decline', 'cancel'] as const) {
+        answers.push({ action });
+        expect(await call('far_ask')).toEqual({ action });
+      }
+      expect(await call('far_page')).toEqual({ action: 'accept' });
+      expect(asked.at(-1)).toMatchObject({ mode: 'url', url: 'https://example.com/login' });
+      answers.push(RED, { action: 'decline' });
+      expect(await call('far_two')).toEqual([RED, { action: 'decline' }]);
+      asked.length = 0;
+      expect(await call('far_rounds')).toEqual([RED, RED, RED]);
+      expect(asked.map(({ message }) => message.split('\n')[1])).toEqual([
+        'Colour 1?',
+        'Colour 2?',
+        'Colour 3?',
+      ]);
+    });
+  });
+}
+
+describe('a server of the older era, which does not say for which call it asks', () => {
+  spec('UPS-10', 'asks nobody while two calls could be meant', async () => {
+    const { client, asked, upstream } = await open('older', 'stdio', 'newer', 'stdio');
+    const stop = new AbortController();
+    const slow = client.callTool({ name: 'far_slow', arguments: { name: 'one' } }, { signal: stop.signal });
+    slow.catch(() => {});
+    await until(() => upstream.log().includes('began one'), 'the first runs');
+    const answer = await client.callTool({ name: 'far_ask', arguments: {} });
+    expect(JSON.parse(said(answer))).toEqual({ action: 'cancel' });
+    expect(asked).toEqual([]);
+    stop.abort();
+    await until(() => upstream.log().includes('cancelled one'), 'the first is over');
+    expect(JSON.parse(said(await client.callTool({ name: 'far_ask', arguments: {} })))).toEqual(RED);
+  });
+});
+
+describe('a server that asks where nobody can be asked', () => {
+  for (const era of ['older', 'newer'] as const)
+    spec('UPS-10', `of the ${era} era is told that nobody decided`, async () => {
+      const workspace = createWorkspace();
+      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      configureServers(workspace, { far: upstream.entry });
+      const client = await connectStdio(workspace, 'newer');
+      const answer = await client.callTool({ name: 'far_ask', arguments: {} });
+      expect(JSON.parse(said(answer))).toEqual({ action: 'cancel' });
+      const run = await workspace.toolbox().call('far_ask', {});
+      expect(JSON.parse(said(run))).toEqual({ action: 'cancel' });
+    });
+});
+
+describe('a page that a client cannot show', () => {
+  for (const era of ['older', 'newer'] as const)
+    spec('UPS-10', `is told by a server of the ${era} era as what could not be asked`, async () => {
+      const workspace = createWorkspace();
+      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      configureServers(workspace, { far: upstream.entry });
+      const client = await connectAsking(workspace, 'newer', 'stdio', () => RED);
+      const answer = await client.callTool({ name: 'far_page', arguments: {} });
+      expect(answer.isError).toBe(true);
+      expect(said(answer)).toContain('a page to visit');
+      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'on' } }))).toBe('on');
+    });
+});

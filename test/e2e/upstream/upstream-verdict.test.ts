@@ -1,0 +1,102 @@
+// Which era a server speaks: found in the process that is used, kept for a day, found anew where it is another.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import type { ElicitAnswer } from '../../../src/index.js';
+import { spec } from '../../support/spec.js';
+import {
+  configureServers,
+  countedServer,
+  ERA_SERVER,
+  eraServer,
+  said,
+} from '../../support/upstream-servers.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const RED: ElicitAnswer = { action: 'accept', content: { colour: 'red' } };
+
+describe('the era of a server', () => {
+  const callOnce = async (workspace: Workspace, name = 'far_echo'): Promise<string> => {
+    const toolbox = workspace.toolbox();
+    const result = await toolbox.call(name, name === 'far_echo' ? { text: 'hello' } : {}, {
+      elicit: async () => RED,
+    });
+    await toolbox.close();
+    return result.error === undefined ? said(result) : `${result.error.code}: ${result.error.message}`;
+  };
+  const heard = (log: readonly string[]): string[] =>
+    log.filter((line) => line.startsWith('heard')).map((line) => line.slice('heard '.length));
+  const listingFile = (workspace: Workspace): string => {
+    const directory = join(workspace.env.WIELD_HOME!, 'cache', 'upstream');
+    return join(directory, readdirSync(directory).find((name) => name.endsWith('.listing'))!);
+  };
+
+  for (const era of ['older', 'newer'] as const)
+    spec('UPS-11', `is found in the process that is then used, and kept: ${era}`, async () => {
+      const workspace = createWorkspace();
+      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      configureServers(workspace, { far: upstream.entry });
+      expect(await callOnce(workspace)).toBe('hello');
+      expect(upstream.starts()).toHaveLength(1);
+      expect(heard(upstream.log())[0]).toBe('server/discover');
+      expect(readFileSync(listingFile(workspace), 'utf8')).toContain(
+        `"verdict":{"kind":"${era === 'older' ? 'legacy' : 'modern'}"`,
+      );
+      const before = upstream.log().length;
+      expect(await callOnce(workspace)).toBe('hello');
+      expect(upstream.starts()).toHaveLength(2);
+      expect(heard(upstream.log().slice(before))).not.toContain('server/discover');
+    });
+
+  spec('UPS-11', 'is asked for again when what was kept is a day old', async () => {
+    const workspace = createWorkspace();
+    const upstream = await eraServer(workspace, 'far', 'older', 'stdio');
+    configureServers(workspace, { far: upstream.entry });
+    await callOnce(workspace);
+    const file = listingFile(workspace);
+    const age = (hours: number): void =>
+      writeFileSync(
+        file,
+        readFileSync(file, 'utf8').replace(/"at":\d+/, `"at":${Date.now() - hours * 3_600_000}`),
+      );
+    for (const [hours, asks] of [
+      [23, false],
+      [25, true],
+    ] as const) {
+      age(hours);
+      const before = upstream.log().length;
+      expect(await callOnce(workspace)).toBe('hello');
+      expect(heard(upstream.log().slice(before)).includes('server/discover')).toBe(asks);
+    }
+    expect(upstream.starts()).toHaveLength(3);
+  });
+
+  for (const [before, after] of [
+    ['older', 'newer'],
+    ['newer', 'older'],
+  ] as const)
+    spec('UPS-11', `may change from ${before} to ${after} between two starts`, async () => {
+      const workspace = createWorkspace();
+      const era = workspace.write('era', before);
+      const upstream = countedServer(workspace, 'far', { program: ERA_SERVER, args: [era] });
+      configureServers(workspace, { far: upstream.entry });
+      expect(JSON.parse(await callOnce(workspace, 'far_ask'))).toEqual(RED);
+      writeFileSync(era, after);
+      expect(JSON.parse(await callOnce(workspace, 'far_ask'))).toEqual(RED);
+      const starts = upstream.starts().length;
+      expect(starts).toBeLessThanOrEqual(3);
+      expect(JSON.parse(await callOnce(workspace, 'far_ask'))).toEqual(RED);
+      expect(upstream.starts()).toHaveLength(starts + 1);
+    });
+
+  spec('UPS-11', 'costs a server that ends at what it does not know one more start, once', async () => {
+    const workspace = createWorkspace();
+    const upstream = countedServer(workspace, 'far', { args: ['curt'] });
+    configureServers(workspace, { far: upstream.entry });
+    expect(await callOnce(workspace)).toBe('hello');
+    expect(upstream.starts()).toHaveLength(2);
+    expect(await callOnce(workspace)).toBe('hello');
+    expect(upstream.starts()).toHaveLength(3);
+  });
+});

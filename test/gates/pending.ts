@@ -1,0 +1,80 @@
+// Folders that do not meet a structural gate yet. Entries are only ever removed.
+
+/** Prefixes of `src/` whose functions may still exceed the line limit. */
+export const LONG_FUNCTIONS: readonly string[] = [
+  'builtin/',
+  'catalog/',
+  'config/',
+  'context/',
+  'executors/',
+  'helpers/',
+  'install/',
+  'mcp-server/',
+  'node.ts',
+  'policy/',
+  'process/',
+  'runtime/',
+  'upstream/',
+];
+
+/** Imports between members of one family that are still there. */
+export const SIBLINGS: readonly string[] = ['executors/module/host/main.ts', 'formats/'];
+
+/** Prefixes of `src/` that may still contain import cycles. */
+export const CYCLES: readonly string[] = [
+  'catalog/',
+  'config/',
+  'context/',
+  'executors/',
+  'install/',
+  'runtime/',
+  'upstream/',
+];
+
+/** Prefixes of paths whose wording has not been reviewed yet. */
+export const WORDING: readonly string[] = [
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'README.md',
+  'bench/',
+  'docs/concepts/',
+  'docs/decisions/',
+  'docs/guides/',
+  'docs/reference/',
+  'examples/',
+  'scripts/',
+  'spec/',
+  'src/adapters/',
+  'src/audit/',
+  'src/builtin/',
+  'src/catalog/',
+  'src/cli/',
+  'src/clients/',
+  'src/commands/',
+  'src/config/',
+  'src/context/',
+  'src/core/',
+  'src/executors/',
+  'src/files/',
+  'src/formats/',
+  'src/helpers/',
+  'src/index.ts',
+  'src/install.ts',
+  'src/install/',
+  'src/mcp-server/',
+  'src/node.ts',
+  'src/policy/',
+  'src/process/',
+  'src/runtime/',
+  'src/schema/',
+  'src/testing.ts',
+  'src/toolbox.ts',
+  'src/upstream/',
+  'src/workspace/',
+  'test/attacks/',
+  'test/conformance/',
+  'test/e2e/',
+  'test/faults/',
+  'test/gates/',
+  'test/support/',
+];

@@ -1,0 +1,53 @@
+// Gate: functions and files stay small enough to read.
+
+import { parseAst } from 'rolldown/parseAst';
+import { expect, test } from 'vitest';
+import { readSources } from '../support/sources.js';
+import { LONG_FUNCTIONS } from './pending.js';
+
+const MAX_FUNCTION_LINES = 80;
+const MAX_MEDIAN_FILE_LINES = 96;
+
+const sources = readSources();
+
+test('no function is longer than a screen', () => {
+  const long = sources.flatMap(({ file, text }) =>
+    findFunctions(text)
+      .filter(({ lines }) => lines > MAX_FUNCTION_LINES)
+      .map(({ line, lines }) => `${file}:${line} has ${lines} lines`),
+  );
+  expect(long.filter((entry) => !LONG_FUNCTIONS.some((prefix) => entry.startsWith(prefix)))).toEqual([]);
+  for (const prefix of LONG_FUNCTIONS)
+    expect(
+      long.some((entry) => entry.startsWith(prefix)),
+      `${prefix} is no longer pending`,
+    ).toBe(true);
+});
+
+test('the median file is short', () => {
+  const lengths = sources.map(({ text }) => text.split('\n').length - 1).sort((a, b) => a - b);
+  expect(lengths[lengths.length >> 1]).toBeLessThanOrEqual(MAX_MEDIAN_FILE_LINES);
+});
+
+function findFunctions(text: string): { line: number; lines: number }[] {
+  const found: { line: number; lines: number }[] = [];
+  const lineAt = (offset: number): number => text.slice(0, offset).split('\n').length;
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) {
+      for (const entry of node) visit(entry);
+      return;
+    }
+    if (typeof node !== 'object' || node === null) return;
+    const { type, start, end } = node as { type?: string; start?: number; end?: number };
+    if (
+      type !== undefined &&
+      /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type)
+    ) {
+      const line = lineAt(start!);
+      found.push({ line, lines: lineAt(end!) - line + 1 });
+    }
+    for (const value of Object.values(node)) visit(value);
+  };
+  visit(parseAst(text, { lang: 'ts' }).body);
+  return found;
+}
