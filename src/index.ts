@@ -31,7 +31,7 @@ export { type Output, type Part, type ToolResult, textOf } from './core/result.j
 export type { Check, Fault, JsonSchema, Schema } from './core/schema.js';
 export type { ToolConfig } from './core/settings.js';
 export type { Skill } from './core/skill.js';
-export type { Action, Origin, Problem, ShadowedTool, Tool, Traits } from './core/tool.js';
+export type { Action, Origin, ShadowedTool, Tool, Traits } from './core/tool.js';
 export type {
   Caller,
   CallOptions,

@@ -185,7 +185,7 @@ function answer(source: StoredResult, { start, end }: Span, facts: JsonObject) {
           },
         }
       : { type: 'text', text: bytes.toString('utf8') };
-  const next = end < source.size ? { next_offset: end } : {};
+  const next: JsonObject = end < source.size ? { next_offset: end } : {};
   return {
     content: [part],
     structured: describe(source, { ...facts, offset: start, bytes: bytes.length, ...next }),

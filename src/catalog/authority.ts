@@ -2,8 +2,9 @@
 
 import { dirname, join } from 'node:path';
 import type { FileState, Reading } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import { type Action, type Owner, type Problem, sameIdentity, type Tool } from '../core/tool.js';
+import { type Action, type Owner, sameIdentity, type Tool } from '../core/tool.js';
 import { statIdentity } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 

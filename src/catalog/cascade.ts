@@ -4,8 +4,9 @@ import { dirname } from 'node:path';
 import { type Cascade, INHERITED_SETTINGS, type Level, toCascade } from '../core/cascade.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
+import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import type { Authorities, MainSkill } from './authority.js';
 

@@ -3,10 +3,11 @@
 import { fileURLToPath } from 'node:url';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
 import { compareText } from '../core/text.js';
-import type { Owner, Problem, ShadowedTool, Tool } from '../core/tool.js';
+import type { Owner, ShadowedTool, Tool } from '../core/tool.js';
 import type { Upstream } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import { createDelegates } from './delegates.js';

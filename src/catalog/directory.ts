@@ -3,9 +3,10 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, Place, Reading } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
-import { type FileIdentity, type Problem, sameIdentity, type Tool } from '../core/tool.js';
+import { type FileIdentity, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { hasIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import { createIgnore } from './ignore.js';

@@ -2,8 +2,9 @@
 
 import type { Format, Place } from '../core/format.js';
 import { isToolName } from '../core/name.js';
+import type { Problem } from '../core/problem.js';
 import { parseRef, type UriRef } from '../core/ref.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import { isWithin } from '../files/within.js';
 import { locate, toFilePath } from './at-path.js';
 import type { CatalogOptions, Listing } from './catalog.js';

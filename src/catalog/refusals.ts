@@ -2,8 +2,9 @@
 
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
 import { count, nearest, quoteOutside } from '../core/text.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 
 /** ERR-3, RES-11 */
 export function notFound(name: string, tools: readonly Tool[], places: readonly Place[]): ToolError {

@@ -2,10 +2,11 @@
 
 import { pathToFileURL } from 'node:url';
 import { isToolError } from '../core/error.js';
+import type { Problem } from '../core/problem.js';
 import type { Referent } from '../core/render.js';
 import type { Skill, TextReference } from '../core/skill.js';
 import { quoteOutside } from '../core/text.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import type { Catalog } from './catalog.js';
 

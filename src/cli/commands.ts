@@ -1,7 +1,8 @@
 // Tools as commands of wield: what collides with its own words, and how a tool is called.
 
 import { commandLineOf, findCommandProblems, type Program } from '../commands/table.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Problem } from '../core/problem.js';
+import type { Tool } from '../core/tool.js';
 import type { Survey } from '../core/toolbox.js';
 
 const toProgram = (reserved: ReadonlySet<string>): Program => ({

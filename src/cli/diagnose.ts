@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
+import type { Problem } from '../core/problem.js';
 import { count, shortenPath } from '../core/text.js';
-import type { Problem } from '../core/tool.js';
 import type { NodeToolbox } from '../node.js';
 import { searchPath } from '../process/environment.js';
 import { findInterpreter, findProgram } from '../process/interpreter.js';

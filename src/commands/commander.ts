@@ -2,9 +2,10 @@
 
 import { exitStatus, toToolError } from '../core/error.js';
 import { parseJson } from '../core/json.js';
+import type { Problem } from '../core/problem.js';
 import type { ToolResult } from '../core/result.js';
 import { count, quoteOutside } from '../core/text.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import type { Caller, Toolbox } from '../core/toolbox.js';
 import type { FlagKind } from './arguments.js';
 import { formatToolHelp } from './help.js';

@@ -1,8 +1,9 @@
 // Which words call which tool: every visible tool once, and what two of them, or a tool and a verb, both claim.
 
 import { ToolError } from '../core/error.js';
+import type { Problem } from '../core/problem.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
-import type { Problem, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import { commandName, commandWords, isPlain } from './names.js';
 
 /** The tools of each word, more than one where they collide. */

@@ -1,9 +1,10 @@
 // The configuration: three files in layers, read again when one of them changes.
 
 import { join } from 'node:path';
+import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
-import { type FileIdentity, type Problem, sameIdentity } from '../core/tool.js';
+import { type FileIdentity, sameIdentity } from '../core/tool.js';
 import { readTextOrFault, statIdentity } from '../files/read.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { formatValue, KEYS, keyName } from './keys.js';

@@ -1,10 +1,10 @@
 // Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
 
 import { isAbsolute, normalize } from 'node:path';
+import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { Problem } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import { lineOf, parseToml } from '../files/toml.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';

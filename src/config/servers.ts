@@ -1,7 +1,7 @@
 // Reads the servers of a configuration file: tables of `mcpServers`, and entries of `[[mcp.servers]]`, which are the same.
 
 import { isRecord } from '../core/json.js';
-import type { Problem } from '../core/tool.js';
+import type { Problem } from '../core/problem.js';
 import { readServer } from '../upstream/entries/entry.js';
 import { describeComplaint } from '../upstream/entries/file.js';
 import { toShownServer } from '../upstream/entries/text.js';

@@ -1,7 +1,8 @@
 // The seam of formats: an entry of a directory becomes tools, skills and problems, and nothing is executed.
 
+import type { Problem } from './problem.js';
 import type { Skill } from './skill.js';
-import type { FileIdentity, Owner, Problem, Tool } from './tool.js';
+import type { FileIdentity, Owner, Tool } from './tool.js';
 
 /** What a place is: scripts, one of the search path, which holds skills, or links to installed tools (RES-6, SCR-17, INS-22). */
 export type PlaceKind = 'tools' | 'skills' | 'packages';

@@ -1,6 +1,7 @@
 // Reserved tags: those that begin with `meta-` belong to built-in tools, so that a rule can rely on them (RES-31).
 
-import type { Problem, Tool } from './tool.js';
+import type { Problem } from './problem.js';
+import type { Tool } from './tool.js';
 
 /** The tag of every built-in tool. */
 export const BUILTIN_TAG = 'meta-internal';

@@ -224,15 +224,3 @@ export interface ShadowedTool {
   readonly tool: Tool;
   readonly by: Tool;
 }
-
-/** Something that could not be loaded, or was loaded with a doubt; shown by `doctor`, never dropped. */
-export interface Problem {
-  /** `error`: the thing is not offered. `warning`: it is, and something about it is odd. */
-  readonly severity: 'error' | 'warning';
-  /** The file it is about. */
-  readonly path: string;
-  /** JSON Pointer within it, where it is JSON. */
-  readonly pointer?: string;
-  readonly message: string;
-  readonly hint: string;
-}

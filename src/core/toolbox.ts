@@ -8,9 +8,10 @@ import type { ErrorCode, ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { OutputStream } from './executor.js';
 import type { Plan } from './plan.js';
+import type { Problem } from './problem.js';
 import type { ToolResult } from './result.js';
 import type { Skill } from './skill.js';
-import type { CallerKind, Problem, ShadowedTool, Tool } from './tool.js';
+import type { CallerKind, ShadowedTool, Tool } from './tool.js';
 
 /** Who calls, through which door. */
 export interface Caller {

@@ -2,7 +2,8 @@
 
 import type { ToolError } from './error.js';
 import type { Json } from './json.js';
-import type { Problem, Tool } from './tool.js';
+import type { Problem } from './problem.js';
+import type { Tool } from './tool.js';
 
 /** A server as a file names it. Nothing in it is expanded: `${VAR}` and `file:…` stand as they were written (UPS-5). */
 export type ServerEntry = StdioServer | HttpServer;

@@ -1,7 +1,7 @@
 // What is wrong with installed items and their sources, with the command that mends each.
 
 import { isToolError } from '../core/error.js';
-import type { Problem } from '../core/tool.js';
+import type { Problem } from '../core/problem.js';
 import { isLocked } from '../files/lock.js';
 import { isInterrupted } from './commit.js';
 import { pathsOf } from './context.js';

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import { createConfiguration, type Layer } from '../config/index.js';
-import { deepFreeze, type Json } from '../core/json.js';
+import { deepFreeze, type Json, type JsonObject } from '../core/json.js';
 import { NO_POLICY, type Policy } from '../core/rule.js';
 import type { Owner, Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -170,7 +170,8 @@ describe('the function', () => {
         });
         for (const tool of [toolOf('a'), toolOf('b', 'program', { tags: ['t'] })]) {
           const hidden = findDenial(tool, MODEL, rulesOf(policy)) !== undefined;
-          const verdicts = [{}, { op: 'x' }, { op: 'y' }].map((input) => judge(policy, tool, input));
+          const inputs: JsonObject[] = [{}, { op: 'x' }, { op: 'y' }];
+          const verdicts = inputs.map((input) => judge(policy, tool, input));
           if (hidden) expect(verdicts).toEqual(['deny', 'deny', 'deny']);
         }
       }),

@@ -65,7 +65,7 @@ function toField(field: unknown, name: string, tool: string): JsonObject {
   }
   const items = type === 'array' && isRecord(field.items) ? toChoices(field.items, bad) : undefined;
   if (items === undefined) throw bad();
-  const shown = 'enum' in items ? { type: 'string', ...items } : { anyOf: items.oneOf! };
+  const shown: JsonObject = 'enum' in items ? { type: 'string', ...items } : { anyOf: items.oneOf! };
   return {
     type: 'array',
     ...texts,

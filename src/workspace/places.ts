@@ -3,9 +3,10 @@
 import { join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { Settings } from '../core/settings.js';
-import type { Owner, Problem } from '../core/tool.js';
+import type { Owner } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { findMissing, findSearchPath, toDirectory } from './search-path.js';

@@ -2,8 +2,9 @@
 
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
 import { DEFAULT_IGNORE, extractIgnore, iterPaths, type PathEntry } from '../core/search-path.js';
-import type { Owner, Problem } from '../core/tool.js';
+import type { Owner } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 

@@ -310,7 +310,7 @@ describe('secrets', () => {
   });
 
   spec('UPS-20', 'what is wrong with an address or a header is told without it (A54)', async () => {
-    const wrong = [
+    const wrong: GuardedFetchOptions[] = [
       { url: `http://user:${SECRET}@127.0.0.1/` },
       { url: `${SECRET}` },
       { url: `ftp://127.0.0.1/?${SECRET}` },

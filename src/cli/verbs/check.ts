@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isToolError } from '../../core/error.js';
+import type { Problem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
-import type { Problem } from '../../core/tool.js';
 import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';

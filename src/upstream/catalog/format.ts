@@ -2,8 +2,9 @@
 
 import type { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
+import type { Problem } from '../../core/problem.js';
 import { compareText } from '../../core/text.js';
-import type { Problem, Tool } from '../../core/tool.js';
+import type { Tool } from '../../core/tool.js';
 import type { ServerEntry, Upstream } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { createAsking } from './asking.js';

@@ -1,7 +1,8 @@
 // What a server offers of what it listed: the tools that its entry chooses, as they are and as they were approved.
 
+import type { Problem } from '../../core/problem.js';
 import { matchSelectorTool, parseSelectors, type Selector } from '../../core/selector.js';
-import type { Problem, Tool } from '../../core/tool.js';
+import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { ListedTool, Listing } from './listing-file.js';
 import { toToolName } from './name.js';

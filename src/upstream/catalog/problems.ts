@@ -1,7 +1,8 @@
 // What is wrong with a server or with a tool of one, said at the place where the server is configured.
 
 import { ToolError } from '../../core/error.js';
-import type { Problem, Tool } from '../../core/tool.js';
+import type { Problem } from '../../core/problem.js';
+import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FailedStart, Listing } from './listing-file.js';
 

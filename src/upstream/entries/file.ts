@@ -2,8 +2,8 @@
 
 import { isToolError } from '../../core/error.js';
 import { escapePointer, isRecord, type Json, parseJson } from '../../core/json.js';
+import type { Problem } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
-import type { Problem } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { readServer } from './entry.js';
 

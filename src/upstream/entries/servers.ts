@@ -1,9 +1,10 @@
 // Which upstream servers there are: those of the configuration and of four files, each name once, read anew when one changes.
 
 import { join } from 'node:path';
+import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
-import { type FileIdentity, type Problem, sameIdentity } from '../../core/tool.js';
+import { type FileIdentity, sameIdentity } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { isThere, readTextOrFault, statIdentity } from '../../files/read.js';

@@ -1,0 +1,19 @@
+// A Problem: something wrong in a file or a definition, reported instead of thrown.
+
+export interface Problem {
+  /** `error`: the thing is not offered. `warning`: it is, and something about it is odd. */
+  readonly severity: 'error' | 'warning';
+  /** The file, where one is known. */
+  readonly path: string;
+  /** Line in the file, counted from 1. */
+  readonly line?: number;
+  /** JSON Pointer or dotted key within the file. */
+  readonly pointer?: string;
+  /** What code may compare; messages and hints are for people only. */
+  readonly kind?: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** A problem as a parser reports it: the caller knows the file and how bad it is. */
+export type Finding = Omit<Problem, 'severity' | 'path'> & Partial<Pick<Problem, 'severity' | 'path'>>;
