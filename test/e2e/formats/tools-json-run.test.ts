@@ -105,7 +105,13 @@ describe('the allowlist', () => {
     const action = tool.action as CommandAction;
     const context = { workdir: workspace.dir, trusted: true, timeoutMs: 10_000 };
     const isRefused = { code: 'not_allowlisted', data: { binary: 'touch-it', subcommand: '' } };
-    for (const allowlist of [{}, { 'touch-it': [] }, { 'touch-it': ['other'] }, { other: [''] }]) {
+    const allowlists: Record<string, string[]>[] = [
+      {},
+      { 'touch-it': [] },
+      { 'touch-it': ['other'] },
+      { other: [''] },
+    ];
+    for (const allowlist of allowlists) {
       const narrowed: Tool = { ...tool, action: { ...action, allowlist } };
       expect(await caught(() => executor.plan(narrowed, {}, context))).toMatchObject(isRefused);
       const plan = (await executor.plan(tool, { a: 'x' }, context)) as ProcessPlan;
