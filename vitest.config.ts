@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { createSpecReporter } from './test/support/spec-reporter.js';
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    reporters: ['default', createSpecReporter()],
     pool: 'forks',
     // Most of a test is waiting for processes of its own: three files at once keep two cores busy.
     maxWorkers: 3,

@@ -1,79 +1,54 @@
-// Ties spec/ and the tests together: every built statement has a test, every citation a statement.
+// Checks the statements of spec/ themselves, and the comparison with tests that `spec-reporter.ts` makes after a run.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { type Citation, checkCoverage, readStatements, type Statement } from '../support/statements.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const STATEMENT = /^- `([A-Z]+-\d+)` (.*)$/;
-const CITATION = /\bspec\(\s*(?:'([^']*)'|"([^"]*)")/g;
+const BUILT: Statement = { id: 'AAA-1', file: 'a.md', status: 'built' };
+const PASSED: Citation = { ids: ['AAA-1'], file: 'a.test.ts', outcome: 'passed' };
 
-interface Statement {
-  readonly id: string;
-  readonly file: string;
-  readonly planned: boolean;
-  readonly untested: boolean;
-}
+const errorsOf = (statements: readonly Statement[], citations: readonly Citation[], fullRun = true) =>
+  checkCoverage(statements, citations, fullRun).errors;
 
-function readStatements(): Statement[] {
-  return readdirSync(join(ROOT, 'spec')).flatMap((file) =>
-    readFileSync(join(ROOT, 'spec', file), 'utf8')
-      .split('\n')
-      .map((line) => STATEMENT.exec(line))
-      .filter((match) => match !== null)
-      .map(([, id, text]) => ({
-        id: id!,
-        file,
-        planned: text!.endsWith('(planned)'),
-        untested: /\(untested: [^)]+\)$/.test(text!),
-      })),
-  );
-}
+test('every id of spec/ is used once', () => {
+  const ids = readStatements().map(({ id }) => id);
+  expect(ids.length).toBeGreaterThan(200);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+});
 
-function testFiles(directory: string): string[] {
-  return readdirSync(join(ROOT, directory), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts') || directory === 'test')
-    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
-    .map((name) => join(directory, name));
-}
-
-function readCitations(): Map<string, string> {
-  const cited = new Map<string, string>();
-  for (const file of [...testFiles('src'), ...testFiles('test')]) {
-    if (file.endsWith('support/spec.ts') || file.endsWith('gates/spec.test.ts')) continue;
-    for (const match of readFileSync(join(ROOT, file), 'utf8').matchAll(CITATION)) {
-      for (const id of (match[1] ?? match[2])!.split(/\s+/)) cited.set(id, file);
-    }
-  }
-  return cited;
-}
-
-describe('spec/', () => {
-  const statements = readStatements();
-  const citations = readCitations();
-
-  test('has statements, each id once', () => {
-    expect(statements.length).toBeGreaterThan(200);
-    const ids = statements.map((statement) => statement.id);
-    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+describe('a full run', () => {
+  test('is complete if a passed test proves every built statement', () => {
+    const untested: Statement = { id: 'AAA-2', file: 'a.md', status: 'untested' };
+    const planned: Statement = { id: 'AAA-3', file: 'a.md', status: 'planned' };
+    expect(checkCoverage([BUILT, untested, planned], [PASSED], true)).toEqual({
+      proven: 1,
+      skipped: [],
+      errors: [],
+    });
   });
 
-  test('every built statement has an executing test', () => {
-    const missing = statements.filter(
-      ({ id, planned, untested }) => !planned && !untested && !citations.has(id),
-    );
-    expect(missing.map(({ id, file }) => `${file}: ${id}`)).toEqual([]);
+  test.each(['failed', 'skipped'] as const)('does not count a %s test', (outcome) => {
+    expect(errorsOf([BUILT], [{ ...PASSED, outcome }])).toEqual(['spec/a.md: no passed test proves AAA-1']);
   });
 
-  test('every citation names a statement', () => {
-    const known = new Set(statements.map((statement) => statement.id));
-    const unknown = [...citations].filter(([id]) => !known.has(id));
-    expect(unknown.map(([id, file]) => `${file}: ${id}`)).toEqual([]);
+  test('reports a statement as skipped if its tests were skipped for a reason', () => {
+    const skipped: Citation = { ...PASSED, outcome: 'skipped', skipReason: 'no strace' };
+    expect(checkCoverage([BUILT], [skipped], true)).toEqual({
+      proven: 0,
+      skipped: ['AAA-1 (no strace)'],
+      errors: [],
+    });
+    expect(checkCoverage([BUILT], [skipped, PASSED], true)).toEqual({ proven: 1, skipped: [], errors: [] });
   });
+});
 
-  test('no planned statement is proved already', () => {
-    const done = statements.filter(({ id, planned }) => planned && citations.has(id));
-    expect(done.map(({ id }) => `${id} is cited by ${citations.get(id)} and still (planned)`)).toEqual([]);
-  });
+test('a partial run need not prove every statement', () => {
+  expect(errorsOf([BUILT], [], false)).toEqual([]);
+});
+
+test.each([true, false])('unknown and planned statements must not be cited (full run: %s)', (fullRun) => {
+  const planned: Statement = { ...BUILT, status: 'planned' };
+  expect(errorsOf([], [PASSED], fullRun)).toEqual(['a.test.ts: cites AAA-1, which is not a statement']);
+  expect(errorsOf([planned], [PASSED], fullRun)).toEqual([
+    'a.test.ts: cites AAA-1, which is still (planned)',
+  ]);
 });

@@ -1,21 +1,33 @@
-// Ties a test to the statements of spec/ that it proves; the gate reads these calls.
+// Ties a test to the statements of spec/ that it proves; `spec-reporter.ts` counts the tests that ran.
 
 import { test } from 'vitest';
 
-/** A test that proves one or more statements: `spec('SCR-7', 'a starred parameter is required', fn)`. */
-export function spec(ids: string, title: string, body: () => void | Promise<void>, timeoutMs?: number): void {
-  test(`${ids}: ${title}`, timeoutMs === undefined ? {} : { timeout: timeoutMs }, body);
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Ids of the statements that the test proves. */
+    statements?: readonly string[];
+    /** Why the test is skipped on this machine. */
+    skipReason?: string;
+  }
 }
 
-/** The same where the machine may lack what is needed; a skipped one proves nothing to the gate. */
+type Body = () => void | Promise<void>;
+
+/** A test that proves one or more statements: `spec('SCR-7', 'requires a starred parameter', fn)`. */
+export function spec(ids: string, title: string, body: Body, timeoutMs?: number): void {
+  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: { statements: ids.split(/\s+/) } }, body);
+}
+
+/** Like `spec()`, but skipped with a reason on a machine that lacks what the test needs. */
 export function specIf(
   condition: boolean,
   reason: string,
   ids: string,
   title: string,
-  body: () => void | Promise<void>,
+  body: Body,
   timeoutMs?: number,
 ): void {
-  const options = timeoutMs === undefined ? {} : { timeout: timeoutMs };
-  test.skipIf(!condition)(`${ids}: ${title}${condition ? '' : ` (skipped: ${reason})`}`, options, body);
+  const meta = { statements: ids.split(/\s+/), skipReason: reason };
+  if (condition) spec(ids, title, body, timeoutMs);
+  else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
 }

@@ -1,0 +1,41 @@
+// Vitest reporter that checks the statements of spec/ against the tests that ran, and fails the run if they differ.
+
+import { relative } from 'node:path';
+import type { Reporter, TestModule, TestSpecification, Vitest } from 'vitest/node';
+import { type Citation, checkCoverage, readStatements } from './statements.js';
+
+export function createSpecReporter(): Reporter {
+  let vitest: Vitest;
+  let fullRun = false;
+  return {
+    onInit(instance) {
+      vitest = instance;
+    },
+    async onTestRunStart(specifications: readonly TestSpecification[]) {
+      const all = await vitest.globTestSpecifications();
+      fullRun = specifications.length === all.length && vitest.config.testNamePattern === undefined;
+    },
+    onTestRunEnd(modules, _errors, reason) {
+      if (reason === 'interrupted') return;
+      const { proven, skipped, errors } = checkCoverage(
+        readStatements(),
+        modules.flatMap(listCitations),
+        fullRun,
+      );
+      if (fullRun) vitest.logger.log(` Statements  ${proven} proven, ${skipped.length} skipped`);
+      if (fullRun) for (const statement of skipped) vitest.logger.log(`    skipped  ${statement}`);
+      for (const error of errors) vitest.logger.error(`      error  ${error}`);
+      if (errors.length > 0) process.exitCode = 1;
+    },
+  };
+}
+
+function listCitations(module: TestModule): Citation[] {
+  return [...module.children.allTests()].flatMap((test) => {
+    const { statements, skipReason } = test.meta();
+    const { state } = test.result();
+    if (statements === undefined) return [];
+    const outcome = state === 'pending' ? 'skipped' : state;
+    return [{ ids: statements, file: relative(process.cwd(), module.moduleId), outcome, skipReason }];
+  });
+}
