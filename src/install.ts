@@ -1,8 +1,10 @@
 // Installing for programs: the same sources, items and records as at the command line, over the toolbox of a workdir.
 
-import type { Paths, Step } from './install/context.js';
+import type { Hook } from './install/apply/hooks.js';
+import type { Paths, Step } from './install/environment.js';
 import { pinTools, toInstallContext, toItem } from './install/from-toolbox.js';
-import type { Hook } from './install/hooks.js';
+import { toAppliedJson, toInstalledJson, toOfferJson } from './install/json.js';
+import { parsePin } from './install/manifest/source-fields.js';
 import {
   assertSources,
   carryOut,
@@ -16,11 +18,9 @@ import {
   planRemoval,
   planUninstall,
   planUpgrade,
-} from './install/items.js';
-import { toAppliedJson, toInstalledJson, toOfferJson } from './install/json.js';
-import { parsePin } from './install/manifest/source-fields.js';
-import { findSource } from './install/source.js';
-import { addSource, dropSource, syncSource, working } from './install/sources.js';
+} from './install/plan/plans.js';
+import { findSource } from './install/sources/load.js';
+import { addSource, dropSource, syncSource, working } from './install/sources/register.js';
 import { loadSources, type SourceRecord } from './install/state.js';
 import { type ItemState, readStatus } from './install/status.js';
 import type { NodeToolbox } from './node.js';

@@ -2,11 +2,11 @@
 
 import { ToolError } from '../core/error.js';
 import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
-import type { AppliedItem } from '../install/apply.js';
-import type { InstallContext, Step } from '../install/context.js';
+import type { AppliedItem } from '../install/apply/apply.js';
+import type { Hook } from '../install/apply/hooks.js';
+import type { InstallContext, Step } from '../install/environment.js';
 import { toInstallContext } from '../install/from-toolbox.js';
-import type { Hook } from '../install/hooks.js';
-import type { InstallPlan, Inventory } from '../install/items.js';
+import type { InstallPlan, Inventory } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
 import { readLine } from './line.js';
 import type { Terminal } from './terminal.js';

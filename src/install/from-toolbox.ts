@@ -4,8 +4,8 @@ import { assertPerson } from '../core/caller.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import type { AppliedItem } from './apply.js';
-import { agentHomes, type InstallContext } from './context.js';
+import type { AppliedItem } from './apply/apply.js';
+import { agentHomes, type InstallContext } from './environment.js';
 
 /** The parts of a node toolbox that installing uses. */
 export interface InstallingToolbox {

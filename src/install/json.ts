@@ -1,8 +1,8 @@
 // What sources offer, what is planned and what is installed, as plain JSON for programs.
 
-import type { AppliedItem } from './apply.js';
+import type { AppliedItem } from './apply/apply.js';
 import type { InstalledItem } from './manifest/installed.js';
-import type { Offer, PlannedItem } from './plan.js';
+import type { Offer, PlannedItem } from './plan/plan-items.js';
 
 export function toOfferJson({ source, item }: Offer, effective: string) {
   const { kind, name, description, bin, path } = item;

@@ -3,9 +3,9 @@
 import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { isLocked } from '../files/lock.js';
-import { isInterrupted } from './commit.js';
-import { pathsOf } from './context.js';
-import { loadInventory } from './items.js';
+import { isInterrupted } from './apply/commit.js';
+import { pathsOf } from './environment.js';
+import { loadInventory } from './plan/plans.js';
 import { lookingContext } from './search.js';
 import { type ItemState, readStatus } from './status.js';
 

@@ -1,8 +1,8 @@
 // Finds items that sources offer and that are not installed, by the words of a query.
 
 import type { World } from '../core/world.js';
-import { agentHomes, type InstallContext, pathsOf } from './context.js';
-import { listOffers, loadInventory } from './items.js';
+import { agentHomes, type InstallContext, pathsOf } from './environment.js';
+import { listOffers, loadInventory } from './plan/plans.js';
 
 export interface FoundOffer {
   readonly effective: string;

@@ -3,7 +3,7 @@
 import { isRecord } from '../core/json.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { Paths } from './context.js';
+import type { Paths } from './environment.js';
 import {
   INSTALLED_VERSION,
   type Installed,

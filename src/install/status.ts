@@ -3,11 +3,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
-import { isModified } from './apply.js';
-import type { Inventory } from './items.js';
-import { readLink } from './links.js';
+import { isModified } from './apply/apply.js';
+import { readLink } from './apply/links.js';
 import type { InstalledItem } from './manifest/installed.js';
-import { keyOf, type Offer, type PlannedItem, planItems } from './plan.js';
+import { keyOf, type Offer, type PlannedItem, planItems } from './plan/plan-items.js';
+import type { Inventory } from './plan/plans.js';
 
 export type ItemState =
   | 'clean'

@@ -2,13 +2,13 @@
 
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
-import type { AppliedItem } from '../../install/apply.js';
+import type { AppliedItem } from '../../install/apply/apply.js';
 import { pinTools, toItem } from '../../install/from-toolbox.js';
-import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/items.js';
 import { toAppliedJson, toOfferJson } from '../../install/json.js';
 import { effectiveName } from '../../install/manifest/item-name.js';
 import { parsePin } from '../../install/manifest/source-fields.js';
-import { type AddedSource, addSource, working } from '../../install/sources.js';
+import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/plan/plans.js';
+import { type AddedSource, addSource, working } from '../../install/sources/register.js';
 import { ask, createInstallContext, offersLine, printApplied, RUN_HOOKS, showPlan } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';

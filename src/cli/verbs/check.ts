@@ -62,7 +62,7 @@ function looksLikeSource(directory: string): boolean {
 }
 
 async function checkAsSource(directory: string, fix: boolean) {
-  return (await import('../../install/check.js')).checkSource(directory, fix);
+  return (await import('../../install/sources/check.js')).checkSource(directory, fix);
 }
 
 // A module is loaded here as for a listing: where it is trusted, and else not at all.

@@ -2,6 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { pinTools, toItem } from '../../install/from-toolbox.js';
+import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/json.js';
 import {
   acceptItem,
   assertSources,
@@ -9,10 +10,9 @@ import {
   loadInventory,
   planInstall,
   preview,
-} from '../../install/items.js';
-import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/json.js';
-import { findSource } from '../../install/source.js';
-import { working } from '../../install/sources.js';
+} from '../../install/plan/plans.js';
+import { findSource } from '../../install/sources/load.js';
+import { working } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
 import {
   ask,

@@ -1,12 +1,12 @@
 // `wield list --installed` and `--available`: what came from sources and how it stands, and what more they offer.
 
 import { isLocked } from '../../files/lock.js';
-import { isInterrupted } from '../../install/commit.js';
-import { pathsOf } from '../../install/context.js';
-import { listOffers, loadInventory } from '../../install/items.js';
+import { isInterrupted } from '../../install/apply/commit.js';
+import { pathsOf } from '../../install/environment.js';
 import { toOfferJson } from '../../install/json.js';
+import { listOffers, loadInventory } from '../../install/plan/plans.js';
 import { lookingContext } from '../../install/search.js';
-import { working } from '../../install/sources.js';
+import { working } from '../../install/sources/register.js';
 import { readStatus } from '../../install/status.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { VerbCall } from '../verb.js';

@@ -1,8 +1,8 @@
 // `wield sync`: fetches what sources offer now; what is installed stays as it is.
 
 import { sanitize } from '../../core/text.js';
-import { findSource } from '../../install/source.js';
-import { syncSource, working } from '../../install/sources.js';
+import { findSource } from '../../install/sources/load.js';
+import { syncSource, working } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
 import { createInstallContext, offersLine, RUN_HOOKS } from '../installing.js';
 import { printJson } from '../print.js';

@@ -2,7 +2,8 @@
 
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
-import { isModified } from '../../install/apply.js';
+import { isModified } from '../../install/apply/apply.js';
+import { toInstalledJson } from '../../install/json.js';
 import {
   carryOut,
   findDependents,
@@ -11,10 +12,9 @@ import {
   neededError,
   planRemoval,
   planUninstall,
-} from '../../install/items.js';
-import { toInstalledJson } from '../../install/json.js';
-import { findSource } from '../../install/source.js';
-import { dropSource, working } from '../../install/sources.js';
+} from '../../install/plan/plans.js';
+import { findSource } from '../../install/sources/load.js';
+import { dropSource, working } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
 import {
   createInstallContext,

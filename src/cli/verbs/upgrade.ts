@@ -1,11 +1,11 @@
 // `wield upgrade`: brings installed items to what their sources offer now, and shows every change first.
 
 import { sanitize } from '../../core/text.js';
-import type { AppliedItem } from '../../install/apply.js';
+import type { AppliedItem } from '../../install/apply/apply.js';
 import { pinTools, toItem } from '../../install/from-toolbox.js';
-import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from '../../install/items.js';
 import { toAppliedJson } from '../../install/json.js';
-import { syncSource, working } from '../../install/sources.js';
+import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from '../../install/plan/plans.js';
+import { syncSource, working } from '../../install/sources/register.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import {
   ask,

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
-import { pathsOf } from '../../install/context.js';
+import { pathsOf } from '../../install/environment.js';
 import { loadInstalled } from '../../install/state.js';
 import { lookAtDisk } from '../../install/status.js';
 import { printError, printJson } from '../print.js';

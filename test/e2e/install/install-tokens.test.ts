@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { findTokens, replaceTokens } from '../../../src/install/tokens.js';
+import { findTokens, replaceTokens } from '../../../src/install/tokens/find.js';
 import {
   createInstallWorkspace,
   DETECT,

@@ -3,9 +3,10 @@
 import { isUtf8 } from 'node:buffer';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { hashTree, listTree, readTreeFile, type TreeFile } from '../files/tree.js';
-import type { ResolvedReference } from './manifest/installed.js';
-import type { OfferedItem } from './scan.js';
+import { hashTree, listTree, readTreeFile, type TreeFile } from '../../files/tree.js';
+import type { ResolvedReference } from '../manifest/installed.js';
+import type { OfferedItem } from '../sources/scan.js';
+import { findTokens, lineAt, replaceTokens } from '../tokens/find.js';
 import {
   badReference,
   type Rendering,
@@ -14,8 +15,7 @@ import {
   resolveToken,
   type Siblings,
   toResolved,
-} from './token-targets.js';
-import { findTokens, lineAt, replaceTokens } from './tokens.js';
+} from '../tokens/targets.js';
 
 /** A source as it is now: its files, what it offers, and what git tracks of it. */
 export interface LoadedTree {

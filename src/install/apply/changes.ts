@@ -1,12 +1,12 @@
 // Turns items that come and go into changes of paths and links, and finds what stands in their way.
 
 import { basename, dirname, join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { ToolError } from '../../core/error.js';
+import type { Paths } from '../environment.js';
+import type { Installed, InstalledItem } from '../manifest/installed.js';
+import type { PlannedItem } from '../plan/plan-items.js';
 import type { Change } from './commit.js';
-import type { Paths } from './context.js';
 import { isOccupied, type Link, readLink } from './links.js';
-import type { Installed, InstalledItem } from './manifest/installed.js';
-import type { PlannedItem } from './plan.js';
 
 interface AsideOptions {
   readonly planned: readonly PlannedItem[];

@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileGlob, type Glob } from '../core/glob.js';
-import { compareText } from '../core/text.js';
+import { compileGlob, type Glob } from '../../core/glob.js';
+import { compareText } from '../../core/text.js';
 
 type Segment = Glob | '**';
 

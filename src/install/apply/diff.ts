@@ -1,9 +1,9 @@
 // What differs between two trees, file by file, for people who decide whether a change is all right.
 
 import { isUtf8 } from 'node:buffer';
-import { lineDiff } from '../core/diff.js';
-import { compareText, revealHidden } from '../core/text.js';
-import { listTree, readTreeFile } from '../files/tree.js';
+import { lineDiff } from '../../core/diff.js';
+import { compareText, revealHidden } from '../../core/text.js';
+import { listTree, readTreeFile } from '../../files/tree.js';
 
 export interface FileChange {
   readonly path: string;

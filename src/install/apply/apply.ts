@@ -2,21 +2,21 @@
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { count } from '../core/text.js';
-import { digestParts } from '../files/digest.js';
-import { hashTree } from '../files/tree.js';
+import { ToolError } from '../../core/error.js';
+import { count } from '../../core/text.js';
+import { digestParts } from '../../files/digest.js';
+import { hashTree } from '../../files/tree.js';
+import type { InstallContext, Paths } from '../environment.js';
+import type { Installed, InstalledItem } from '../manifest/installed.js';
+import type { ItemKind } from '../manifest/item-name.js';
+import { keyOf, type PlannedItem } from '../plan/plan-items.js';
+import type { Rendering } from '../tokens/targets.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
 import { beginTransaction, collectGarbage, commit, endTransaction, objectName } from './commit.js';
-import type { InstallContext, Paths } from './context.js';
 import { diffTrees, type FileChange } from './diff.js';
 import { consentTo, type Hook, runHook, toHook } from './hooks.js';
 import { isOccupied, removeEmpty } from './links.js';
-import type { Installed, InstalledItem } from './manifest/installed.js';
-import type { ItemKind } from './manifest/item-name.js';
-import { keyOf, type PlannedItem } from './plan.js';
 import { writeStaged } from './stage.js';
-import type { Rendering } from './token-targets.js';
 
 export interface ApplyOptions {
   readonly context: InstallContext;

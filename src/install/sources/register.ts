@@ -2,20 +2,20 @@
 
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
-import { withLock } from '../files/lock.js';
-import { readTextFile } from '../files/read.js';
-import { recover, toIoError } from './commit.js';
-import { type InstallContext, type Paths, pathsOf } from './context.js';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { withLock } from '../../files/lock.js';
+import { readTextFile } from '../../files/read.js';
+import { recover, toIoError } from '../apply/commit.js';
+import { consentTo, type Hook, runHook, toHook } from '../apply/hooks.js';
+import { removeEmpty } from '../apply/links.js';
+import { type InstallContext, type Paths, pathsOf } from '../environment.js';
+import { findNamespaceFault } from '../manifest/item-name.js';
+import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
+import { loadSources, type SourceRecord, saveSources } from '../state.js';
 import { clonePaths, exportTree, fetchCommit, showUrl } from './git.js';
-import { consentTo, type Hook, runHook, toHook } from './hooks.js';
-import { removeEmpty } from './links.js';
-import { findNamespaceFault } from './manifest/item-name.js';
-import type { Pin, SourceManifest } from './manifest/source-manifest.js';
+import { cloneDirectory, type Location, parseLocation, treeOf, uniqueId } from './load.js';
 import { loadManifest, type Scan, scanSource } from './scan.js';
-import { cloneDirectory, type Location, parseLocation, treeOf, uniqueId } from './source.js';
-import { loadSources, type SourceRecord, saveSources } from './state.js';
 
 export interface AddOptions {
   readonly source: string;

@@ -2,14 +2,14 @@
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
-import { writeFileAtomic } from '../files/write.js';
-import { baseEnvironment, searchPath } from '../process/environment.js';
-import { findProgram } from '../process/interpreter.js';
-import { runProcess } from '../process/spawn.js';
-import type { InstallContext } from './context.js';
-import type { Pin } from './manifest/source-manifest.js';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { baseEnvironment, searchPath } from '../../process/environment.js';
+import { findProgram } from '../../process/interpreter.js';
+import { runProcess } from '../../process/spawn.js';
+import type { InstallContext } from '../environment.js';
+import type { Pin } from '../manifest/source-manifest.js';
 
 const TIMEOUT_MS = 15 * 60_000;
 const OUTPUT_BYTES = 256 * 1024 * 1024;

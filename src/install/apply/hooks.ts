@@ -1,17 +1,17 @@
 // Hooks: commands that a source wants run, shown before they run, approved by digest, bounded like any process.
 
-import { ToolError } from '../core/error.js';
-import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
-import { digestParts } from '../files/digest.js';
-import { readTextFile } from '../files/read.js';
-import { writeFileAtomic } from '../files/write.js';
-import { baseEnvironment, searchPath } from '../process/environment.js';
-import { createGuard } from '../process/guard.js';
-import { findLimiter, limitLauncher } from '../process/limits.js';
-import { runProcess } from '../process/spawn.js';
-import type { InstallContext, Paths } from './context.js';
-import { parseState } from './manifest/installed.js';
-import type { ItemKind } from './manifest/item-name.js';
+import { ToolError } from '../../core/error.js';
+import { formatDuration, quoteOutside, sanitize } from '../../core/text.js';
+import { digestParts } from '../../files/digest.js';
+import { readTextFile } from '../../files/read.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { baseEnvironment, searchPath } from '../../process/environment.js';
+import { createGuard } from '../../process/guard.js';
+import { findLimiter, limitLauncher } from '../../process/limits.js';
+import { runProcess } from '../../process/spawn.js';
+import type { InstallContext, Paths } from '../environment.js';
+import { parseState } from '../manifest/installed.js';
+import type { ItemKind } from '../manifest/item-name.js';
 
 export interface Hook {
   /** SHA-256 over everything that decides what would happen: source, bytes, command. */

@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/world.js';
-import type { Hook } from './hooks.js';
+import type { Hook } from './apply/hooks.js';
 
 export interface InstallContext {
   readonly world: World;

@@ -1,13 +1,16 @@
 // The life of items: installed with what they need, upgraded, accepted as they are, uninstalled.
 
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { hashTree } from '../files/tree.js';
-import { type AppliedItem, applyPlan, hooksOf, isModified, previewPlan } from './apply.js';
-import type { InstallContext, Paths } from './context.js';
-import type { Hook } from './hooks.js';
-import type { Installed, InstalledItem } from './manifest/installed.js';
-import { effectiveName } from './manifest/item-name.js';
+import { ToolError } from '../../core/error.js';
+import { hashTree } from '../../files/tree.js';
+import { type AppliedItem, applyPlan, hooksOf, isModified, previewPlan } from '../apply/apply.js';
+import type { Hook } from '../apply/hooks.js';
+import type { InstallContext, Paths } from '../environment.js';
+import type { Installed, InstalledItem } from '../manifest/installed.js';
+import { effectiveName } from '../manifest/item-name.js';
+import { type LoadedSource, loadSourceTrees } from '../sources/load.js';
+import { loadInstalled, loadSources, saveInstalled } from '../state.js';
+import type { Rendering } from '../tokens/targets.js';
 import {
   allOffers,
   keyOf,
@@ -16,10 +19,7 @@ import {
   planItems,
   selectInstalled,
   selectOffers,
-} from './plan.js';
-import { type LoadedSource, loadSourceTrees } from './source.js';
-import { loadInstalled, loadSources, saveInstalled } from './state.js';
-import type { Rendering } from './token-targets.js';
+} from './plan-items.js';
 
 /** Everything that there is, loaded once for a command. */
 export interface Inventory {

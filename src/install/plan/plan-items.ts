@@ -2,16 +2,16 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { nearest, quoteOutside } from '../core/text.js';
-import type { Paths } from './context.js';
-import type { Link } from './links.js';
-import type { Installed, InstalledItem } from './manifest/installed.js';
-import { effectiveName, type ItemKind, isItemKind } from './manifest/item-name.js';
-import type { OfferedItem } from './scan.js';
-import type { LoadedSource } from './source.js';
-import { readSourceForm, type SourceForm } from './stage.js';
-import { assertSafeBin, type Rendering } from './token-targets.js';
+import { ToolError } from '../../core/error.js';
+import { nearest, quoteOutside } from '../../core/text.js';
+import type { Link } from '../apply/links.js';
+import { readSourceForm, type SourceForm } from '../apply/stage.js';
+import type { Paths } from '../environment.js';
+import type { Installed, InstalledItem } from '../manifest/installed.js';
+import { effectiveName, type ItemKind, isItemKind } from '../manifest/item-name.js';
+import type { LoadedSource } from '../sources/load.js';
+import type { OfferedItem } from '../sources/scan.js';
+import { assertSafeBin, type Rendering } from '../tokens/targets.js';
 
 export interface Offer {
   readonly source: LoadedSource;

@@ -2,20 +2,20 @@
 
 import { readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { compareText, count, quoteOutside } from '../core/text.js';
-import { readHead, readTextFile, statOrNothing } from '../files/read.js';
-import { isWithin, realPath } from '../files/within.js';
-import { findNameFault, ITEM_KINDS, type ItemKind } from './manifest/item-name.js';
-import { isSafePath } from './manifest/source-fields.js';
+import { ToolError } from '../../core/error.js';
+import { compareText, count, quoteOutside } from '../../core/text.js';
+import { readHead, readTextFile, statOrNothing } from '../../files/read.js';
+import { isWithin, realPath } from '../../files/within.js';
+import { findNameFault, ITEM_KINDS, type ItemKind } from '../manifest/item-name.js';
+import { isSafePath } from '../manifest/source-fields.js';
 import {
   type DeclaredItem,
   type ManifestComplaint,
   NO_MANIFEST,
   readSourceManifest,
   type SourceManifest,
-} from './manifest/source-manifest.js';
-import { readItemFacts } from './manifest/tool-md.js';
+} from '../manifest/source-manifest.js';
+import { readItemFacts } from '../manifest/tool-md.js';
 import { findPaths } from './path-glob.js';
 
 export interface OfferedItem {

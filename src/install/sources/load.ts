@@ -2,17 +2,17 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { basename, isAbsolute, resolve } from 'node:path';
-import { isToolError, ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
-import { digestParts } from '../files/digest.js';
-import { realPath } from '../files/within.js';
-import type { InstallContext, Paths } from './context.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { digestParts } from '../../files/digest.js';
+import { realPath } from '../../files/within.js';
+import type { LoadedTree } from '../apply/stage.js';
+import type { InstallContext, Paths } from '../environment.js';
+import type { ItemKind } from '../manifest/item-name.js';
+import type { SourceRecord } from '../state.js';
+import { toSiblings } from '../tokens/targets.js';
 import { clonePaths, readTracked, showUrl } from './git.js';
-import type { ItemKind } from './manifest/item-name.js';
 import { type Scan, scanSource } from './scan.js';
-import type { LoadedTree } from './stage.js';
-import type { SourceRecord } from './state.js';
-import { toSiblings } from './token-targets.js';
 
 /** Where a source is. */
 export interface Location {

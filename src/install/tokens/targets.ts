@@ -1,14 +1,14 @@
 // What the tokens of an item mean: which sibling each names, what it becomes, and the five ways to name nothing.
 
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
-import { isWithin } from '../files/within.js';
-import type { ResolvedReference } from './manifest/installed.js';
-import { effectiveName, findNameFault, type ItemKind, isItemKind } from './manifest/item-name.js';
-import { isSafePath } from './manifest/source-fields.js';
-import type { OfferedItem } from './scan.js';
-import type { Token } from './tokens.js';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { isWithin } from '../../files/within.js';
+import type { ResolvedReference } from '../manifest/installed.js';
+import { effectiveName, findNameFault, type ItemKind, isItemKind } from '../manifest/item-name.js';
+import { isSafePath } from '../manifest/source-fields.js';
+import type { OfferedItem } from '../sources/scan.js';
+import type { Token } from './find.js';
 
 /** The items of one source, and how they are called where they are installed. */
 export interface Siblings {

@@ -2,11 +2,13 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isToolError, ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
-import { loadCrypto } from '../files/crypto.js';
-import { writeFileAtomic } from '../files/write.js';
-import type { Paths } from './context.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { loadCrypto } from '../../files/crypto.js';
+import { writeFileAtomic } from '../../files/write.js';
+import type { Paths } from '../environment.js';
+import type { Installed } from '../manifest/installed.js';
+import { loadInstalled, saveInstalled } from '../state.js';
 import {
   isOccupied,
   type Link,
@@ -17,8 +19,6 @@ import {
   removeLink,
   TEMPORARY,
 } from './links.js';
-import type { Installed } from './manifest/installed.js';
-import { loadInstalled, saveInstalled } from './state.js';
 
 /** What happens to one path of the store, and to the links that lead to it. */
 export interface Change {

@@ -3,15 +3,15 @@
 import { isUtf8 } from 'node:buffer';
 import { chmodSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isToolError } from '../core/error.js';
-import { compareText, quoteOutside } from '../core/text.js';
-import { digestBytes } from '../files/digest.js';
-import { readHead, statOrNothing } from '../files/read.js';
-import { listTree, readTreeFile } from '../files/tree.js';
-import { writeFileAtomic } from '../files/write.js';
+import { isToolError } from '../../core/error.js';
+import { compareText, quoteOutside } from '../../core/text.js';
+import { digestBytes } from '../../files/digest.js';
+import { readHead, statOrNothing } from '../../files/read.js';
+import { listTree, readTreeFile } from '../../files/tree.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { type LoadedTree, readSourceForm } from '../apply/stage.js';
+import { assertSafeBin, toSiblings } from '../tokens/targets.js';
 import { loadManifest, type OfferedItem, type Scan, scanSource } from './scan.js';
-import { type LoadedTree, readSourceForm } from './stage.js';
-import { assertSafeBin, toSiblings } from './token-targets.js';
 
 export interface SourceFinding {
   readonly level: 'error' | 'warning';

@@ -2,7 +2,7 @@
 
 import { lstatSync, readlinkSync, renameSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { loadCrypto } from '../files/crypto.js';
+import { loadCrypto } from '../../files/crypto.js';
 
 export interface Link {
   readonly path: string;
