@@ -74,6 +74,8 @@ export interface NodeToolboxOptions {
   readonly onWait?: (servers: readonly string[]) => void;
   /** The environment to read; the process's own by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Wall clock in milliseconds, `Date.now` by default. */
+  readonly now?: () => number;
   /** Where debug lines go; nowhere by default. */
   readonly debug?: (message: string) => void;
   /** Where a failure is told that no call shows, such as an audit log that cannot be written; nowhere by default. */
@@ -143,8 +145,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     now: world.now,
   });
   const settings = () => configuration().settings;
-  const trustStore = createTrustStore(wieldHome);
-  const pinStore = createPinStore(wieldHome);
+  const trustStore = createTrustStore(wieldHome, world.now);
+  const pinStore = createPinStore(wieldHome, world.now);
   const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
   const offer = createOffer({
     named: options.offer ?? [],
@@ -169,6 +171,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     store,
     record: join(wieldHome, 'installed.json'),
     objects: join(wieldHome, 'objects'),
+    now: world.now,
   };
   const packageFormat = createPackageFormat(packages);
   const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};

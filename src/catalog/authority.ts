@@ -1,11 +1,11 @@
 // Authority: the main skills of the directories above a tool, read anew only when one of their files changed.
 
 import { dirname, join } from 'node:path';
-import type { FileState, Reading } from '../core/format.js';
+import type { Reading } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import { type Action, type Owner, sameIdentity, type Tool } from '../core/tool.js';
-import { statIdentity } from '../files/read.js';
+import type { Action, Owner, Tool } from '../core/tool.js';
+import { createStatCache } from '../files/stat-cache.js';
 import { isWithin } from '../files/within.js';
 
 export interface AuthorityOptions {
@@ -29,31 +29,13 @@ export interface Authorities {
   governing(directory: string | null, owner: Owner): readonly MainSkill[];
 }
 
-interface Known {
-  readonly state: FileState;
-  readonly settled: boolean;
-  readonly main: MainSkill | undefined;
-}
-
-// As in `directory.ts`: two changes within a tick of the file system's clock look alike.
-const SETTLE_MS = 2000;
-
 export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityOptions): Authorities {
-  const known = new Map<string, Known>();
+  const cache = createStatCache<MainSkill | undefined>({ now });
 
-  const mainSkillOf = (directory: string, owner: Owner): MainSkill | undefined => {
-    const key = `${owner} ${directory}`;
-    const before = known.get(key);
-    const state = statIdentity(join(directory, 'SKILL.md'));
-    if (state === undefined) {
-      known.delete(key);
-      return undefined;
-    }
-    if (before?.settled && sameIdentity(before.state, state)) return before.main;
-    const main = toMainSkill(readSkill(directory, owner));
-    known.set(key, { state, settled: now() - state.changedMs > SETTLE_MS, main });
-    return main;
-  };
+  const mainSkillOf = (directory: string, owner: Owner): MainSkill | undefined =>
+    cache.get(`${owner} ${directory}`, [join(directory, 'SKILL.md')], ([text]) =>
+      text === undefined ? undefined : toMainSkill(readSkill(directory, owner)),
+    );
 
   const rootOf = (directory: string) => {
     for (const root of roots()) if (isWithin(root.directory, directory)) return root;

@@ -9,6 +9,7 @@ import { compareText } from '../core/text.js';
 import { type FileIdentity, sameIdentity, type Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { hasIdentity, statOrNothing, toIdentity } from '../files/read.js';
+import { isSettled } from '../files/stat-cache.js';
 import { createIgnore } from './ignore.js';
 import type { IndexFile } from './index-file.js';
 
@@ -64,14 +65,6 @@ export interface Snapshot {
   readonly shipped: boolean;
 }
 
-// Two changes within a tick of the file system's clock look alike; the coarsest in use counts 2 s.
-const SETTLE_MS = 2000;
-
-/** Whether a state can be told from any later one. */
-export function isSettled(state: FileState, world: World): boolean {
-  return state === undefined || world.now() - state.changedMs > SETTLE_MS;
-}
-
 export function createDirectory({ place, format, world, index }: DirectoryOptions): Directory {
   // Joined by hand below: `join` takes half as long as looking at the file.
   const prefix = join(place.directory, sep);
@@ -107,7 +100,7 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
       ...(reading?.files === undefined ? {} : { files: reading.files }),
       settled:
         reading?.pending !== true &&
-        states.every((state) => isSettled(state, world)) &&
+        states.every((state) => isSettled(state, world.now())) &&
         states.some((state) => state !== undefined),
       reading,
       indexed: false,
@@ -136,7 +129,12 @@ export function createDirectory({ place, format, world, index }: DirectoryOption
       if (entry !== undefined) entries.set(name, entry);
     }
     if (same && previous !== undefined) return previous;
-    return { identity, settled: isSettled(identity, world), entries, shipped: previous?.shipped ?? false };
+    return {
+      identity,
+      settled: isSettled(identity, world.now()),
+      entries,
+      shipped: previous?.shipped ?? false,
+    };
   };
 
   const readNames = (): string[] => {

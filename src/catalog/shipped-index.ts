@@ -11,7 +11,8 @@ import type { Action, Tool, Traits } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { checksum } from '../files/checksum.js';
 import { readHead, statOrNothing, toIdentity } from '../files/read.js';
-import { type Entry, isSettled, type Snapshot } from './directory.js';
+import { isSettled } from '../files/stat-cache.js';
+import type { Entry, Snapshot } from './directory.js';
 
 /** Its name, in the directory that it is about. */
 export const SHIPPED_INDEX = '.wield-index';
@@ -137,7 +138,7 @@ function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptio
     const stats = statOrNothing(file);
     return stats && toIdentity(stats);
   });
-  const settled = states.every((state) => isSettled(state, world));
+  const settled = states.every((state) => isSettled(state, world.now()));
   return { name, states, settled, reading: { tools, skills, problems: [] }, indexed: true };
 }
 

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
-import { type FileIdentity, sameIdentity } from '../core/tool.js';
-import { readTextOrFault, statIdentity } from '../files/read.js';
+import { createStatCache } from '../files/stat-cache.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
-import { type ConfigValue, type Layer, readConfigFile } from './read.js';
+import { type ConfigFile, type ConfigValue, type Layer, readConfigFile } from './read.js';
 
 export type { ConfigValue, Layer } from './read.js';
 
@@ -43,16 +42,10 @@ export interface ConfigurationOptions {
   readonly now: () => number;
 }
 
-type Text = ReturnType<typeof readTextOrFault>;
-
-// Two changes within a tick of the file system's clock look alike, so a young file is read again; the coarsest
-// clock in use counts 2 s.
-const SETTLE_MS = 2000;
-
 export interface CurrentConfiguration {
-  /** As it is now, at each call. */
+  /** Returns the current configuration; the same object until a file changed. */
   (): Configuration;
-  /** Runs a look that waits for nothing, during which the files are looked at once. */
+  /** Runs a synchronous function during which the files are checked once. */
   during<T>(look: () => T): T;
 }
 
@@ -62,17 +55,7 @@ export function createConfiguration({
   workdir,
   now,
 }: ConfigurationOptions): CurrentConfiguration {
-  let known:
-    | {
-        readonly files: readonly string[];
-        readonly states: readonly (FileIdentity | undefined)[];
-        readonly settled: boolean;
-        readonly texts: readonly Text[];
-        readonly configuration: Configuration;
-      }
-    | undefined;
-  const isSettled = (state: FileIdentity | undefined): boolean =>
-    state === undefined || now() - state.changedMs > SETTLE_MS;
+  const cache = createStatCache<Configuration>({ now });
   const read = (): Configuration => {
     const layers: [Layer, string][] = [
       ['managed', managed],
@@ -80,36 +63,9 @@ export function createConfiguration({
       ['project', join(workdir(), '.agents', 'config.toml')],
     ];
     const files = layers.map(([, file]) => file);
-    const states = files.map((file) => statIdentity(file));
-    if (
-      known?.settled &&
-      files.every((file, at) => file === known!.files[at] && sameIdentity(states[at], known!.states[at]))
-    ) {
-      return known.configuration;
-    }
-    const settled = states.every(isSettled);
-    const texts = files.map((file) => readTextOrFault(file));
-    if (known !== undefined && files.every((file, at) => isSame(known!, at, file, texts[at]))) {
-      known = { ...known, states, settled };
-      return known.configuration;
-    }
-    const parts = layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]));
-    const all = parts.flatMap((one) => one.values);
-    const values = effectiveValues(all, DEFAULT_VALUES);
-    const fault = parts.find((one) => one.fault !== undefined)?.fault;
-    const configuration: Configuration = {
-      settings: toSettings(values, all),
-      values,
-      // Only a person who looks at the configuration needs them.
-      get entries() {
-        return toEntries(values, all);
-      },
-      problems: [...parts.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
-      policy: toPolicy(all, fault),
-      fault,
-    };
-    known = { files, states, settled, texts, configuration };
-    return configuration;
+    return cache.get('configuration', files, (texts) =>
+      toConfiguration(layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]))),
+    );
   };
   let looking = false;
   let held: Configuration | undefined;
@@ -131,16 +87,21 @@ export function createConfiguration({
   return Object.assign(current, { during });
 }
 
-function isSame(
-  known: { readonly files: readonly string[]; readonly texts: readonly Text[] },
-  at: number,
-  file: string,
-  text: Text,
-): boolean {
-  const before = known.texts[at];
-  const same =
-    before instanceof Error && text instanceof Error ? before.message === text.message : before === text;
-  return same && known.files[at] === file;
+function toConfiguration(files: readonly ConfigFile[]): Configuration {
+  const all = files.flatMap((one) => one.values);
+  const values = effectiveValues(all, DEFAULT_VALUES);
+  const fault = files.find((one) => one.fault !== undefined)?.fault;
+  return {
+    settings: toSettings(values, all),
+    values,
+    // Computed on demand: only `wield config` shows them.
+    get entries() {
+      return toEntries(values, all);
+    },
+    problems: [...files.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
+    policy: toPolicy(all, fault),
+    fault,
+  };
 }
 
 // UPS-1: a project can neither change nor remove a server of the person's.

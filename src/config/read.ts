@@ -6,6 +6,7 @@ import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { ServerEntry } from '../core/upstream.js';
+import type { FileText } from '../files/stat-cache.js';
 import { lineOf, parseToml } from '../files/toml.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 import { readRules } from './rules.js';
@@ -35,7 +36,7 @@ export interface ConfigFile {
   readonly fault?: string;
 }
 
-export function readConfigFile(file: string, layer: Layer, text: string | undefined | Error): ConfigFile {
+export function readConfigFile(file: string, layer: Layer, text: FileText): ConfigFile {
   if (text === undefined) return { values: [], problems: [] };
   if (typeof text !== 'string') return unusable(file, quoteOutside(text.message.split('\n')[0]!), file);
   const parsed = parseToml(text);

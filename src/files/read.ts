@@ -113,17 +113,23 @@ export function readTextFile(path: string, limit = 4 * 1024 * 1024): string | un
   return reading.bytes.toString('utf8');
 }
 
-/** The text of a file, undefined where there is none, or what keeps it from being read. */
-export function readTextOrFault(file: string, limit?: number): string | undefined | Error {
-  try {
-    const text = readTextFile(file, limit);
-    // A link that leads nowhere stands for something that was meant to be there (POL-9).
-    if (text === undefined && lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-      return new Error('a link that leads nowhere');
-    return text;
-  } catch (error) {
-    return error as Error;
-  }
+/** Why the text of a file could not be read. */
+export interface TextFault {
+  readonly fault: 'dangling-link' | 'not-a-file' | 'unreadable' | 'too-large';
+  readonly message: string;
+}
+
+/** Returns the text of a file, undefined if it does not exist, or why it could not be read. */
+export function readTextOrFault(file: string, limit = 4 * 1024 * 1024): string | undefined | TextFault {
+  const reading = readHead(file, limit);
+  if (!('fault' in reading))
+    return reading.complete
+      ? reading.bytes.toString('utf8')
+      : { fault: 'too-large', message: `larger than ${limit} bytes` };
+  const { fault, message } = reading;
+  if (fault !== 'missing') return { fault, message };
+  // A dangling link means that the file was meant to exist (POL-9).
+  return isThere(file) ? { fault: 'dangling-link', message: 'a symbolic link to a missing file' } : undefined;
 }
 
 // Until the buffer is full or the file ends; a file that gave its whole size is not asked once more.

@@ -8,8 +8,9 @@ import { isToolName } from '../core/name.js';
 import type { Problem } from '../core/problem.js';
 import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
-import { type FileIdentity, NO_TRAITS, sameIdentity, type Tool } from '../core/tool.js';
-import { readHead, readTextFile, statIdentity } from '../files/read.js';
+import { NO_TRAITS, type Tool } from '../core/tool.js';
+import { readHead, readTextOrFault } from '../files/read.js';
+import { createStatCache, type FileText } from '../files/stat-cache.js';
 import { hashTree } from '../files/tree.js';
 import { readScriptHeader, type ScriptHeader } from '../formats/script/header.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
@@ -28,19 +29,13 @@ export interface PackageFormatOptions {
   readonly record: string;
   /** The directory of the objects. */
   readonly objects: string;
+  readonly now: () => number;
 }
 
 /** Reads the tools of the store (INS-22): the record says what they are, and the object what runs. */
-export function createPackageFormat({ store, record, objects }: PackageFormatOptions): Format {
-  let known:
-    | { readonly state: FileIdentity | undefined; readonly installed: Installed | Problem }
-    | undefined;
-  const load = (): Installed | Problem => {
-    const state = statIdentity(record);
-    if (known === undefined || !sameIdentity(known.state, state))
-      known = { state, installed: loadRecord(record) };
-    return known.installed;
-  };
+export function createPackageFormat({ store, record, objects, now }: PackageFormatOptions): Format {
+  const cache = createStatCache<Installed | Problem>({ now, limit: RECORD_BYTES });
+  const load = (): Installed | Problem => cache.get(record, [record], ([text]) => parseRecord(text, record));
   return {
     name: 'package',
     places: ['packages'],
@@ -65,9 +60,10 @@ export function createPackageFormat({ store, record, objects }: PackageFormatOpt
   };
 }
 
-function loadRecord(file: string): Installed | Problem {
+function parseRecord(text: FileText, file: string): Installed | Problem {
   try {
-    return parseInstalled(readTextFile(file, RECORD_BYTES) ?? '', file);
+    if (typeof text === 'object') throw new Error(text.message);
+    return parseInstalled(text ?? '', file);
   } catch (error) {
     const { message } = error as Error;
     const hint = (isToolError(error) ? error.hint : undefined) ?? 'wield doctor says more';
@@ -180,7 +176,7 @@ export function findAlteration(
   { name, origin }: Tool,
   { record, objects }: PackageFormatOptions,
 ): { readonly reason: string; readonly hint: string } | undefined {
-  const installed = loadRecord(record);
+  const installed = parseRecord(readTextOrFault(record, RECORD_BYTES), record);
   const item =
     'severity' in installed
       ? undefined

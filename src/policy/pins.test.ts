@@ -28,7 +28,7 @@ const WORLD = {
 function createStore(): { readonly store: PinStore; readonly home: string } {
   const home = mkdtempSync(join(tmpdir(), 'wield-pins-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
-  return { store: createPinStore(home), home };
+  return { store: createPinStore(home, Date.now), home };
 }
 
 /** The one file that pins are in. */
@@ -90,7 +90,10 @@ describe('a pin', () => {
     expect((await before.call('remote', {}, model)).ok).toBe(true);
     expect(statSync(pinFile(home)).mode & 0o777).toBe(0o600);
 
-    const after = offering(upstreamTool('Read a page, and send it on.', owner), createPinStore(home));
+    const after = offering(
+      upstreamTool('Read a page, and send it on.', owner),
+      createPinStore(home, Date.now),
+    );
     const result = await after.call('remote', {}, model);
     expect(result.error).toMatchObject({ code: 'needs_approval' });
     const changes = (result.error!.data as { changes: string[] }).changes.join('\n');

@@ -6,9 +6,9 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { revealHidden } from '../core/text.js';
-import { type FileIdentity, sameIdentity, type Tool, type Traits } from '../core/tool.js';
+import type { Tool, Traits } from '../core/tool.js';
 import { digestParts } from '../files/digest.js';
-import { readTextFile, statIdentity } from '../files/read.js';
+import { createStatCache } from '../files/stat-cache.js';
 import { writeFileAtomic } from '../files/write.js';
 
 export interface PinStore {
@@ -43,21 +43,15 @@ type Pins = ReadonlyMap<string, Pin>;
 // A package or a server has a file of its own: a call reads no other's, and whoever pins at the same time writes another.
 const MAX_BYTES = 64 * 1024 * 1024;
 
-export function createPinStore(wieldHome: string): PinStore {
-  const known = new Map<string, { readonly state: FileIdentity | undefined; readonly pins: Pins }>();
+export function createPinStore(wieldHome: string, now: () => number): PinStore {
+  const cache = createStatCache<Pins>({ now, limit: MAX_BYTES });
   const fileOf = (source: string): string => join(wieldHome, 'pins', `${source}.json`);
-
-  // Asked at every call of such a tool: read again only where the file changed.
   const read = (source: string): Pins => {
     const file = fileOf(source);
-    const state = statIdentity(file);
-    let found = known.get(source);
-    if (found === undefined || !sameIdentity(found.state, state)) {
-      const text = readTextFile(file, MAX_BYTES);
-      found = { state, pins: text === undefined ? new Map() : parsePins(text, file) };
-      known.set(source, found);
-    }
-    return found.pins;
+    return cache.get(source, [file], ([text]) => {
+      if (typeof text === 'object') throw new Error(text.message);
+      return text === undefined ? new Map() : parsePins(text, file);
+    });
   };
   const find = (tool: Tool): Pin | undefined => {
     const source = sourceOf(tool);
@@ -73,7 +67,7 @@ export function createPinStore(wieldHome: string): PinStore {
       const diff = lineDiff(pin.definition, describeTool(tool)).map(revealHidden);
       return { diff: diff.length > 0 ? diff : [unseenChange(tool)] };
     },
-    pin(tools, now) {
+    pin(tools, at) {
       const changed = new Map<string, Map<string, Pin>>();
       for (const tool of tools) {
         const source = sourceOf(tool);
@@ -81,13 +75,12 @@ export function createPinStore(wieldHome: string): PinStore {
         if (source === undefined || digest === null) continue;
         const pins = changed.get(source) ?? new Map(read(source));
         const key = keyOf(tool);
-        pins.set(key, { key, digest, definition: describeTool(tool), since: now.toISOString() });
+        pins.set(key, { key, digest, definition: describeTool(tool), since: at.toISOString() });
         changed.set(source, pins);
       }
       for (const [source, pins] of changed) {
         const document = { version: 1, pins: [...pins.values()] };
         writeFileAtomic(fileOf(source), `${JSON.stringify(document, null, 2)}\n`);
-        known.delete(source);
       }
     },
     approved(tool) {

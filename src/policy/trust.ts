@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { type FileIdentity, sameIdentity } from '../core/tool.js';
-import { readTextFile, statIdentity } from '../files/read.js';
+import { readTextFile } from '../files/read.js';
+import { createStatCache, type FileText } from '../files/stat-cache.js';
 import { realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 
@@ -33,9 +33,9 @@ export interface TrustStore {
 
 const DECIDING_FILES = ['.mcp.json', '.agents/mcp.json', '.agents/config.toml'];
 
-export function createTrustStore(wieldHome: string): TrustStore {
+export function createTrustStore(wieldHome: string, now: () => number): TrustStore {
   const file = join(wieldHome, 'trust.json');
-  let known: { states: (FileIdentity | undefined)[]; directory: string; trusted: boolean } | undefined;
+  const cache = createStatCache<boolean>({ now });
 
   const read = (): Map<string, TrustedWorkspace> => {
     const text = readTextFile(file);
@@ -63,29 +63,25 @@ export function createTrustStore(wieldHome: string): TrustStore {
     list: () => [...read().values()],
     changes,
     isTrusted(named) {
-      // The real path at each look: a link may lead elsewhere by now.
+      // Resolved on every call, because a link can point elsewhere by now.
       const directory = realPath(named);
       if (directory === undefined) return false;
-      // Asked at every call: the files are read again only where one of them changed.
-      const states = [file, ...DECIDING_FILES.map((name) => join(directory, name))].map((path) =>
-        statIdentity(path),
-      );
-      if (
-        known?.directory === directory &&
-        known.states.every((state, at) => sameIdentity(state, states[at]))
-      ) {
-        return known.trusted;
-      }
-      let trusted = false;
-      try {
-        trusted = find(directory) !== undefined && changes(directory).length === 0;
-      } catch {
-        // A record or a file that cannot be read trusts nothing.
-      }
-      known = { states, directory, trusted };
-      return trusted;
+      const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
+      return cache.get(directory, files, ([record, ...texts]) => {
+        if (typeof record !== 'string') return false;
+        try {
+          const workspace = parseRecord(record, file).get(directory);
+          return (
+            workspace !== undefined &&
+            DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]))
+          );
+        } catch {
+          // An unreadable record trusts nothing.
+          return false;
+        }
+      });
     },
-    trust(directory, now) {
+    trust(directory, at) {
       const real = realPath(directory);
       if (real === undefined) {
         throw new ToolError('not_found', `there is no directory ${directory}`, {
@@ -93,16 +89,14 @@ export function createTrustStore(wieldHome: string): TrustStore {
         });
       }
       const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
-      const workspace: TrustedWorkspace = { directory: real, since: now.toISOString(), files };
+      const workspace: TrustedWorkspace = { directory: real, since: at.toISOString(), files };
       write(read().set(real, workspace));
-      known = undefined;
       return workspace;
     },
     revoke(directory) {
       const workspaces = read();
       if (!workspaces.delete(realPath(directory) ?? directory)) return false;
       write(workspaces);
-      known = undefined;
       return true;
     },
   };
@@ -126,6 +120,11 @@ function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> 
       isRecord(entry) && typeof entry.directory === 'string' && isRecord(entry.files),
   );
   return new Map(usable.map((workspace) => [workspace.directory, workspace]));
+}
+
+function isSame(before: string | null | undefined, text: FileText): boolean {
+  if (typeof text === 'object' && text.fault !== 'dangling-link') return false;
+  return (before ?? '') === (typeof text === 'string' ? text : '');
 }
 
 function readDeciding(directory: string, name: string): string | null {

@@ -11,19 +11,21 @@ import type { World } from '../core/world.js';
 export interface CreateWorldOptions {
   /** The environment to read; the process's own by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Wall clock in milliseconds, `Date.now` by default. */
+  readonly now?: () => number;
   /** Where debug lines go; nowhere by default. */
   readonly debug?: (message: string) => void;
 }
 
 export function createWorld(
-  { env = process.env, debug }: CreateWorldOptions,
+  { env = process.env, now = Date.now, debug }: CreateWorldOptions,
   secrets: () => readonly string[],
 ): World {
   return {
     env,
     home: findHome(env),
     platform: process.platform,
-    now: () => Date.now(),
+    now,
     // Not `performance.now()`: its module takes a millisecond to load.
     monotonic: () => {
       const [seconds, nanoseconds] = process.hrtime();

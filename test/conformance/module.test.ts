@@ -5,7 +5,7 @@ import type { Workspace } from '../support/workspace.js';
 import { describeFormat, GREET } from './format.js';
 
 function trust(workspace: Workspace): undefined {
-  createTrustStore(workspace.env.WIELD_HOME!).trust(workspace.dir, new Date());
+  createTrustStore(workspace.env.WIELD_HOME!, Date.now).trust(workspace.dir, new Date());
   return undefined;
 }
 

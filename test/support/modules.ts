@@ -15,7 +15,7 @@ export interface ModuleWorkspace extends Workspace {
 export function createModuleWorkspace({ trusted = true } = {}): ModuleWorkspace {
   const workspace = createWorkspace();
   const trust = (): void => {
-    createTrustStore(workspace.env.WIELD_HOME!).trust(workspace.dir, new Date());
+    createTrustStore(workspace.env.WIELD_HOME!, Date.now).trust(workspace.dir, new Date());
   };
   if (trusted) trust();
   return { ...workspace, trust, module: (name, text) => workspace.write(`.agents/tools/${name}`, text) };

@@ -4,9 +4,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
-import { type FileIdentity, sameIdentity } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
-import { readTextFile, statIdentity } from '../../files/read.js';
+import { createStatCache } from '../../files/stat-cache.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { KeptHead, KeptTool } from './to-tool.js';
 
@@ -47,10 +46,7 @@ const FIRST_LINE = 'wield-upstream\t1';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export function createListingFiles(directory: string, world: World): ListingFiles {
-  const known = new Map<
-    string,
-    { state: FileIdentity | undefined; listing: Listing | FailedStart | undefined }
-  >();
+  const cache = createStatCache<Listing | FailedStart | undefined>({ now: world.now, limit: MAX_BYTES });
   const fileOf = (configuration: string): string => join(directory, `${configuration}.listing`);
   const write = (configuration: string, lines: readonly string[]): void => {
     try {
@@ -60,27 +56,23 @@ export function createListingFiles(directory: string, world: World): ListingFile
     } catch (error) {
       world.debug(`a list of tools was not kept: ${(error as Error).message}`);
     }
-    known.delete(configuration);
   };
   const remove = (configuration: string): void => {
     rmSync(fileOf(configuration), { force: true });
-    known.delete(configuration);
   };
   return {
     load(configuration) {
       const file = fileOf(configuration);
-      const state = statIdentity(file);
-      const before = known.get(configuration);
-      if (before !== undefined && sameIdentity(before.state, state)) return before.listing;
-      let listing: Listing | FailedStart | undefined;
-      try {
-        const text = state === undefined ? undefined : readTextFile(file, MAX_BYTES);
-        listing = text === undefined ? undefined : parse(text, () => remove(configuration));
-      } catch (error) {
-        world.debug(`${file}: discarded: ${(error as Error).message}`);
-      }
-      known.set(configuration, { state, listing });
-      return listing;
+      return cache.get(configuration, [file], ([text]) => {
+        if (text === undefined) return undefined;
+        try {
+          if (typeof text === 'object') throw new Error(text.message);
+          return parse(text, () => remove(configuration));
+        } catch (error) {
+          world.debug(`${file}: discarded: ${(error as Error).message}`);
+          return undefined;
+        }
+      });
     },
     save(configuration, listing, tools) {
       write(configuration, [JSON.stringify(listing), ...tools.map(formatTool)]);

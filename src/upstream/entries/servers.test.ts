@@ -127,7 +127,7 @@ describe('servers', () => {
   spec('UPS-1', 'a file that cannot be read is a problem and costs no other', async () => {
     const faults: [string, (file: string) => void, RegExp][] = [
       ['too large', (file) => writeFileSync(file, ' '.repeat(1024 * 1024 + 1)), /larger than 1 MiB/],
-      ['a link to nothing', (file) => symlinkSync('nowhere', file), /leads nowhere/],
+      ['a link to nothing', (file) => symlinkSync('nowhere', file), /link to a missing file/],
       ['a pipe', (file) => execFileSync('mkfifo', [file]), /not a regular file/],
       ['a directory', (file) => mkdirSync(file), /not a regular file/],
       ['no JSON', (file) => writeFileSync(file, '{'), /not valid JSON/],

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
-import { type FileIdentity, sameIdentity } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
-import { isThere, readTextOrFault, statIdentity } from '../../files/read.js';
+import { createStatCache, type FileText } from '../../files/stat-cache.js';
 import { readServers, type ServersReading, toShadowed } from './file.js';
 import { isOwnServer } from './own-server.js';
 
@@ -37,37 +36,17 @@ interface SourceFile {
   readonly owner: ServerEntry['owner'];
 }
 
-interface KnownFile {
-  readonly state: FileIdentity | undefined;
-  readonly text: string | undefined | Error;
-  readonly reading: ServersReading;
-}
-
 const MAX_FILE = 1024 * 1024;
-// Two changes within a tick of the file system's clock look alike, so a young file is read again.
-const SETTLE_MS = 2000;
 const NOTHING: ServersReading = { entries: [], problems: [] };
 
 export function createServerList({ workdir, settings, world }: ServerListOptions): ServerList {
-  const files = new Map<string, KnownFile>();
+  const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE });
   let last: { readonly from: readonly unknown[]; readonly joined: Servers } | undefined;
   // A call asks several times before it waits for anything: once is enough.
   let now: Servers | undefined;
 
-  const readFile = ({ file, owner }: SourceFile): ServersReading => {
-    const key = `${owner} ${file}`;
-    const known = files.get(key);
-    const state = statIdentity(file);
-    // A link that leads nowhere looks like nothing until it is looked at itself.
-    if (state === undefined && !isThere(file)) return NOTHING;
-    const isSettled = state !== undefined && world.now() - state.changedMs > SETTLE_MS;
-    if (known !== undefined && isSettled && sameIdentity(known.state, state)) return known.reading;
-    const text = readTextOrFault(file, MAX_FILE);
-    const reading =
-      known !== undefined && isSameText(known.text, text) ? known.reading : readText(text, { file, owner });
-    files.set(key, { state, text, reading });
-    return reading;
-  };
+  const readFile = (source: SourceFile): ServersReading =>
+    cache.get(`${source.owner} ${source.file}`, [source.file], ([text]) => readText(text, source));
 
   return {
     files: () => sourcesOf(workdir(), world.home).map(({ file }) => file),
@@ -103,12 +82,10 @@ function sourcesOf(workdir: string, home: string | undefined): SourceFile[] {
   ];
 }
 
-function readText(text: string | undefined | Error, source: SourceFile): ServersReading {
+function readText(text: FileText, source: SourceFile): ServersReading {
   if (text === undefined) return NOTHING;
   if (typeof text === 'string') return readServers(text, source);
-  const reason = text.message.startsWith('larger than')
-    ? `larger than ${formatBytes(MAX_FILE)}`
-    : text.message;
+  const reason = text.fault === 'too-large' ? `larger than ${formatBytes(MAX_FILE)}` : text.message;
   return {
     entries: [],
     problems: [
@@ -120,11 +97,6 @@ function readText(text: string | undefined | Error, source: SourceFile): Servers
       },
     ],
   };
-}
-
-function isSameText(before: string | undefined | Error, now: string | undefined | Error): boolean {
-  if (before instanceof Error && now instanceof Error) return before.message === now.message;
-  return before === now;
 }
 
 function joinServers(
