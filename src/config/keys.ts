@@ -4,7 +4,7 @@ import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
-import { maskAddress } from '../upstream/entries/text.js';
+import { maskAddress } from '../upstream/entries/mask.js';
 import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
 /**

@@ -3,8 +3,8 @@
 import { isRecord } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import { readServer } from '../upstream/entries/entry.js';
-import { describeComplaint } from '../upstream/entries/file.js';
-import { toShownServer } from '../upstream/entries/text.js';
+import { describeFinding } from '../upstream/entries/file.js';
+import { toMaskedServer } from '../upstream/entries/mask.js';
 import type { ConfigValue, Layer } from './read.js';
 
 export interface ServerTable {
@@ -12,8 +12,8 @@ export interface ServerTable {
   readonly value: unknown;
   readonly file: string;
   readonly layer: Layer;
-  /** The line of what these steps lead to from the table. */
-  readonly lineOf: (steps: readonly string[]) => number;
+  /** The line of what these keyPath lead to from the table. */
+  readonly lineOf: (keyPath: readonly string[]) => number;
 }
 
 /** The value of a server's table, where it is whole, and what is wrong with it. Nothing of it is a secret but its `server`. */
@@ -24,15 +24,15 @@ export function readServerTable({ path, value, file, layer, lineOf }: ServerTabl
   const line = lineOf([]);
   const { name, table } = path[0] === 'mcp' ? splitName(value) : { name: path[1]!, table: value };
   const owner = layer === 'project' ? 'workspace' : 'user';
-  const { entry, complaints } = readServer(name, table, { owner, place: { file, pointer: null, line } });
-  const problems = complaints.map(({ severity, steps, message, hint }) => ({
+  const { entry, findings } = readServer(name, table, { owner, place: { file, pointer: null, line } });
+  const problems = findings.map(({ severity, keyPath, message, hint }) => ({
     severity,
     path: file,
-    message: `line ${lineOf(steps)}: ${describeComplaint(name, steps, message)}`,
+    message: `line ${lineOf(keyPath)}: ${describeFinding(name, keyPath, message)}`,
     hint,
   }));
   if (entry === undefined) return { values: [], problems };
-  const shown = toShownServer(entry);
+  const shown = toMaskedServer(entry);
   const written = JSON.stringify(shown);
   return {
     values: [{ path: ['mcpServers', name], value: shown, written, layer, file, line, server: entry }],

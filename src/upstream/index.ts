@@ -21,8 +21,8 @@ import {
 import type { Verdict } from './connection/connection.js';
 import type { Pool } from './connection/pool.js';
 import type { KnownSecrets } from './entries/known-secrets.js';
+import { describeServer } from './entries/mask.js';
 import { createServerList } from './entries/servers.js';
-import { describeServer } from './entries/text.js';
 import { createRemoteExecutor } from './execute/executor.js';
 
 export interface UpstreamsOptions {

@@ -1,23 +1,32 @@
-// Reads one server of an `mcpServers` table: how it is reached, what of it is used, and everything that is wrong. Pure.
+// Parses one server of an `mcpServers` table and reports everything wrong with it.
 
 import { isRecord } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import type { ServerEntry, ServerPlace } from '../../core/upstream.js';
-import { createFieldReader, type FieldReader, type Fields, type Wrong } from './fields.js';
-import { findLiteralSecrets } from './text.js';
+import {
+  type FieldSource,
+  type Report,
+  readDisabled,
+  readDuration,
+  readOAuth,
+  readSelectors,
+  readString,
+  readStrings,
+  readTable,
+} from './fields.js';
+import { findLiteralSecrets } from './mask.js';
 
-/** Something about an entry; `steps` lead from the entry to the place. */
-export interface ServerComplaint {
+/** A finding about an entry; `keyPath` leads from the entry to the field. */
+export interface ServerFinding extends Finding {
   readonly severity: 'error' | 'warning';
-  readonly steps: readonly string[];
-  readonly message: string;
-  readonly hint: string;
+  readonly keyPath: readonly string[];
 }
 
 export interface ServerReading {
-  /** Undefined where a complaint is an error. */
+  /** Undefined if a finding is an error. */
   readonly entry: ServerEntry | undefined;
-  readonly complaints: readonly ServerComplaint[];
+  readonly findings: readonly ServerFinding[];
 }
 
 export interface ServerSource {
@@ -33,10 +42,10 @@ const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const MAX_NAME = 128;
 
-const BY_RULES = 'rules say what may run: trust.rules in ~/.wield/config.toml';
-const BY_SELECTORS = 'write allow or deny, with selectors of its tools';
-// Fields that other clients have, and what does the same here.
-const OF_OTHERS: Readonly<Record<string, string>> = {
+const BY_RULES = 'use rules instead: trust.rules in ~/.wield/config.toml';
+const BY_SELECTORS = 'use allow or deny with selectors of its tools';
+// Fields of other clients, and what to use instead.
+const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   autoApprove: BY_RULES,
   alwaysAllow: BY_RULES,
   trust: BY_RULES,
@@ -65,132 +74,137 @@ const MEANINGLESS = new Set([
   'dev',
 ]);
 
-/** An entry that is whole, or what keeps it from being one; nothing in it is expanded. */
+/** Parses an entry without expanding references. */
 export function readServer(name: string, value: unknown, source: ServerSource): ServerReading {
-  const complaints: ServerComplaint[] = [];
-  const wrong = (steps: readonly string[], message: string, hint: string): void => {
-    complaints.push({ severity: 'error', steps, message, hint });
-  };
-  const warn = (steps: readonly string[], message: string, hint: string): void => {
-    complaints.push({ severity: 'warning', steps, message, hint });
-  };
-  if (name.trim() === '' || name.length > MAX_NAME || /\p{C}/u.test(name)) {
-    const hint = `write 1 to ${MAX_NAME} characters that can be seen, such as "github"`;
-    wrong([], 'its name is none that a server can have', hint);
-  }
+  const findings: ServerFinding[] = [];
+  const reportAs =
+    (severity: ServerFinding['severity']): Report =>
+    (keyPath, message, hint) => {
+      findings.push({ severity, keyPath, message, hint });
+    };
+  const error = reportAs('error');
+  const warn = reportAs('warning');
+  if (name.trim() === '' || name.length > MAX_NAME || /\p{C}/u.test(name))
+    error([], 'invalid server name', `use 1 to ${MAX_NAME} printable characters, such as "github"`);
   if (!isRecord(value)) {
-    wrong([], 'must be an object', 'write { "command": "…", "args": [] } or { "url": "https://…" }');
-    return { entry: undefined, complaints };
+    error([], 'must be an object', 'write { "command": "…", "args": [] } or { "url": "https://…" }');
+    return { entry: undefined, findings };
   }
-  const read = createFieldReader(value, wrong);
-  const kind = findKind(value, wrong);
-  reportOthers(value, kind, wrong, warn);
+  const fields: FieldSource = { fields: value, error };
+  const kind = findKind(fields);
+  reportIgnoredFields(fields, kind, warn);
   const common = {
     name,
     ...source,
-    ...read.selectors('allow'),
-    ...read.selectors('deny'),
-    ...read.duration('timeout', 'timeoutMs'),
-    ...read.duration('startTimeout', 'startTimeoutMs'),
-    ...read.disabled(),
+    allow: readSelectors(fields, 'allow'),
+    deny: readSelectors(fields, 'deny'),
+    timeoutMs: readDuration(fields, 'timeout'),
+    startTimeoutMs: readDuration(fields, 'startTimeout'),
+    disabled: readDisabled(fields),
   };
-  const own = kind === 'stdio' ? readProcess(read) : kind === 'http' ? readAddress(read, wrong) : undefined;
-  if (own === undefined || complaints.some(({ severity }) => severity === 'error'))
-    return { entry: undefined, complaints };
+  const own = kind === 'stdio' ? readStdio(fields) : kind === 'http' ? readHttp(fields) : undefined;
+  if (own === undefined || findings.some(({ severity }) => severity === 'error'))
+    return { entry: undefined, findings };
   const entry = { ...common, ...own };
-  for (const steps of findLiteralSecrets(entry)) {
-    const carried = entry.owner === 'workspace' ? ', and everyone who has the checkout has it' : '';
+  for (const keyPath of findLiteralSecrets(entry)) {
+    const shared = entry.owner === 'workspace' ? ', readable by everyone with this checkout' : '';
     warn(
-      steps,
-      `a secret itself stands here${carried}`,
-      'write ${VAR} and set that variable, or file:~/path of a file that only you can read; then change the secret',
+      keyPath,
+      `contains a secret in plain text${shared}`,
+      'write ${VAR} and set that variable, or file:~/path to a file that only you can read; then rotate the secret',
     );
   }
-  return { entry, complaints };
+  return { entry, findings };
 }
 
-function findKind(value: Fields, wrong: Wrong): ServerEntry['kind'] | undefined {
-  const { type } = value;
-  const has = (key: string): boolean => value[key] !== undefined;
+function findKind({ fields, error }: FieldSource): ServerEntry['kind'] | undefined {
+  const { type } = fields;
+  const has = (key: string): boolean => fields[key] !== undefined;
   if (type === 'sse') {
-    wrong(
+    error(
       ['type'],
-      'its transport, "sse", is deprecated and not spoken here',
+      'the "sse" transport is deprecated and not supported',
       'use its streamable HTTP address, with "type": "http"',
     );
     return undefined;
   }
   if (type !== undefined && type !== 'stdio' && !HTTP_TYPES.includes(type as string)) {
-    wrong(['type'], 'must be "stdio" or "http"', 'leave it out: command means stdio, url means http');
+    error(['type'], 'must be "stdio" or "http"', 'remove it: command means stdio, url means http');
     return undefined;
   }
   if (has('command') && has('url')) {
-    wrong([], 'has both "command" and "url"', 'keep one: a server is either started or reached');
+    error([], 'has both "command" and "url"', 'keep one of them');
     return undefined;
   }
   const kind = type === undefined ? (has('command') ? 'stdio' : 'http') : type === 'stdio' ? 'stdio' : 'http';
   const key = kind === 'stdio' ? 'command' : 'url';
   if (has(key)) return kind;
-  const other = Object.keys(value).find((field) => OF_OTHERS[field] === 'write url');
+  const other = Object.keys(fields).find((field) => FOREIGN_FIELDS[field] === 'write url');
   const missing = type === undefined ? '"command" or "url"' : `"${key}"`;
-  wrong([], `has no ${missing}`, other === undefined ? `add ${missing}` : `write url instead of ${other}`);
+  error([], `has no ${missing}`, other === undefined ? `add ${missing}` : `write url instead of ${other}`);
   return undefined;
 }
 
-function reportOthers(value: Fields, kind: ServerEntry['kind'] | undefined, wrong: Wrong, warn: Wrong): void {
-  for (const key of Object.keys(value)) {
+function reportIgnoredFields(
+  { fields, error }: FieldSource,
+  kind: ServerEntry['kind'] | undefined,
+  warn: Report,
+): void {
+  for (const key of Object.keys(fields)) {
     const shown = quoteOutside(key, 60);
     if (key === 'envFile') {
-      wrong(
+      error(
         [key],
-        '"envFile" would hand over whatever that file holds',
-        'name each variable in env: "${VAR}" or "file:~/path"',
+        '"envFile" would pass every variable of that file',
+        'list each variable in env: "${VAR}" or "file:~/path"',
       );
     } else if ((kind === 'http' ? STDIO : kind === 'stdio' ? HTTP : []).includes(key)) {
-      const what = kind === 'http' ? 'is reached by its url' : 'is started by a command';
-      warn([key], `"${shown}" means nothing for a server that ${what}`, 'remove it');
+      warn(
+        [key],
+        `"${shown}" has no effect on a server with "${kind === 'http' ? 'url' : 'command'}"`,
+        'remove it',
+      );
     } else if (KNOWN.includes(key)) continue;
-    else if (Object.hasOwn(OF_OTHERS, key))
-      warn([key], `"${shown}" is of another client and has no effect`, OF_OTHERS[key]!);
-    else if (MEANINGLESS.has(key)) warn([key], `"${shown}" has no effect here`, 'it can stay');
+    else if (Object.hasOwn(FOREIGN_FIELDS, key))
+      warn([key], `"${shown}" is a field of another client and has no effect`, FOREIGN_FIELDS[key]!);
+    else if (MEANINGLESS.has(key)) warn([key], `"${shown}" has no effect`, 'it can stay');
     else {
       const close = nearest(key, KNOWN)[0];
       warn(
         [key],
         `unknown field "${shown}" has no effect`,
-        close === undefined ? `known are ${KNOWN.join(', ')}` : `did you mean "${close}"?`,
+        close === undefined ? `known fields: ${KNOWN.join(', ')}` : `did you mean "${close}"?`,
       );
     }
   }
 }
 
-function readProcess(read: FieldReader) {
-  const command = read.text('command');
-  const cwd = read.text('cwd');
-  const args = read.texts('args');
-  const env = read.table('env', (name) =>
-    name === '' || /[=\u0000]/.test(name) ? 'is no name of a variable' : undefined,
+function readStdio(source: FieldSource) {
+  const command = readString(source, 'command');
+  const cwd = readString(source, 'cwd');
+  const args = readStrings(source, 'args');
+  const env = readTable(source, 'env', (name) =>
+    name === '' || /[=\u0000]/.test(name) ? 'is not a valid variable name' : undefined,
   );
-  if (command === undefined) return undefined;
-  return { kind: 'stdio' as const, command, args, env, ...(cwd === undefined ? {} : { cwd }) };
+  return command === undefined ? undefined : { kind: 'stdio' as const, command, args, env, cwd };
 }
 
-function readAddress(read: FieldReader, wrong: Wrong) {
-  const url = read.text('url');
-  const headers = read.table('headers', (name) =>
-    HEADER_NAME.test(name) ? undefined : 'is no name of a header',
+function readHttp(source: FieldSource) {
+  const url = readString(source, 'url');
+  const headers = readTable(source, 'headers', (name) =>
+    HEADER_NAME.test(name) ? undefined : 'is not a valid header name',
   );
-  const oauth = read.oauth();
+  const oauth = readOAuth(source);
   if (url === undefined) return undefined;
-  // What a reference makes of it is checked when it is used.
+  // A URL with references is checked after expansion.
   if (!url.includes('${') && !isWebAddress(url)) {
-    wrong(['url'], 'must be an address that begins with https:// or http://', 'write the whole address');
+    source.error(['url'], 'must begin with https:// or http://', 'write the full URL');
     return undefined;
   }
-  return { kind: 'http' as const, url, headers, ...(oauth === undefined ? {} : { oauth }) };
+  return { kind: 'http' as const, url, headers, oauth };
 }
 
-/** Whether text is the address of a web server. */
+/** Whether a string is an HTTP or HTTPS URL. */
 export function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && !/[\s\u0000-\u001f\u007f]/.test(text) && URL.canParse(text);
 }

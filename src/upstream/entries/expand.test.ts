@@ -1,4 +1,4 @@
-// References of servers: expanded once, strict, and no value in any message.
+// Tests of reference expansion.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ describe('references', () => {
     expect(expandValue('${X:-}file:./dev.db')).toBe('file:./dev.db');
   });
 
-  spec('UPS-1', 'a variable that is not set is told with its name, the server and the file', () => {
+  spec('UPS-1', 'an unset variable is an error with its name, the server and the file', () => {
     const error = faultOf(stdio({ name: 'git\u001b[31mhub', env: { T: 'Bearer ${NO_SUCH}' } }));
     expect(error.code).toBe('unavailable');
     expect(error.message).toBe('server github needs the variable NO_SUCH, which is not set (/w/.mcp.json)');
@@ -68,7 +68,7 @@ describe('references', () => {
     expect(faultOf(stdio({ env: { T: '${toString}' } })).message).toContain('toString');
   });
 
-  spec('POL-20', 'nothing of a workspace that is not trusted is expanded', () => {
+  spec('POL-20', 'expands nothing of an untrusted workspace', () => {
     const entry = stdio({ owner: 'workspace', env: { A: '${A}', B: 'file:/etc/hosts' } });
     const readFile = (): string => {
       throw new Error('it was read');
@@ -78,7 +78,7 @@ describe('references', () => {
     expect(error.hint).toBe('wield trust /w');
   });
 
-  test('where a server starts, and what a relative command means', () => {
+  test('resolves the working directory and relative commands', () => {
     const place = (fields: Partial<StdioServer>) => {
       const { server } = expandServer(stdio(fields), { ...OPTIONS, env: { D: 'sub' } });
       return server.kind === 'stdio' ? [server.command, server.cwd] : [];
@@ -88,7 +88,7 @@ describe('references', () => {
     expect(place({ command: '~/bin/run', cwd: '~/d' })).toEqual(['/home/ada/bin/run', '/home/ada/d']);
   });
 
-  spec('UPS-5', 'what would stand in the list of processes is refused, whoever made the entry', () => {
+  spec('UPS-5', 'rejects secrets in the process list', () => {
     for (const fields of [{ args: ['${X:-${API_TOKEN}}'] }, { command: 'file:~/x' }, { cwd: '${file:./x}' }])
       expect(faultOf(stdio(fields), { env: { API_TOKEN: 'abc' } }).code).toBe('invalid_definition');
     const socket = expandServer(stdio({ args: ['${SSH_AUTH_SOCK}'] }), {
@@ -98,7 +98,7 @@ describe('references', () => {
     expect(socket.server).toMatchObject({ args: ['/run/s'] });
   });
 
-  test('characters that would be more than a value are refused', () => {
+  test('rejects characters that would break out of a value', () => {
     const env = { A: 'one\r\nX: two', N: 'a\u0000b', U: 'snow\u2603' };
     for (const entry of [
       http({ headers: { A: '${A}' } }),
@@ -126,7 +126,7 @@ describe('files', () => {
     return { root, options, place };
   };
 
-  spec('UPS-5', 'a value or a part of one can be the text of a file, without its last line break', () => {
+  spec('UPS-5', 'reads a value or part of one from a file, without the final line break', () => {
     const { root, options, place } = createFiles();
     writeFileSync(join(root, 'abs'), 'absolute-1\r\n');
     writeFileSync(join(root, 'home/own'), 'of-home-2\n\n');
@@ -141,23 +141,22 @@ describe('files', () => {
 
   spec(
     'UPS-5',
-    'a file that is missing, a directory, a pipe, too large or no text is told, and nothing of it',
+    'rejects a missing file, a directory, a pipe, a large and a binary file without quoting them',
     () => {
       const { root, options, place } = createFiles();
       writeFileSync(join(root, 'large'), 'q'.repeat(64 * 1024 + 1));
       writeFileSync(join(root, 'bytes'), Buffer.from([0xff, 0xfe, 0x71, 0x71]));
       execFileSync('mkfifo', [join(root, 'pipe')]);
       for (const [name, why] of [
-        ['missing', 'not there'],
-        ['home', 'no file'],
-        ['pipe', 'no file'],
-        ['large', 'larger than 64 KiB'],
-        ['bytes', 'no text'],
+        ['missing', 'does not exist'],
+        ['home', 'is not a file'],
+        ['pipe', 'is not a file'],
+        ['large', 'is larger than 64 KiB'],
+        ['bytes', 'is not UTF-8 text'],
       ]) {
         const error = faultOf(stdio({ place, env: { A: `file:${root}/${name}` } }), options);
         expect(error.code).toBe('unavailable');
-        expect(error.message).toContain(`${root}/${name}, which cannot be used: it is`);
-        expect(error.message).toContain(why);
+        expect(error.message).toContain(`${root}/${name}, which ${why}`);
         expect(error.message).not.toContain('qq');
       }
     },
@@ -168,7 +167,7 @@ describe('secrets', () => {
   const collect = (entry: ServerEntry, env: ExpandOptions['env'] = {}): readonly string[] =>
     expandServer(entry, { ...OPTIONS, env }).secrets;
 
-  spec('UPS-5', 'values from references and under telling names are secrets; plain ones are not', () => {
+  spec('UPS-5', 'values from references and with secret names are secrets, plain values are not', () => {
     const env = {
       GH: 'ghvalue-19x',
       MODE: 'production',
@@ -195,7 +194,7 @@ describe('secrets', () => {
     );
   });
 
-  spec('UPS-5', 'credentials of headers and addresses are secrets without what stands around them', () => {
+  spec('UPS-5', 'finds credentials in headers and URLs', () => {
     const basic = Buffer.from('ada:pa55word').toString('base64');
     const entry = http({
       url: 'https://ada:p%40ss1@x.example/s/Zm9vYmFyMTIzNDU2Nzg5MDEy/mcp?key=querykey1&mode=fast&id=${ID}',
@@ -222,7 +221,7 @@ describe('secrets', () => {
   });
 });
 
-describe('for every value', () => {
+describe('any value', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       '${A}',
@@ -241,7 +240,7 @@ describe('for every value', () => {
   const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
   const secret = fc.string({ maxLength: 20 }).map((rest) => `zq51837${rest}`);
 
-  spec('UPS-1', 'what a variable holds is taken as it is, whatever it looks like', () => {
+  spec('UPS-1', 'the value of a variable is never expanded again', () => {
     fc.assert(
       fc.property(text, text, (before, value) => {
         const literal = `|${before.replaceAll('$', '')}`.replaceAll('\u0000', '');
@@ -251,7 +250,7 @@ describe('for every value', () => {
     );
   });
 
-  spec('UPS-5', 'no value of a variable or a file stands in an error', () => {
+  spec('UPS-5', 'errors never contain values of variables or files', () => {
     fc.assert(
       fc.property(text, text, text, secret, (a, b, c, value) => {
         const options = { env: { A: value, B: value }, readFile: () => value };

@@ -1,4 +1,4 @@
-// Replaces the references of a server by what they stand for, once, and collects what must be shown nowhere (UPS-5).
+// Expands the references of a server entry and collects its secrets (UPS-5).
 
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -6,50 +6,43 @@ import { quoteOutside } from '../../core/text.js';
 import type { HttpServer, ResolvedServer, ServerEntry, StdioServer } from '../../core/upstream.js';
 import { readHead } from '../../files/read.js';
 import { isWebAddress } from './entry.js';
-import { createSecretCollector, type SecretCollector } from './secrets.js';
+import { createSecretCollector, type ExpandedValue, type SecretCollector } from './secrets.js';
 import { parseServerValue, type ValuePart } from './value.js';
 
 export interface ExpandOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string | undefined;
   readonly workdir: string;
-  /** Whether what a workspace says counts: it is trusted, or a person calls (POL-20). */
+  /** Whether servers of the workspace may be used: it is trusted, or a person calls (POL-20). */
   readonly trusted: boolean;
-  /** The text of a file; the real one by default. */
+  /** Reads a text file; from disk by default. */
   readonly readFile?: (path: string) => string;
 }
 
 export interface ExpandedServer {
   readonly server: ResolvedServer;
-  /** What came from references or stands under a telling name. */
+  /** Values from references and values with a secret name. */
   readonly secrets: readonly string[];
 }
 
-/** A value after expansion, with the pieces of it that came from elsewhere. */
-export interface Expanded {
-  readonly value: string;
-  readonly pieces: readonly { readonly value: string; readonly name: string | undefined }[];
-}
-
-type Expand = (field: string, text: string, name?: string) => Expanded;
+type Expand = (field: string, text: string, name?: string) => ExpandedValue;
 
 const MAX_FILE = 64 * 1024;
 
 /**
- * The server with every reference replaced, in one pass: what a variable or a file holds is never read for further
- * references. Throws `unavailable` where one leads nowhere, and `needs_trust` where a workspace has no say; no value
- * stands in a message.
+ * Expands every reference in one pass: the content of a variable or file is not expanded again. Throws `unavailable`
+ * if a reference has no value, and `needs_trust` for a server of an untrusted workspace; messages contain no values.
  */
 export function expandServer(entry: ServerEntry, options: ExpandOptions): ExpandedServer {
   if (entry.owner === 'workspace' && !options.trusted) {
     throw new ToolError(
       'needs_trust',
-      `server ${quoteOutside(entry.name, 60)} is of a workspace that is not trusted`,
+      `server ${quoteOutside(entry.name, 60)} belongs to an untrusted workspace`,
       { hint: `wield trust ${options.workdir}`, data: { server: entry.name } },
     );
   }
   const expand: Expand = (field, text, name = field) => {
-    const pieces: Expanded['pieces'][number][] = [];
+    const pieces: ExpandedValue['pieces'][number][] = [];
     const follow = (part: ValuePart): string => {
       if (part.kind === 'text') return part.text;
       const value = followReference(part, entry, options, follow);
@@ -65,12 +58,12 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
   const secrets = createSecretCollector();
   const server =
     entry.kind === 'stdio'
-      ? expandProcess(entry, options, expand, secrets)
-      : expandAddress(entry, expand, secrets);
+      ? expandStdio(entry, options, expand, secrets)
+      : expandHttp(entry, expand, secrets);
   return { server, secrets: secrets.all() };
 }
 
-function expandProcess(
+function expandStdio(
   entry: StdioServer,
   { home, workdir }: ExpandOptions,
   expand: Expand,
@@ -79,7 +72,8 @@ function expandProcess(
   const tilde = (path: string): string =>
     home !== undefined && (path === '~' || path.startsWith('~/')) ? join(home, path.slice(1)) : path;
   const command = expand('command', entry.command);
-  if (command.value.trim() === '') throw unusable(entry, 'command', 'is empty', 'set what it refers to');
+  if (command.value.trim() === '')
+    throw unusable(entry, 'command', 'is empty', 'set the variable it refers to');
   const args = entry.args.map((arg) => expand('args', arg));
   const cwd = entry.cwd === undefined ? workdir : resolve(workdir, tilde(expand('cwd', entry.cwd).value));
   const env = Object.entries(entry.env).map(([name, text]) => {
@@ -92,7 +86,7 @@ function expandProcess(
   const path = tilde(command.value);
   return {
     ...entry,
-    // As the system would find it from the directory that it is started in.
+    // Relative to the working directory of the server.
     command: path.includes('/') && !isAbsolute(path) ? resolve(cwd, path) : path,
     args: args.map(({ value }) => value),
     env: Object.fromEntries(env),
@@ -100,10 +94,10 @@ function expandProcess(
   };
 }
 
-function expandAddress(entry: HttpServer, expand: Expand, secrets: SecretCollector): ResolvedServer {
+function expandHttp(entry: HttpServer, expand: Expand, secrets: SecretCollector): ResolvedServer {
   const url = expand('url', entry.url);
   if (!isWebAddress(url.value))
-    throw unusable(entry, 'url', 'is no address of a web server', 'write one that begins with https://');
+    throw unusable(entry, 'url', 'is not an HTTP URL', 'write one that begins with https://');
   secrets.addAddress(url);
   const headers = Object.entries(entry.headers).map(([name, text]) => {
     const expanded = expand('headers', text, name);
@@ -111,17 +105,16 @@ function expandAddress(entry: HttpServer, expand: Expand, secrets: SecretCollect
     return [name, expanded.value] as const;
   });
   const { oauth } = entry;
-  if (oauth === undefined) return { ...entry, url: url.value, headers: Object.fromEntries(headers) };
-  const clientSecret = oauth.clientSecret === undefined ? undefined : expand('oauth', oauth.clientSecret);
+  const clientSecret = oauth?.clientSecret === undefined ? undefined : expand('oauth', oauth.clientSecret);
   if (clientSecret !== undefined) secrets.addNamed('clientSecret', clientSecret);
   return {
     ...entry,
     url: url.value,
     headers: Object.fromEntries(headers),
-    oauth: {
+    oauth: oauth && {
       clientId: expand('oauth', oauth.clientId).value,
-      ...(clientSecret === undefined ? {} : { clientSecret: clientSecret.value }),
-      ...(oauth.scope === undefined ? {} : { scope: expand('oauth', oauth.scope).value }),
+      clientSecret: clientSecret?.value,
+      scope: oauth.scope === undefined ? undefined : expand('oauth', oauth.scope).value,
     },
   };
 }
@@ -145,7 +138,7 @@ function followReference(
     );
   if (part.kind === 'workdir') return workdir;
   if (part.kind === 'variable') {
-    // A person may have said by an empty variable that there is none; a default is for both.
+    // An empty variable is a value unless there is a default.
     const value = Object.hasOwn(env, part.name) ? env[part.name] : undefined;
     if (part.fallback !== undefined) return isSet(value) ? value : part.fallback.map(follow).join('');
     if (value !== undefined) return value;
@@ -156,7 +149,7 @@ function followReference(
     );
   }
   if (part.kind === 'home' || part.path.startsWith('~/')) {
-    if (home === undefined) throw missing('a home directory, and there is none', 'set HOME');
+    if (home === undefined) throw missing('a home directory', 'set HOME');
     if (part.kind === 'home') return home;
   }
   const path = part.path.startsWith('~/')
@@ -166,32 +159,27 @@ function followReference(
     return readFile(path).replace(/\r?\n$/, '');
   } catch (error) {
     throw missing(
-      `the file ${quoteOutside(path, 200)}, which cannot be used: ${quoteOutside((error as Error).message, 100)}`,
-      'write the secret into it, readable by you alone; text that only looks like a reference begins with ${X:-}',
+      `the file ${quoteOutside(path, 200)}, which ${quoteOutside((error as Error).message, 100)}`,
+      'write the secret to it with mode 600; if this is not a reference, start the value with ${X:-}',
       { path },
     );
   }
 }
 
+const FAULTS: Readonly<Record<string, string>> = { missing: 'does not exist', 'not-a-file': 'is not a file' };
+
 function readSmallText(path: string): string {
   const reading = readHead(path, MAX_FILE);
-  if ('fault' in reading)
-    throw new Error(
-      reading.fault === 'missing'
-        ? 'it is not there'
-        : reading.fault === 'not-a-file'
-          ? 'it is no file'
-          : 'it cannot be read',
-    );
-  if (!reading.complete) throw new Error('it is larger than 64 KiB');
+  if ('fault' in reading) throw new Error(FAULTS[reading.fault] ?? 'cannot be read');
+  if (!reading.complete) throw new Error('is larger than 64 KiB');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(reading.bytes);
   } catch {
-    throw new Error('it is no text');
+    throw new Error('is not UTF-8 text');
   }
 }
 
-// A line break in a header would begin another one, and a NUL ends what the system is told.
+// A line break would start another header, and a NUL would truncate the value.
 function assertCharacters(entry: ServerEntry, field: string, name: string, value: string): void {
   const odd =
     field === 'headers'
@@ -204,8 +192,8 @@ function assertCharacters(entry: ServerEntry, field: string, name: string, value
     throw unusable(
       entry,
       where,
-      'has a character that cannot stand there',
-      'remove line breaks and the like from what it refers to',
+      'contains an invalid character',
+      'remove line breaks and control characters from the value it refers to',
     );
   }
 }

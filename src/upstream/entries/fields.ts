@@ -1,4 +1,4 @@
-// Reads the fields of a server's entry: texts with references, tables of them, selectors, durations, switches. Pure.
+// Readers for the fields of a server entry: strings with references, tables, selectors, durations and switches.
 
 import { isToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
@@ -7,138 +7,157 @@ import { parseDuration, quoteOutside } from '../../core/text.js';
 import { parseServerValue } from './value.js';
 
 export type Fields = Readonly<Record<string, unknown>>;
-/** Takes something that keeps an entry from being used; `steps` lead from the entry to the place. */
-export type Wrong = (steps: readonly string[], message: string, hint: string) => void;
-export type FieldReader = ReturnType<typeof createFieldReader>;
 
-/** Reads the fields of an entry, each strictly; what is wrong is told and left out. */
-export function createFieldReader(value: Fields, wrong: Wrong) {
-  const given = (key: string): unknown => (Object.hasOwn(value, key) ? value[key] : undefined);
-  const checked = (text: unknown, steps: readonly string[]): string | undefined => {
-    if (typeof text !== 'string') {
-      const isScalar = typeof text === 'number' || typeof text === 'boolean';
-      wrong(steps, 'must be text', isScalar ? 'put it in quotes' : 'write text in quotes');
-      return undefined;
-    }
-    if (text.includes('\u0000')) {
-      wrong(steps, 'has a NUL character', 'remove it');
-      return undefined;
-    }
-    if (steps[0] === 'headers' && /[\u0001-\u0008\u000a-\u001f\u007f]/.test(text)) {
-      wrong(steps, 'has a control character, which no header can have', 'remove line breaks and the like');
-      return undefined;
-    }
-    try {
-      parseServerValue(text, steps[0]!);
-      return text;
-    } catch (error) {
-      if (!isToolError(error)) throw error;
-      wrong(steps, error.message, error.hint ?? '');
-      return undefined;
-    }
-  };
-  const tableOf = (key: string): Fields | undefined => {
-    const table = given(key);
-    if (table === undefined) return undefined;
-    if (isRecord(table)) return table;
-    wrong([key], 'must be an object of texts', `write "${key}": { "NAME": "value" }`);
-    return undefined;
-  };
-  const texts = (key: string): string[] => {
-    const list = given(key) ?? [];
-    if (!Array.isArray(list)) {
-      wrong([key], 'must be an array of text', `write "${key}": ["…"]`);
-      return [];
-    }
-    return list.flatMap((entry: unknown, at) => checked(entry, [key, String(at)]) ?? []);
-  };
-  return {
-    texts,
-    text(key: string): string | undefined {
-      const text = given(key);
-      if (text === undefined) return undefined;
-      if (typeof text === 'string' && text.trim() === '') {
-        wrong([key], 'is empty', 'write it, or leave the field out');
-        return undefined;
-      }
-      return checked(text, [key]);
-    },
-    table(key: string, findFault: (name: string) => string | undefined): Record<string, string> {
-      return Object.fromEntries(
-        Object.entries(tableOf(key) ?? {}).flatMap(([name, text]) => {
-          const fault = findFault(name);
-          if (fault !== undefined) wrong([key, name], fault, 'rename or remove it');
-          const read = checked(text, [key, name]);
-          return fault === undefined && read !== undefined ? [[name, read]] : [];
-        }),
-      );
-    },
-    oauth(): { clientId: string; clientSecret?: string; scope?: string } | undefined {
-      const table = tableOf('oauth');
-      if (table === undefined) return undefined;
-      const fields = ['clientId', 'clientSecret', 'scope'];
-      for (const key of Object.keys(table)) {
-        if (!fields.includes(key))
-          wrong(['oauth', key], 'is no field of oauth', `known are ${fields.join(', ')}`);
-      }
-      const [clientId, clientSecret, scope] = fields.map((key) =>
-        table[key] === undefined ? undefined : checked(table[key], ['oauth', key]),
-      );
-      if (table.clientId === undefined) wrong(['oauth'], 'has no "clientId"', 'add it, or leave oauth out');
-      if (clientId === undefined) return undefined;
-      return {
-        clientId,
-        ...(clientSecret === undefined ? {} : { clientSecret }),
-        ...(scope === undefined ? {} : { scope }),
-      };
-    },
-    selectors(key: 'allow' | 'deny'): { allow?: readonly string[]; deny?: readonly string[] } {
-      const source = given(key);
-      if (source === undefined) return {};
-      const list = typeof source === 'string' ? [source] : source;
-      if (!Array.isArray(list) || list.some((text) => typeof text !== 'string')) {
-        wrong([key], 'must be selectors, as text or an array of text', 'write "get_* list_*"');
-        return {};
-      }
-      const fault = findSelectorFault(list as string[]);
-      if (fault !== undefined) wrong([key], fault, 'name its tools, as in "get_* list_*"');
-      return { [key]: list as string[] };
-    },
-    duration<Name extends string>(key: string, to: Name): { [Key in Name]?: number } {
-      const text = given(key);
-      if (text === undefined) return {};
-      const duration =
-        typeof text === 'string' || typeof text === 'number' ? parseDuration(String(text)) : undefined;
-      if (duration === undefined)
-        wrong([key], 'must be a duration such as "30s"', 'a bare number counts seconds');
-      return duration === undefined ? {} : ({ [to]: duration } as { [Key in Name]?: number });
-    },
-    disabled(): { disabled?: true } {
-      const states = (['disabled', 'enabled'] as const).flatMap((key) => {
-        const flag = given(key);
-        if (flag !== undefined && typeof flag !== 'boolean')
-          wrong([key], 'must be true or false', 'write true or false');
-        return typeof flag === 'boolean' ? [flag === (key === 'disabled')] : [];
-      });
-      if (states.includes(true) && states.includes(false))
-        wrong(['enabled'], '"disabled" and "enabled" contradict each other', 'keep one of them');
-      return states.includes(true) ? { disabled: true } : {};
-    },
-  };
+/** Reports a finding; `keyPath` leads from the entry to the field. */
+export type Report = (keyPath: readonly string[], message: string, hint: string) => void;
+
+/** The fields of an entry, and where errors go. An invalid field is reported and omitted. */
+export interface FieldSource {
+  readonly fields: Fields;
+  readonly error: Report;
 }
 
-// A tool is used or not whatever it is called with, and whether it may run is a matter of rules.
+export function readString(source: FieldSource, key: string): string | undefined {
+  const value = fieldOf(source, key);
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && value.trim() === '') {
+    source.error([key], 'is empty', 'write a value or remove the field');
+    return undefined;
+  }
+  return checkString(source, value, [key]);
+}
+
+export function readStrings(source: FieldSource, key: string): string[] {
+  const list = fieldOf(source, key) ?? [];
+  if (!Array.isArray(list)) {
+    source.error([key], 'must be an array of strings', `write "${key}": ["…"]`);
+    return [];
+  }
+  return list.flatMap((value: unknown, at) => checkString(source, value, [key, String(at)]) ?? []);
+}
+
+/** Reads an object of strings; `findFault` returns what is wrong with a name. */
+export function readTable(
+  source: FieldSource,
+  key: string,
+  findFault: (name: string) => string | undefined,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(tableOf(source, key) ?? {}).flatMap(([name, value]) => {
+      const fault = findFault(name);
+      if (fault !== undefined) source.error([key, name], fault, 'rename or remove it');
+      const text = checkString(source, value, [key, name]);
+      return fault === undefined && text !== undefined ? [[name, text]] : [];
+    }),
+  );
+}
+
+const OAUTH_FIELDS = ['clientId', 'clientSecret', 'scope'];
+
+export function readOAuth(
+  source: FieldSource,
+): { clientId: string; clientSecret?: string; scope?: string } | undefined {
+  const table = tableOf(source, 'oauth');
+  if (table === undefined) return undefined;
+  for (const key of Object.keys(table)) {
+    if (!OAUTH_FIELDS.includes(key))
+      source.error(['oauth', key], 'is not a field of oauth', `known fields: ${OAUTH_FIELDS.join(', ')}`);
+  }
+  const [clientId, clientSecret, scope] = OAUTH_FIELDS.map((key) =>
+    table[key] === undefined ? undefined : checkString(source, table[key], ['oauth', key]),
+  );
+  if (table.clientId === undefined)
+    source.error(['oauth'], 'has no "clientId"', 'add "clientId" or remove oauth');
+  return clientId === undefined ? undefined : { clientId, clientSecret, scope };
+}
+
+export function readSelectors(source: FieldSource, key: 'allow' | 'deny'): readonly string[] | undefined {
+  const value = fieldOf(source, key);
+  if (value === undefined) return undefined;
+  const list: unknown = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(list) || list.some((text) => typeof text !== 'string')) {
+    source.error([key], 'must be selectors, as a string or an array of strings', 'write "get_* list_*"');
+    return undefined;
+  }
+  const fault = findSelectorFault(list as string[]);
+  if (fault !== undefined) source.error([key], fault, 'write names of its tools, such as "get_* list_*"');
+  return list as string[];
+}
+
+/** Reads a duration in milliseconds. */
+export function readDuration(source: FieldSource, key: string): number | undefined {
+  const value = fieldOf(source, key);
+  if (value === undefined) return undefined;
+  const duration =
+    typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined;
+  if (duration === undefined)
+    source.error([key], 'must be a duration such as "30s"', 'a bare number is in seconds');
+  return duration;
+}
+
+/** Reads `disabled`, or its opposite `enabled`. */
+export function readDisabled(source: FieldSource): true | undefined {
+  const states = (['disabled', 'enabled'] as const).flatMap((key) => {
+    const flag = fieldOf(source, key);
+    if (flag !== undefined && typeof flag !== 'boolean')
+      source.error([key], 'must be true or false', 'write true or false');
+    return typeof flag === 'boolean' ? [flag === (key === 'disabled')] : [];
+  });
+  if (states.includes(true) && states.includes(false))
+    source.error(['enabled'], '"disabled" and "enabled" contradict each other', 'keep one of them');
+  return states.includes(true) || undefined;
+}
+
+function fieldOf({ fields }: FieldSource, key: string): unknown {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined;
+}
+
+function tableOf(source: FieldSource, key: string): Fields | undefined {
+  const table = fieldOf(source, key);
+  if (table === undefined || isRecord(table)) return table;
+  source.error([key], 'must be an object of strings', `write "${key}": { "NAME": "value" }`);
+  return undefined;
+}
+
+function checkString(
+  { error: report }: FieldSource,
+  value: unknown,
+  keyPath: readonly string[],
+): string | undefined {
+  if (typeof value !== 'string') {
+    const isScalar = typeof value === 'number' || typeof value === 'boolean';
+    report(keyPath, 'must be a string', isScalar ? 'put it in quotes' : 'write a string in quotes');
+    return undefined;
+  }
+  if (value.includes('\u0000')) {
+    report(keyPath, 'contains a NUL character', 'remove it');
+    return undefined;
+  }
+  if (keyPath[0] === 'headers' && /[\u0001-\u0008\u000a-\u001f\u007f]/.test(value)) {
+    report(keyPath, 'contains a control character, which a header cannot have', 'remove line breaks');
+    return undefined;
+  }
+  try {
+    parseServerValue(value, keyPath[0]!);
+    return value;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    report(keyPath, error.message, error.hint ?? '');
+    return undefined;
+  }
+}
+
+// Selectors here choose which tools are offered; what may run is decided by rules.
 function findSelectorFault(texts: readonly string[]): string | undefined {
   try {
     const selectors = parseSelectors(texts);
     const odd = selectors.find(
       ({ policy, builtin, arguments: named }) => policy !== undefined || builtin || named.length > 0,
     );
-    if (odd !== undefined)
-      return `has "${quoteOutside(odd.text)}": arguments, directives and $names belong to rules`;
-    return undefined;
+    if (odd === undefined) return undefined;
+    return `contains "${quoteOutside(odd.text)}": arguments, directives and $names are for rules only`;
   } catch (error) {
     if (!isToolError(error)) throw error;
-    return `cannot be read: ${error.message}`;
+    return `is not a valid selector: ${error.message}`;
   }
 }

@@ -1,4 +1,4 @@
-// Files of servers: what is read, what is refused, and that one bad entry costs no other.
+// Tests of parsing server files.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const faultsOf = (entry: unknown) =>
   }));
 
 describe('entries', () => {
-  spec('UPS-1', 'both kinds are read whole, references as they stand', () => {
+  spec('UPS-1', 'parses stdio and http servers without expanding references', () => {
     const { entries, problems } = read({
       files: {
         command: 'npx',
@@ -63,7 +63,7 @@ describe('entries', () => {
     ]);
   });
 
-  test('the table may be called "servers", and what only other clients know is told', () => {
+  test('accepts "servers" as the table and warns about fields of other clients', () => {
     const text = '\ufeff{"servers":{"a":{"command":"x","autoApprove":["y"],"gallery":true}},"inputs":[]}';
     const { entries, problems } = readServers(text, FILE);
     expect(entries.map(({ name }) => name)).toEqual(['a']);
@@ -75,7 +75,7 @@ describe('entries', () => {
     expect(problems[1]!.hint).toContain('trust.rules');
   });
 
-  test('disabled and enabled say the same, and must not contradict each other', () => {
+  test('accepts disabled or enabled and rejects contradictions', () => {
     const { entries } = read({
       a: { command: 'x', disabled: true },
       b: { command: 'x', enabled: false },
@@ -86,27 +86,32 @@ describe('entries', () => {
   });
 });
 
-describe('what is wrong', () => {
+describe('invalid entries', () => {
   const cases: [string, unknown, string, RegExp][] = [
-    ['no object', 5, '/mcpServers/s', /must be an object/],
+    ['a number', 5, '/mcpServers/s', /must be an object/],
     ['both kinds', { command: 'x', url: 'https://x' }, '/mcpServers/s', /both "command" and "url"/],
     ['neither kind', {}, '/mcpServers/s', /no "command" or "url"/],
-    ['the older transport', { type: 'sse', url: 'https://x' }, '/mcpServers/s/type', /deprecated/],
-    ['another transport', { type: 'ws', url: 'https://x' }, '/mcpServers/s/type', /"stdio" or "http"/],
+    ['the SSE transport', { type: 'sse', url: 'https://x' }, '/mcpServers/s/type', /deprecated/],
+    ['an unknown transport', { type: 'ws', url: 'https://x' }, '/mcpServers/s/type', /"stdio" or "http"/],
     ['a type without its field', { type: 'http', command: 'x' }, '/mcpServers/s', /no "url"/],
-    ['a command that is no text', { command: ['x'] }, '/mcpServers/s/command', /must be text/],
+    ['a command that is an array', { command: ['x'] }, '/mcpServers/s/command', /must be a string/],
     ['an empty command', { command: ' ' }, '/mcpServers/s/command', /is empty/],
-    ['args that are text', { command: 'x', args: '-y' }, '/mcpServers/s/args', /array of text/],
-    ['a number among args', { command: 'x', args: ['a', 1] }, '/mcpServers/s/args/1', /must be text/],
-    ['a number in env', { command: 'x', env: { PORT: 80 } }, '/mcpServers/s/env/PORT', /must be text/],
-    ['a name of no variable', { command: 'x', env: { 'A=B': 'c' } }, '/mcpServers/s/env/A=B', /no name/],
-    ['a NUL', { command: 'x\u0000' }, '/mcpServers/s/command', /NUL/],
-    ['an address of no web server', { url: 'ftp://x' }, '/mcpServers/s/url', /https:\/\//],
+    ['args that are a string', { command: 'x', args: '-y' }, '/mcpServers/s/args', /array of strings/],
+    ['a number among args', { command: 'x', args: ['a', 1] }, '/mcpServers/s/args/1', /must be a string/],
+    ['a number in env', { command: 'x', env: { PORT: 80 } }, '/mcpServers/s/env/PORT', /must be a string/],
     [
-      'a header that is none',
+      'an invalid variable name',
+      { command: 'x', env: { 'A=B': 'c' } },
+      '/mcpServers/s/env/A=B',
+      /variable name/,
+    ],
+    ['a NUL', { command: 'x\u0000' }, '/mcpServers/s/command', /NUL/],
+    ['an FTP URL', { url: 'ftp://x' }, '/mcpServers/s/url', /https:\/\//],
+    [
+      'an invalid header name',
       { url: 'https://x', headers: { 'a b': 'c' } },
       '/mcpServers/s/headers/a b',
-      /no name/,
+      /header name/,
     ],
     [
       'a line break in a header',
@@ -115,49 +120,44 @@ describe('what is wrong', () => {
       /control/,
     ],
     [
-      'a field of oauth',
+      'an unknown field of oauth',
       { url: 'https://x', oauth: { clientId: 'a', b: 'c' } },
       '/mcpServers/s/oauth/b',
-      /no field/,
+      /not a field/,
     ],
-    ['oauth without its client', { url: 'https://x', oauth: {} }, '/mcpServers/s/oauth', /no "clientId"/],
-    ['selectors that are none', { command: 'x', allow: 'a(' }, '/mcpServers/s/allow', /cannot be read/],
-    ['rules among selectors', { command: 'x', deny: ['a($deny)'] }, '/mcpServers/s/deny', /belong to rules/],
-    ['a duration that is none', { command: 'x', timeout: 'soon' }, '/mcpServers/s/timeout', /duration/],
+    ['oauth without a client id', { url: 'https://x', oauth: {} }, '/mcpServers/s/oauth', /no "clientId"/],
+    ['an invalid selector', { command: 'x', allow: 'a(' }, '/mcpServers/s/allow', /not a valid selector/],
+    ['rules among selectors', { command: 'x', deny: ['a($deny)'] }, '/mcpServers/s/deny', /for rules only/],
+    ['an invalid duration', { command: 'x', timeout: 'soon' }, '/mcpServers/s/timeout', /duration/],
     [
-      'a file of variables',
+      'an env file',
       { command: 'x', envFile: '.env' },
       '/mcpServers/s/envFile',
-      /whatever that file holds/,
+      /every variable of that file/,
     ],
+    ['an unclosed reference', { command: 'x', args: ['${A'] }, '/mcpServers/s/args/0', /unclosed/],
+    ['an invalid reference', { command: 'x', args: ['${A B}'] }, '/mcpServers/s/args/0', /invalid reference/],
     [
-      'a reference that is not closed',
-      { command: 'x', args: ['${A'] },
-      '/mcpServers/s/args/0',
-      /nothing closes/,
-    ],
-    ['a reference that is none', { command: 'x', args: ['${A B}'] }, '/mcpServers/s/args/0', /no reference/],
-    [
-      'a question to a person',
+      'an input reference',
       { command: 'x', env: { A: '${input:k}' } },
       '/mcpServers/s/env/A',
-      /nobody is asked/,
+      /not supported/,
     ],
     [
-      'a secret in the list of processes',
+      'a secret in the process list',
       { command: 'x', args: ['${API_KEY}'] },
       '/mcpServers/s/args/0',
       /API_KEY/,
     ],
     [
-      'a file in the list of processes',
+      'a file in the process list',
       { command: 'x', args: ['file:~/k'] },
       '/mcpServers/s/args/0',
-      /lists processes/,
+      /process list/,
     ],
   ];
   for (const [title, entry, pointer, message] of cases) {
-    test(`UPS-1: ${title} is an error at its place, and the other server stays`, () => {
+    test(`UPS-1: rejects ${title} and keeps the other servers`, () => {
       const { entries, problems } = read({ s: entry, other: { command: 'y' } });
       expect(entries.map(({ name }) => name)).toEqual(['other']);
       expect(problems).toContainEqual({
@@ -170,14 +170,14 @@ describe('what is wrong', () => {
     });
   }
 
-  test('an unknown field is a warning that names what is near', () => {
+  test('warns about an unknown field with a suggestion', () => {
     expect(faultsOf({ command: 'x', comand: 'y', zzz: 1 })).toMatchObject([
       { severity: 'warning', pointer: '/mcpServers/s/comand', hint: 'did you mean "command"?' },
       { severity: 'warning', pointer: '/mcpServers/s/zzz' },
     ]);
   });
 
-  test('an empty name, a file that is no object, a key that stands twice', () => {
+  test('rejects an empty name, a file that is not an object, and duplicate keys', () => {
     expect(read({ '': { command: 'x' } }).problems[0]!.pointer).toBe('/mcpServers/');
     expect(readServers('[]', FILE).problems).toMatchObject([{ severity: 'error', pointer: '' }]);
     const twice = readServers('{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}', FILE);
@@ -191,14 +191,14 @@ describe('what is wrong', () => {
 describe('secrets', () => {
   const secret = 'k9-Vt82hQ_pLr5';
 
-  spec('UPS-5', 'a file that does not parse is told by its line, and nothing of it is quoted', () => {
+  spec('UPS-5', 'a syntax error quotes nothing of the file', () => {
     const text = `{"mcpServers": {\n"a": {"env": {"TOKEN": "${secret}" "X"`;
     const { problems } = readServers(text, FILE);
     expect(problems).toMatchObject([{ message: expect.stringMatching(/^is not valid JSON/) }]);
     expect(JSON.stringify(problems)).not.toContain(secret);
   });
 
-  spec('UPS-5', 'a secret that stands in a file is a warning, which tells of the checkout in one', () => {
+  spec('UPS-5', 'warns about a secret in plain text, and that a checkout shares it', () => {
     const servers = {
       a: {
         command: 'x',
@@ -224,7 +224,7 @@ describe('secrets', () => {
     expect(own.problems[0]!.message).not.toContain('checkout');
   });
 
-  spec('UPS-5', 'no value of any entry stands in a problem', () => {
+  spec('UPS-5', 'problems never contain values of entries', () => {
     const marked = fc.string({ maxLength: 12 }).map((text) => `zq${text}zq81736`);
     const value = fc.oneof(
       marked,
@@ -247,7 +247,7 @@ describe('secrets', () => {
     );
     fc.assert(
       fc.property(fc.dictionary(field, value), (entry) => {
-        // A selector is no secret, and its fault must be shown.
+        // Selectors are not secrets and are quoted.
         const { problems } = read({ s: { ...entry, allow: undefined } });
         expect(JSON.stringify(problems)).not.toContain('zq81736');
       }),

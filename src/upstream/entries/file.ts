@@ -1,4 +1,4 @@
-// Reads a file of upstream servers in the `mcpServers` shape: the entries, and what is wrong with the others. Pure.
+// Parses a file of upstream servers in the `mcpServers` shape.
 
 import { isToolError } from '../../core/error.js';
 import { escapePointer, isRecord, type Json, parseJson } from '../../core/json.js';
@@ -17,26 +17,19 @@ export interface ServersReading {
   readonly problems: readonly Problem[];
 }
 
-// The second is what VS Code writes.
+// VS Code uses `servers`.
 const TABLES = ['mcpServers', 'servers'];
 
-/** The servers of a file's text. One that is wrong takes no other away. */
+/** Parses the servers of a file. An invalid entry does not affect the others. */
 export function readServers(text: string, { file, owner }: ServersFile): ServersReading {
   const entries: ServerEntry[] = [];
   const problems: Problem[] = [];
-  const report = (severity: Problem['severity'], pointer: string, message: string, hint: string): void => {
+  const report: Report = (severity, pointer, message, hint) => {
     problems.push({ severity, path: file, pointer, message, hint });
   };
   const document = parseDocument(text, report);
   if (document === undefined) return { entries, problems };
-  for (const key of Object.keys(document)) {
-    if (TABLES.includes(key) || key === '$schema') continue;
-    const hint =
-      key === 'inputs'
-        ? 'nobody is asked here: write ${VAR} in the place of ${input:…}'
-        : 'servers stand in "mcpServers"';
-    report('warning', `/${escapePointer(key)}`, `"${quoteOutside(key, 60)}" has no effect`, hint);
-  }
+  reportIgnoredKeys(document, report);
   for (const table of TABLES) {
     const servers = document[table];
     if (servers === undefined) continue;
@@ -46,42 +39,53 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
     }
     for (const [name, value] of Object.entries(servers)) {
       const pointer = `/${table}/${escapePointer(name)}`;
-      const shown = quoteOutside(name, 60);
       if (entries.some((entry) => entry.name === name)) {
-        report('error', pointer, `there are two servers "${shown}"; the first counts`, 'rename one of them');
+        const shown = quoteOutside(name, 60);
+        report('error', pointer, `duplicate server "${shown}"; the first one is used`, 'rename one of them');
         continue;
       }
-      const { entry, complaints } = readServer(name, value, { owner, place: { file, pointer, line: null } });
+      const { entry, findings } = readServer(name, value, { owner, place: { file, pointer, line: null } });
       if (entry !== undefined) entries.push(entry);
-      for (const { severity, steps, message, hint } of complaints) {
-        const at = steps.map((step) => `/${escapePointer(step)}`).join('');
-        report(severity, `${pointer}${at}`, describeComplaint(name, steps, message), hint);
+      for (const { severity, keyPath, message, hint } of findings) {
+        const at = keyPath.map((key) => `/${escapePointer(key)}`).join('');
+        report(severity, `${pointer}${at}`, describeFinding(name, keyPath, message), hint);
       }
     }
   }
   return { entries, problems };
 }
 
-/** `server "github", env.TOKEN: must be text`. */
-export function describeComplaint(name: string, steps: readonly string[], message: string): string {
-  const where = steps.length === 0 ? '' : `, ${quoteOutside(steps.join('.'), 80)}`;
+/** Formats a message such as `server "github", env.TOKEN: must be a string`. */
+export function describeFinding(name: string, keyPath: readonly string[], message: string): string {
+  const where = keyPath.length === 0 ? '' : `, ${quoteOutside(keyPath.join('.'), 80)}`;
   return `server "${quoteOutside(name, 60)}"${where}: ${message}`;
 }
 
-/** What is told of a server whose name another one has that comes first. */
+/** The problem for a server whose name is already used by one with precedence. */
 export function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEntry): Problem {
   const line = place.line === null ? '' : `line ${place.line}: `;
   const where = by.line === null ? by.file : `${by.file}:${by.line}`;
   return {
     severity: 'warning',
     path: place.file,
-    ...(place.pointer === null ? {} : { pointer: place.pointer }),
-    message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} names one so, and comes first`,
+    pointer: place.pointer ?? undefined,
+    message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} has one with that name and takes precedence`,
     hint: 'rename or remove one of them',
   };
 }
 
 type Report = (severity: Problem['severity'], pointer: string, message: string, hint: string) => void;
+
+function reportIgnoredKeys(document: Readonly<Record<string, Json>>, report: Report): void {
+  for (const key of Object.keys(document)) {
+    if (TABLES.includes(key) || key === '$schema') continue;
+    const hint =
+      key === 'inputs'
+        ? 'inputs are not supported: write ${VAR} instead of ${input:…}'
+        : 'servers belong in "mcpServers"';
+    report('warning', `/${escapePointer(key)}`, `"${quoteOutside(key, 60)}" has no effect`, hint);
+  }
+}
 
 function parseDocument(text: string, report: Report): Readonly<Record<string, Json>> | undefined {
   let document: Json;
@@ -89,14 +93,14 @@ function parseDocument(text: string, report: Report): Readonly<Record<string, Js
     document = parseJson(text.replace(/^\ufeff/, ''), 'the file');
   } catch (error) {
     if (!isToolError(error)) throw error;
-    // The reader quotes what stands around a fault, and that may be a secret.
+    // The parser's message quotes the text around the error, which may be a secret.
     const isSyntax = error.data?.fault === 'syntax';
     const line = isSyntax ? findLine(text, error.message) : '';
     report(
       'error',
       '',
       isSyntax ? `is not valid JSON${line}` : error.message,
-      isSyntax ? 'check quotes, commas and brackets; comments are no JSON' : (error.hint ?? 'mend it'),
+      isSyntax ? 'check quotes, commas and brackets; comments are not allowed' : error.hint!,
     );
     return undefined;
   }
@@ -105,6 +109,7 @@ function parseDocument(text: string, report: Report): Readonly<Record<string, Js
   return undefined;
 }
 
+// The engine reports the position of a syntax error in its message only.
 function findLine(text: string, message: string): string {
   const position = /\bposition (\d+)/.exec(message)?.[1];
   return position === undefined ? '' : `, line ${text.slice(0, Number(position)).split('\n').length}`;

@@ -1,12 +1,11 @@
-// The secrets of all servers that were expanded in this process.
+// The secrets of all servers that were expanded in this process, for redaction.
 
 export interface KnownSecrets {
   add(secrets: readonly string[]): void;
-  /** One array until another secret is added. */
+  /** Returns the same array until a secret is added. */
   all(): readonly string[];
 }
 
-/** The secrets of servers that were expanded; they stay known for as long as the process lives. */
 export function createKnownSecrets(): KnownSecrets {
   let known: readonly string[] = [];
   return {

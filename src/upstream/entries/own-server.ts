@@ -1,11 +1,11 @@
-// Tells wield's own server among configured ones: as an upstream of itself it would start itself without end.
+// Recognizes `wield serve` among configured servers, which would start itself recursively.
 
 const PROGRAM = /(?:^|[\\/])wield(?:\.cjs)?$/;
 
-/** Whether a command line is `wield serve`, by its name on the search path or by the file of the binary. */
+/** Whether a command line runs `wield serve`, by name or by path. */
 export function isOwnServer(command: string, args: readonly string[]): boolean {
   const words = [command, ...args];
   const at = words.findIndex((word) => PROGRAM.test(word));
-  // What stands before it starts it: `node`, `npx -y`.
+  // Launchers may come first: `node`, `npx -y`.
   return at !== -1 && at <= 3 && words.slice(at + 1).includes('serve');
 }

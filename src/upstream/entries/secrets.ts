@@ -1,34 +1,40 @@
-// Which values of a server are secrets.
+// Collects the secrets of an expanded server.
 
 import { SHORTEST_SECRET } from '../../core/redact.js';
 import { isTelling } from '../../core/telling.js';
-import type { Expanded } from './expand.js';
-import { isOpaque, isPlainValue } from './text.js';
+import { isOpaque, isPlainValue } from './mask.js';
 import { isSecretName } from './value.js';
+
+/** An expanded value with the parts that came from references. */
+export interface ExpandedValue {
+  readonly value: string;
+  /** `name` is the variable; undefined for a file. */
+  readonly pieces: readonly { readonly value: string; readonly name: string | undefined }[];
+}
 
 export type SecretCollector = ReturnType<typeof createSecretCollector>;
 
-/** Collects what must be shown nowhere; what is plainly no secret is left out, unless its name tells of one. */
+/** Collects values that must not be shown. A value that is clearly not a secret counts only if its name is secret. */
 export function createSecretCollector() {
   const found = new Set<string>();
   const add = (value: string, isSure: boolean): void => {
     const text = value.trim();
     if (text.length >= SHORTEST_SECRET && (isSure || !isPlainValue(text))) found.add(text);
   };
-  // What a file holds is there because it is a secret.
-  const addPieces = (pieces: Expanded['pieces'], isSure = false): void => {
+  // The content of a referenced file is always a secret.
+  const addPieces = (pieces: ExpandedValue['pieces'], isSure = false): void => {
     for (const { value, name } of pieces) add(value, isSure || name === undefined || isTelling(name));
   };
   return {
     addPieces,
-    /** The value of a variable or a header. */
-    addNamed(name: string, { value, pieces }: Expanded): void {
+    /** Adds the value of a variable or a header. */
+    addNamed(name: string, { value, pieces }: ExpandedValue): void {
       const isSure = isTelling(name);
       addPieces(pieces, isSure);
       if (pieces.length > 0 || isSure) add(value, isSure);
       if (/^(?:proxy-)?authorization$/i.test(name)) addCredentials(value, add);
     },
-    /** Values that follow a telling flag. */
+    /** Adds values of flags with a secret name. */
     addArguments(args: readonly string[]): void {
       for (const [at, arg] of args.entries()) {
         const before = args[at - 1] ?? '';
@@ -37,7 +43,7 @@ export function createSecretCollector() {
         if (named !== null && isSecretName(named[1]!)) addCredentials(named[2]!, add);
       }
     },
-    addAddress({ value, pieces }: Expanded): void {
+    addAddress({ value, pieces }: ExpandedValue): void {
       addPieces(pieces);
       const url = new URL(value);
       for (const text of [url.username, url.password]) {
@@ -51,7 +57,7 @@ export function createSecretCollector() {
   };
 }
 
-// `Bearer …` and `Basic …`: what follows is the secret, and what it encodes.
+// Adds the credentials after `Bearer` or `Basic`, and the password encoded in the latter.
 function addCredentials(value: string, add: (value: string, isSure: boolean) => void): void {
   const [, scheme = '', rest = ''] = /^\s*(?:(\w+)\s+)?(.*)$/s.exec(value)!;
   add(rest, true);

@@ -1,4 +1,4 @@
-// The list of servers: which file wins, what cannot be read, and that a change is seen.
+// Tests of the server list: precedence, unreadable files and changes.
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ function createPlaces(settings: Partial<Settings> = {}) {
       workdir = home;
     },
     names: () => list.read().servers.map(({ name, owner }) => `${owner} ${name}`),
-    /** The files are looked at once a turn. */
+    /** The files are checked once per turn of the event loop. */
     nextTurn: () => Promise.resolve(),
   };
 }
@@ -61,7 +61,7 @@ const configured = (name: string, owner: ServerEntry['owner']): ServerEntry => (
 });
 
 describe('servers', () => {
-  spec('UPS-1', 'files are joined by precedence, and of two of a name the first stands', () => {
+  spec('UPS-1', 'merges files by precedence and reports shadowed names', () => {
     const places = createPlaces({
       servers: [configured('a', 'user'), configured('p', 'workspace'), configured('d', 'workspace')],
     });
@@ -81,7 +81,7 @@ describe('servers', () => {
     expect(places.list.read().problems.every(({ severity }) => severity === 'warning')).toBe(true);
   });
 
-  test('one that is switched off holds its name, by its entry or by the configuration', () => {
+  test('a disabled server still reserves its name', () => {
     const places = createPlaces({ disabledServers: ['b'] });
     writeFileSync(places.own, '{"mcpServers":{"a":{"command":"x","disabled":true}}}');
     writeFileSync(places.shared, mcp('a', 'b', 'c'));
@@ -92,7 +92,7 @@ describe('servers', () => {
     ]);
   });
 
-  test('at home everything is the person\u2019s own, and no file is read twice', () => {
+  test('in the home directory all servers are the user\u2019s and no file is read twice', () => {
     const places = createPlaces();
     writeFileSync(places.own, mcp('a'));
     places.moveHome();
@@ -101,7 +101,7 @@ describe('servers', () => {
     expect(places.list.files()).toHaveLength(2);
   });
 
-  test('nothing changed is the same object; a change, young or old, is seen in the next turn', async () => {
+  test('returns the same object until a file changes', async () => {
     const places = createPlaces();
     expect(places.names()).toEqual([]);
     writeFileSync(places.shared, mcp('a'));
@@ -124,7 +124,7 @@ describe('servers', () => {
     expect(places.names()).toEqual([]);
   });
 
-  spec('UPS-1', 'a file that cannot be read is a problem and costs no other', async () => {
+  spec('UPS-1', 'reports an unreadable file and keeps the others', async () => {
     const faults: [string, (file: string) => void, RegExp][] = [
       ['too large', (file) => writeFileSync(file, ' '.repeat(1024 * 1024 + 1)), /larger than 1 MiB/],
       ['a link to nothing', (file) => symlinkSync('nowhere', file), /link to a missing file/],
@@ -134,7 +134,7 @@ describe('servers', () => {
     ];
     if (process.getuid?.() !== 0) {
       faults.push([
-        'not ours to read',
+        'not readable',
         (file) => {
           writeFileSync(file, mcp('z'));
           chmodSync(file, 0o000);

@@ -1,15 +1,15 @@
-// A value in the configuration of a server: text with references to variables, files and directories, read and not followed.
+// Parses values of server entries: text with references to variables, files and directories.
 
 import { ToolError } from '../../core/error.js';
 import { isTelling } from '../../core/telling.js';
 
-/** A piece of a value; `written` is how it stands in the file. */
+/** A part of a value; `written` is its source text. */
 export type ValuePart =
   | { readonly kind: 'text'; readonly text: string; readonly written: string }
   | {
       readonly kind: 'variable';
       readonly name: string;
-      /** What stands for it where it is not set or empty; none: it must be set. */
+      /** Used if the variable is unset or empty; without it the variable is required. */
       readonly fallback?: readonly ValuePart[];
       readonly written: string;
     }
@@ -17,34 +17,34 @@ export type ValuePart =
   | { readonly kind: 'workdir'; readonly written: string }
   | { readonly kind: 'home'; readonly written: string };
 
-/** Fields that stand in the list of processes, for every user of the machine to see. */
-const OPEN_FIELDS: ReadonlySet<string> = new Set(['command', 'args', 'cwd']);
+/** Fields that every user of the machine can see in the process list. */
+const PUBLIC_FIELDS: ReadonlySet<string> = new Set(['command', 'args', 'cwd']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-// `file://…` is an address, and stays text.
+// `file://…` is a URL and stays text.
 const WHOLE_FILE = /^file:(\/(?!\/).*|~\/.+|\.{1,2}\/.+)$/s;
-// What a name tells a path of, and not the secret in it.
-const NAMES_A_PATH = /(?:^|_)(?:sock|file|path|dir)$/i;
+// Names of paths to secrets, which are not secrets themselves.
+const PATH_NAME = /(?:^|_)(?:sock|file|path|dir)$/i;
 const MAX_NESTING = 8;
 
 /**
- * The parts of a value of the field (`command`, `args`, `env` …). Throws `invalid_definition` where a reference is none
- * that there is, or would show a secret in the list of processes; no text of the value stands in the message.
+ * Parses a value of a field (`command`, `args`, `env` …). Throws `invalid_definition` for an invalid reference, or one
+ * that would show a secret in the process list; messages do not contain the value.
  */
 export function parseServerValue(text: string, field: string): readonly ValuePart[] {
   const whole = field === 'url' ? null : WHOLE_FILE.exec(text);
   const parts: readonly ValuePart[] =
     whole === null ? parseParts(text, 0) : [{ kind: 'file', path: whole[1]!, written: text }];
-  if (OPEN_FIELDS.has(field)) assertHidden(parts, field);
+  if (PUBLIC_FIELDS.has(field)) assertNoSecrets(parts, field);
   return parts;
 }
 
-/** Whether a value of this name is surely a secret. */
+/** Whether a value with this name is certainly a secret. */
 export function isSecretName(name: string): boolean {
-  return isTelling(name) && !NAMES_A_PATH.test(name);
+  return isTelling(name) && !PATH_NAME.test(name);
 }
 
 function parseParts(text: string, depth: number): readonly ValuePart[] {
-  if (depth > MAX_NESTING) throw malformed('has references within references', 'write fewer');
+  if (depth > MAX_NESTING) throw malformed('has too deeply nested references', 'use fewer levels');
   const parts: ValuePart[] = [];
   let from = 0;
   let plain = '';
@@ -68,7 +68,7 @@ function parseParts(text: string, depth: number): readonly ValuePart[] {
   return parts;
 }
 
-// The place after the brace that closes the reference which begins at `start`; a default may hold others.
+// Returns the offset after the closing brace of the reference at `start`; a default may contain references.
 function endOfReference(text: string, start: number): number {
   let open = 0;
   for (let at = start; at < text.length; at++) {
@@ -77,7 +77,7 @@ function endOfReference(text: string, start: number): number {
       at++;
     } else if (text[at] === '}' && --open === 0) return at + 1;
   }
-  throw malformed('has a "${" that nothing closes', 'close it with }, or write $${ for the characters');
+  throw malformed('has an unclosed "${"', 'close it with }, or write $${ for a literal ${');
 }
 
 function parseReference(written: string, depth: number): ValuePart {
@@ -87,8 +87,8 @@ function parseReference(written: string, depth: number): ValuePart {
   if (inner.startsWith('file:')) return parseFile(inner.slice('file:'.length), written);
   if (inner.startsWith('input:')) {
     throw malformed(
-      'has an "${input:…}", which nobody is asked for here',
-      'write ${VAR} and set that variable, or file:/path/of/a/file',
+      'uses "${input:…}", which is not supported',
+      'write ${VAR} and set that variable, or file:/path/to/file',
     );
   }
   const named = inner.startsWith('env:') ? inner.slice('env:'.length) : inner;
@@ -96,8 +96,8 @@ function parseReference(written: string, depth: number): ValuePart {
   const name = at === -1 ? named : named.slice(0, at);
   if (!NAME.test(name)) {
     throw malformed(
-      'has a "${…}" that is no reference',
-      'write ${VAR}, ${VAR:-default}, ${file:/path} or ${workspaceFolder}; $${ stands for the characters ${',
+      'has an invalid reference "${…}"',
+      'write ${VAR}, ${VAR:-default}, ${file:/path} or ${workspaceFolder}; $${ is a literal ${',
     );
   }
   if (at === -1) return { kind: 'variable', name, written };
@@ -108,25 +108,25 @@ function parseFile(path: string, written: string): ValuePart {
   if (/^(?:\/|~\/|\.{1,2}\/)./.test(path)) return { kind: 'file', path, written };
   throw malformed(
     'has a "${file:…}" without a path',
-    'write ${file:/path}, ${file:~/path} or ${file:./path}; the last begins beside the file that says so',
+    'write ${file:/path}, ${file:~/path} or ${file:./path}, which is relative to the configuration file',
   );
 }
 
-function assertHidden(parts: readonly ValuePart[], field: string): void {
+function assertNoSecrets(parts: readonly ValuePart[], field: string): void {
   for (const part of parts) {
     const secret =
       part.kind === 'file'
-        ? 'what a file holds'
+        ? 'the content of a file'
         : part.kind === 'variable' && isSecretName(part.name)
           ? `the variable ${part.name}`
           : undefined;
     if (secret !== undefined) {
       throw malformed(
-        `would show ${secret} to everyone who lists processes`,
-        `give it by env; a server that reads \${NAME} in its ${field} itself is given it as $\${NAME}`,
+        `would show ${secret} in the process list`,
+        `pass it in env; if the server expands \${NAME} in its ${field} itself, write $\${NAME}`,
       );
     }
-    if (part.kind === 'variable') assertHidden(part.fallback ?? [], field);
+    if (part.kind === 'variable') assertNoSecrets(part.fallback ?? [], field);
   }
 }
 

@@ -118,7 +118,7 @@ servrs = 1
       problems.map(({ severity, message }: { severity: string; message: string }) => [severity, message]),
     ).toEqual(
       expect.arrayContaining([
-        ['error', 'line 5: server "bad", env.PORT: must be text'],
+        ['error', 'line 5: server "bad", env.PORT: must be a string'],
         ['error', expect.stringMatching(/^line 7: server ""/)],
         ['warning', expect.stringMatching(/^line 13: server "good", commnd: unknown field/)],
         ['error', expect.stringContaining('unknown key "mcp.servrs"')],

@@ -127,22 +127,22 @@ function readPairs(flag: string, pairs: readonly string[], form: RegExp): JsonOb
   );
 }
 
-// UPS-5: a secret itself is written nowhere, and repeated nowhere.
+// UPS-5: secrets are never written to the file or repeated in messages.
 function assertEntry(name: string, entry: JsonObject, file: string): void {
   const source = { owner: 'user', place: { file, pointer: null, line: null } } as const;
-  const { complaints } = readServer(name, entry, source);
-  const wrong = complaints.find(({ severity }) => severity === 'error');
+  const { findings } = readServer(name, entry, source);
+  const wrong = findings.find(({ severity }) => severity === 'error');
   if (wrong !== undefined) {
-    const where = wrong.steps.length === 0 ? 'the server' : spellOut(wrong.steps.join('.'));
+    const where = wrong.keyPath.length === 0 ? 'the server' : spellOut(wrong.keyPath.join('.'));
     throw new ToolError('usage', `${where}: ${wrong.message}`, { hint: wrong.hint });
   }
-  const [first] = complaints;
+  const [first] = findings;
   if (first === undefined) return;
   throw new ToolError(
     'usage',
-    `${spellOut(first.steps.join('.'))}: a secret itself would be written to a file`,
+    `${spellOut(first.keyPath.join('.'))}: would write a secret to a file in plain text`,
     {
-      hint: "write '${VAR}' and set that variable, or file:~/path of a file that only you can read",
+      hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
     },
   );
 }

@@ -2,7 +2,7 @@
 
 import { count, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { describeServer } from '../../../upstream/entries/text.js';
+import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson, printTable } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';

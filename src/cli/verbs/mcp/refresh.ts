@@ -4,7 +4,7 @@ import { ToolError, toToolError } from '../../../core/error.js';
 import { count, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
 import type { NodeToolbox } from '../../../node.js';
-import { describeServer } from '../../../upstream/entries/text.js';
+import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
 import { showWait } from '../../wait.js';

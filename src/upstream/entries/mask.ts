@@ -1,12 +1,12 @@
-// Servers for people: one line each, or their whole entry, references as they were written and no secret in either.
+// Formats server entries for display: references as written, secrets masked.
 
 import type { Json, JsonObject } from '../../core/json.js';
 import { REDACTED } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import type { HttpServer, ServerEntry, StdioServer } from '../../core/upstream.js';
 import { isSecretName, parseServerValue, type ValuePart } from './value.js';
 
-// Shapes of tokens that say what they are, under whatever name they stand.
+// Tokens with a recognizable prefix, whatever their name.
 const TOKENS =
   /\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|xox[abprs]-[\w-]{8,}|AKIA[0-9A-Z]{12,}|AIza[\w-]{20,}|npm_\w{20,}|eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*)/g;
 const PASSWORD_IN_ADDRESS = /([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/@]{0,200}:)[^\s/@]{1,500}@/gi;
@@ -15,15 +15,15 @@ const PLAIN = [
   /^(?:true|false|yes|no|on|off|null|none|undefined)?$/i,
   /^(?:trace|debug|verbose|info|notice|warn|warning|error|fatal|critical|silent)$/i,
   /^-?\d{1,5}(?:\.\d{1,3})?$/,
-  // Paths, words, addresses of hosts and of people.
+  // Paths, words, host names and email addresses.
   /^(?:~|\.{1,2})?\/(?:[\w.@ -]+\/){0,40}[\w.@ -]{0,100}$/,
   /^[A-Za-z][a-z]*(?:[,._-](?:[A-Za-z][a-z]*|[A-Z]{2,4})){0,2}$/,
   /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}$/,
 ];
-// Stands for a reference while an address is taken apart.
+// Placeholder for a reference while a URL is split.
 const MARK = /\ue000(\d+)\ue001/g;
 
-/** Whether a value is plainly no secret: a switch, a small number, a path, a word, an address without credentials. */
+/** Whether a value is clearly not a secret: a flag, a small number, a path, a word, a URL without credentials. */
 export function isPlainValue(value: string): boolean {
   if (value.length > 500) return false;
   if (/^https?:\/\//.test(value)) return maskAddress(value) === value;
@@ -31,7 +31,7 @@ export function isPlainValue(value: string): boolean {
   return PLAIN.some((pattern) => pattern.test(value)) && (isPath || !isOpaque(value));
 }
 
-/** Whether a piece of text is long and mixed enough to be a token. */
+/** Whether a string is long and mixed enough to be a token. */
 export function isOpaque(text: string): boolean {
   if (text.length < 20) return false;
   return text
@@ -39,7 +39,7 @@ export function isOpaque(text: string): boolean {
     .some((piece) => piece.length >= 8 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
 }
 
-/** One line for people: the command with its arguments, or the address without credentials and query. */
+/** Returns one line: the command with its arguments, or the URL without credentials and query. */
 export function describeServer(entry: ServerEntry): string {
   const line =
     entry.kind === 'stdio'
@@ -50,70 +50,70 @@ export function describeServer(entry: ServerEntry): string {
   return quoteOutside(line, 300);
 }
 
-/** The entry in the shape of `mcpServers`, with every secret that stands in it replaced (CLI-18). */
-export function toShownServer(entry: ServerEntry): JsonObject {
+/** Returns the entry in the `mcpServers` shape with secrets masked (CLI-18). */
+export function toMaskedServer(entry: ServerEntry): JsonObject {
   const { allow, deny, timeoutMs, startTimeoutMs, disabled } = entry;
+  return withoutUndefined({
+    ...(entry.kind === 'stdio' ? maskStdio(entry) : maskHttp(entry)),
+    allow,
+    deny,
+    timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
+    startTimeout: startTimeoutMs === undefined ? undefined : `${startTimeoutMs}ms`,
+    disabled: disabled || undefined,
+  });
+}
+
+function maskStdio({ command, args, env, cwd }: StdioServer) {
   return {
-    ...(entry.kind === 'stdio' ? toShownProcess(entry) : toShownAddress(entry)),
-    ...(allow === undefined ? {} : { allow }),
-    ...(deny === undefined ? {} : { deny }),
-    ...(timeoutMs === undefined ? {} : { timeout: `${timeoutMs}ms` }),
-    ...(startTimeoutMs === undefined ? {} : { startTimeout: `${startTimeoutMs}ms` }),
-    ...(disabled === true ? { disabled } : {}),
+    command: maskValue('command', command, 'command'),
+    args: args.length === 0 ? undefined : maskArguments(args),
+    env: maskTable('env', env),
+    cwd,
   };
 }
 
-function toShownProcess(entry: Extract<ServerEntry, { kind: 'stdio' }>): JsonObject {
-  return {
-    command: maskValue('command', entry.command, 'command'),
-    ...(entry.args.length === 0 ? {} : { args: maskArguments(entry.args) }),
-    ...maskTable('env', entry.env),
-    ...(entry.cwd === undefined ? {} : { cwd: entry.cwd }),
-  };
-}
-
-function toShownAddress({ url, headers, oauth }: Extract<ServerEntry, { kind: 'http' }>): JsonObject {
+function maskHttp({ url, headers, oauth }: HttpServer) {
   const secret = oauth?.clientSecret;
   return {
     url: maskAddress(url),
-    ...maskTable('headers', headers),
-    ...(oauth === undefined
-      ? {}
-      : {
-          oauth: {
-            ...oauth,
-            ...(secret === undefined ? {} : { clientSecret: maskValue('clientSecret', secret, 'oauth') }),
-          },
-        }),
+    headers: maskTable('headers', headers),
+    oauth:
+      oauth &&
+      withoutUndefined({
+        ...oauth,
+        clientSecret: secret === undefined ? undefined : maskValue('clientSecret', secret, 'oauth'),
+      }),
   };
 }
 
-/** The places of an entry, as steps from it, where a secret itself stands and not a reference to one (UPS-5). */
+function withoutUndefined(object: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+/** Returns the key paths of an entry that contain a secret in plain text instead of a reference (UPS-5). */
 export function findLiteralSecrets(entry: ServerEntry): readonly (readonly string[])[] {
-  const places: string[][] = [];
-  const compare = (written: Json | undefined, shown: Json | undefined, steps: readonly string[]): void => {
+  const found: string[][] = [];
+  const compare = (written: Json | undefined, masked: Json | undefined, keyPath: readonly string[]): void => {
     if (typeof written === 'string') {
-      if (written !== shown) places.push([...steps]);
+      if (written !== masked) found.push([...keyPath]);
     } else if (typeof written === 'object' && written !== null) {
       for (const [key, child] of Object.entries(written))
-        compare(child, (shown as Record<string, Json>)[key], [...steps, key]);
+        compare(child, (masked as Record<string, Json>)[key], [...keyPath, key]);
     }
   };
-  const shown = toShownServer(entry);
+  const masked = toMaskedServer(entry);
   for (const field of ['args', 'env', 'url', 'headers', 'oauth'])
-    compare((entry as unknown as Record<string, Json>)[field], shown[field], [field]);
-  return places;
+    compare((entry as unknown as Record<string, Json>)[field], masked[field], [field]);
+  return found;
 }
 
-function maskTable(field: string, table: Readonly<Record<string, string>>): { readonly [key: string]: Json } {
+function maskTable(field: string, table: Readonly<Record<string, string>>): JsonObject | undefined {
   const entries = Object.entries(table);
-  if (entries.length === 0) return {};
-  return {
-    [field]: Object.fromEntries(entries.map(([name, value]) => [name, maskValue(name, value, field)])),
-  };
+  if (entries.length === 0) return undefined;
+  return Object.fromEntries(entries.map(([name, value]) => [name, maskValue(name, value, field)]));
 }
 
-// A flag that tells of a secret is followed by one, after `=` or as the next argument; so do headers and variables.
+// The value of a flag with a secret name follows `=` or is the next argument.
 function maskArguments(args: readonly string[]): string[] {
   return args.map((arg, at) => {
     const before = args[at - 1];
@@ -147,12 +147,12 @@ function maskText(text: string, isSecret: boolean): string {
   return /^(?:true|false)?$/.test(rest.trim()) || isPathToFile(rest) ? text : `${scheme}${REDACTED}`;
 }
 
-// `GOOGLE_APPLICATION_CREDENTIALS=/home/ada/key.json` names a file, and is no secret itself.
+// `GOOGLE_APPLICATION_CREDENTIALS=/home/ada/key.json` is a path, not a secret.
 function isPathToFile(text: string): boolean {
   return /^(?:~|\.{1,2})?\/(?:[\w.@ -]{1,100}\/){1,40}[\w.@ -]{0,100}\.\w{1,8}$/.test(text);
 }
 
-/** An address without literal credentials; `bare`: without any, and without its query. */
+/** Masks literal credentials in a URL; `bare` drops all credentials and the query. */
 export function maskAddress(url: string, { bare = false } = {}): string {
   const parts = readParts(url, 'url');
   const marked = parts
@@ -170,7 +170,7 @@ export function maskAddress(url: string, { bare = false } = {}): string {
   const masked = bare ? `${scheme}${path}` : `${scheme}${maskUser(user)}${path}${maskQuery(query)}${end}`;
   return masked.replace(MARK, (_mark, at: string) => {
     const part = parts[Number(at)]!;
-    // A default may be an address itself.
+    // A default may itself be a URL.
     return maskPart(part, /:-.*[?@]/s.test(part.written));
   });
 }
@@ -189,13 +189,13 @@ function maskQuery(query: string): string {
   const masked = pairs.map((pair) => {
     const at = pair.indexOf('=');
     const [name, value] = at === -1 ? ['', pair] : [pair.slice(0, at), pair.slice(at + 1)];
-    const isShown = isReferences(value) || (!isSecretName(name) && isPlainValue(value.replace(MARK, '')));
-    return isShown ? pair : `${at === -1 ? '' : `${name}=`}${REDACTED}`;
+    const isPlain = isReferences(value) || (!isSecretName(name) && isPlainValue(value.replace(MARK, '')));
+    return isPlain ? pair : `${at === -1 ? '' : `${name}=`}${REDACTED}`;
   });
   return `?${masked.join('&')}`;
 }
 
-// What cannot be read is shown as the text that it is.
+// A value that cannot be parsed is treated as plain text.
 function readParts(text: string, field: string): readonly ValuePart[] {
   try {
     return parseServerValue(text, field);

@@ -1,9 +1,9 @@
-// Servers in a line, without a secret in it.
+// Tests of displaying servers without secrets.
 
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import { describeServer, isOpaque, isPlainValue } from './text.js';
+import { describeServer, isOpaque, isPlainValue } from './mask.js';
 
 const BASE = { name: 's', owner: 'user', place: { file: '/f', pointer: '', line: null } } as const;
 const started = (command: string, ...args: string[]): ServerEntry => ({
@@ -15,8 +15,8 @@ const started = (command: string, ...args: string[]): ServerEntry => ({
 });
 const reached = (url: string): ServerEntry => ({ ...BASE, kind: 'http', url, headers: {} });
 
-describe('a server in a line', () => {
-  spec('UPS-5', 'a command with its arguments, an address without its query, references as written', () => {
+describe('describeServer', () => {
+  spec('UPS-5', 'shows a command with arguments or a URL without its query, references as written', () => {
     const lines: [ServerEntry, string][] = [
       [started('npx', '-y', '@x/server', '--root', '.'), 'npx -y @x/server --root .'],
       [started('${BIN}', 'two words'), '${BIN} "two words"'],
@@ -51,7 +51,7 @@ describe('a server in a line', () => {
 });
 
 describe('values', () => {
-  test('what is plainly no secret', () => {
+  test('recognizes values that are clearly not secrets', () => {
     for (const plain of [
       'true',
       '8080',
@@ -75,7 +75,7 @@ describe('values', () => {
       expect([secret, isPlainValue(secret)]).toEqual([secret, false]);
   });
 
-  test('long words and paths are no tokens', () => {
+  test('long words and paths are not tokens', () => {
     for (const text of ['modelcontextprotocol-server-filesystem', 'server-2024-11-05-stable', 'short1'])
       expect([text, isOpaque(text)]).toEqual([text, false]);
     expect(isOpaque('3f2b8c1e-9d4a-4c55-8b0e-1a2b3c4d5e6f')).toBe(true);
