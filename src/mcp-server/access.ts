@@ -1,11 +1,11 @@
-// Who may speak to the HTTP server: host, origin and token, looked at before anything is parsed (SRV-5).
+// Access control of the HTTP server: Host, Origin and bearer token, checked before the body is read (SRV-5).
 
 import { timingSafeEqual } from 'node:crypto';
 
 export interface AccessOptions {
-  /** The address it is bound to. */
+  /** The address that the server is bound to. */
   readonly host: string;
-  /** The bearer token; required for any address that is not loopback. */
+  /** The bearer token; required unless the address is loopback. */
   readonly token?: string;
 }
 
@@ -16,27 +16,27 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host) || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** The answer to a request that may not be served; undefined where it may. */
-export function refuseRequest(request: Request, { host, token }: AccessOptions): Response | undefined {
-  const asked = hostnameOf(`http://${request.headers.get('host') ?? ''}`);
-  if (asked === undefined || !isOwnHost(asked, host)) return forbidden('this Host is not ours');
+/** Returns the error response for a request that is not allowed, else undefined. */
+export function checkAccess(request: Request, { host, token }: AccessOptions): Response | undefined {
+  const requested = hostnameOf(`http://${request.headers.get('host') ?? ''}`);
+  if (requested === undefined || !isOwnHost(requested, host)) return forbidden('Host header not allowed');
   const origin = request.headers.get('origin');
-  // A page of another site may not speak to a server on the reader's machine.
-  if (origin !== null && hostnameOf(origin) !== asked && !isLoopback(hostnameOf(origin) ?? '')) {
-    return forbidden('this Origin may not ask');
+  // Web pages of other sites must not reach a server on the visitor's machine.
+  if (origin !== null && hostnameOf(origin) !== requested && !isLoopback(hostnameOf(origin) ?? '')) {
+    return forbidden('Origin header not allowed');
   }
   if (token !== undefined && !hasToken(request, token)) {
     return Response.json(
-      { error: 'a bearer token is needed' },
+      { error: 'missing or wrong bearer token' },
       { status: 401, headers: { 'www-authenticate': 'Bearer realm="wield"' } },
     );
   }
   return undefined;
 }
 
-function isOwnHost(asked: string, bound: string): boolean {
-  if (isLoopback(bound)) return isLoopback(asked);
-  return ANY_ADDRESS.has(bound) || asked === bound;
+function isOwnHost(requested: string, bound: string): boolean {
+  if (isLoopback(bound)) return isLoopback(requested);
+  return ANY_ADDRESS.has(bound) || requested === bound;
 }
 
 function hostnameOf(url: string): string | undefined {
@@ -47,12 +47,12 @@ function hostnameOf(url: string): string | undefined {
   }
 }
 
-// In constant time over equal lengths; the length of a token is no secret.
+// Constant time for tokens of equal length; the length is not secret.
 function hasToken(request: Request, token: string): boolean {
-  const given = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
-  const wanted = Buffer.from(token);
-  const offered = Buffer.from(given);
-  return wanted.length === offered.length && timingSafeEqual(wanted, offered);
+  const sent = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
+  const expectedBytes = Buffer.from(token);
+  const sentBytes = Buffer.from(sent);
+  return expectedBytes.length === sentBytes.length && timingSafeEqual(expectedBytes, sentBytes);
 }
 
 function forbidden(message: string): Response {

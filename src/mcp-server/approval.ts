@@ -1,18 +1,17 @@
-// Consent over the protocol: what the client's person is shown before a call runs, and what counts as their yes (SRV-6).
+// The form that asks for approval of a call, and how its answer is read (SRV-6).
 
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines } from '../core/approval-text.js';
 import type { ElicitAnswer } from '../core/elicit.js';
-import { ToolError } from '../core/error.js';
 import { spellOut } from '../core/text.js';
 
 const RUN = 'run it once';
 
-export function toConsent({ action, content }: ElicitAnswer): ApprovalAnswer {
+export function toApprovalAnswer({ action, content }: ElicitAnswer): ApprovalAnswer {
   return action === 'accept' && content?.decision === RUN ? 'once' : 'deny';
 }
 
-export function toConsentForm({ record, changes }: ApprovalRequest) {
+export function toApprovalForm({ record, changes }: ApprovalRequest) {
   const lines = [
     `${spellOut(record.tool)} asks for your consent.`,
     ...approvalRows(record).map(([label, value]) => `${label}: ${value}`),
@@ -28,16 +27,4 @@ export function toConsentForm({ record, changes }: ApprovalRequest) {
       required: ['decision'],
     },
   };
-}
-
-export function assertFits(fits: boolean, { tool, id }: ApprovalRequest): void {
-  if (fits) return;
-  throw new ToolError(
-    'needs_approval',
-    `${tool.name} was not run: the answer is for another call, or was used`,
-    {
-      hint: 'call it again without requestState, and a new question is asked',
-      data: { id },
-    },
-  );
 }

@@ -1,4 +1,4 @@
-// Serves a toolbox over Streamable HTTP: who may ask is settled before a byte of the body is read.
+// Serves a toolbox over Streamable HTTP.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -11,9 +11,9 @@ import { isToolError } from '../core/error.js';
 import { parseJson } from '../core/json.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { type AccessOptions, refuseRequest } from './access.js';
-import { MODEL } from './offer.js';
-import { refusal } from './refusal.js';
+import { type AccessOptions, checkAccess } from './access.js';
+import { errorResponse } from './error-response.js';
+import { MODEL } from './listing.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
 import { createSessions } from './sessions.js';
 
@@ -26,49 +26,53 @@ export interface HttpHandler {
   close(): Promise<void>;
 }
 
-/** The one path that speaks the protocol. */
+/** Path of the MCP endpoint. */
 export const MCP_PATH = '/mcp';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
-// Requests that are answered at once; streams that only wait for news are bounded elsewhere.
+// Open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const servers = createMcpServers(toolbox, options);
   const sessions = createSessions(() => servers.create(`session ${randomUUID()}`));
-  // The newer era has no sessions: whoever may speak to this server is one principal.
-  const modern = createMcpHandler(() => servers.create('http'), {
+  // The newer protocol version has no sessions: all clients with access share one.
+  const stateless = createMcpHandler(() => servers.create('http'), {
     legacy: 'reject',
     maxRequestBodySize: MAX_BODY_BYTES,
-    ...(options.onError ? { onerror: options.onError } : {}),
+    onerror: options.onError,
   });
   servers.onChange(() => {
-    modern.notify.toolsChanged();
-    sessions.tellChanged();
+    stateless.notify.toolsChanged();
+    sessions.sendToolListChanged();
   });
   let running = 0;
 
   const serve = async (request: Request): Promise<Response> => {
-    // A GET holds a stream open and DELETE ends a session; both belong to the older era and have no body.
+    // GET opens a stream and DELETE ends a session, both only in the older protocol version.
     if (request.method !== 'POST') return sessions.handle(request, undefined);
-    if (!isJsonContentType(request.headers.get('content-type'))) return refusal(415, 'send application/json');
+    if (!isJsonContentType(request.headers.get('content-type')))
+      return errorResponse(415, 'Content-Type must be application/json');
     const body = await readBody(request);
     if (body instanceof Response) return body;
     const legacy = await isLegacyRequest(request, body.value);
-    return legacy ? sessions.handle(request, body.value) : modern.fetch(request, { parsedBody: body.value });
+    return legacy
+      ? sessions.handle(request, body.value)
+      : stateless.fetch(request, { parsedBody: body.value });
   };
 
   return {
     async fetch(request) {
-      const refused = refuseRequest(request, options.access);
+      const refused = checkAccess(request, options.access);
       if (refused) return refused;
       const { pathname } = new URL(request.url);
-      if (pathname === '/') return introduce(request, toolbox);
-      if (pathname !== MCP_PATH) return refusal(404, `nothing is here; the protocol is at ${MCP_PATH}`);
-      if (!['POST', 'GET', 'DELETE'].includes(request.method)) return refusal(405, 'use POST, GET or DELETE');
+      if (pathname === '/') return describeServer(request, toolbox);
+      if (pathname !== MCP_PATH) return errorResponse(404, `not found; the MCP endpoint is ${MCP_PATH}`);
+      if (!['POST', 'GET', 'DELETE'].includes(request.method))
+        return errorResponse(405, 'method not allowed; use POST, GET or DELETE');
       if (request.method === 'POST' && running >= MAX_REQUESTS)
-        return refusal(503, 'too many requests at once');
+        return errorResponse(503, 'too many concurrent requests');
       running++;
       try {
         return await serve(request);
@@ -78,38 +82,38 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     },
     async close() {
       servers.close();
-      await Promise.all([modern.close(), sessions.close()]);
+      await Promise.all([stateless.close(), sessions.close()]);
     },
   };
 }
 
 async function readBody(request: Request): Promise<{ readonly value: unknown } | Response> {
   const body = await readRequestBody(request, MAX_BODY_BYTES);
-  if (body.tooLarge) return refusal(413, 'the body is larger than 12 MiB');
+  if (body.tooLarge) return errorResponse(413, 'the body is larger than 12 MiB');
   try {
     return { value: parseJson(body.text, 'the body', BOUNDS) };
   } catch (error) {
-    return refusal(400, isToolError(error) ? error.message : 'the body is not JSON', -32700);
+    return errorResponse(400, isToolError(error) ? error.message : 'the body is not JSON', -32700);
   }
 }
 
-// For a person with a browser, and nothing that a page elsewhere could use.
-async function introduce(request: Request, toolbox: Toolbox): Promise<Response> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'use GET');
-  const offered = await toolbox.list({ caller: MODEL, knownOnly: true });
-  // What the person put there; that wield has tools of its own is no news to them.
-  const tools = offered.filter(({ origin }) => origin.builtin !== true);
+// For people who open the address in a browser.
+async function describeServer(request: Request, toolbox: Toolbox): Promise<Response> {
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return errorResponse(405, 'method not allowed; use GET');
+  const listed = await toolbox.list({ caller: MODEL, knownOnly: true });
+  const tools = listed.filter(({ origin }) => origin.builtin !== true);
   const url = new URL(MCP_PATH, request.url).href;
   const lines = [
-    'This is wield, a server of tools for AI agents.',
+    'wield: an MCP server with tools for AI agents.',
     '',
-    `  It speaks the Model Context Protocol (Streamable HTTP) at ${url}`,
-    `  It serves ${count(tools.length, 'tool')}: ${tools
+    `  MCP endpoint (Streamable HTTP): ${url}`,
+    `  ${count(tools.length, 'tool')}: ${tools
       .slice(0, 20)
       .map((tool) => tool.name)
       .join(', ')}${tools.length > 20 ? ', …' : ''}`,
     '',
-    'Connect an agent to that address; there is nothing to see here in a browser.',
+    'Connect an agent to the endpoint; there is nothing else to see in a browser.',
     '',
   ];
   return new Response(lines.join('\n'), {

@@ -1,4 +1,4 @@
-// The protocol's server over a toolbox: stdio and Streamable HTTP, both eras.
+// The MCP server over a toolbox: stdio and Streamable HTTP, for both protocol versions.
 
 export { type AccessOptions, isLoopback } from './access.js';
 export { createMcpHttp, type HttpHandler, type HttpOptions, MCP_PATH } from './http.js';

@@ -1,33 +1,31 @@
-// Translates a result into the protocol's: an error is text that a model can act on, never structured content.
+// Converts a ToolResult to the protocol's CallToolResult.
 
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { errorText } from '../adapters/shared/content.js';
+import { formatError } from '../core/model-text.js';
 import type { ToolResult } from '../core/result.js';
 
-/** The protocol's form of a result; `sendsStructured` says whether structured content is asked for, or not in the text. */
-export function toCallToolResult(result: ToolResult, sendsStructured: boolean): CallToolResult {
+/** `withStructured` decides whether structured content is sent beside the text, which usually contains the same JSON. */
+export function toCallToolResult(result: ToolResult, withStructured: boolean): CallToolResult {
   const content = result.content as CallToolResult['content'];
   if (result.error) {
-    // What the tool itself said comes after; a call that never ran said nothing.
-    const said = content.filter((part) => part.type !== 'text' || part.text !== '');
+    const output = content.filter((part) => part.type !== 'text' || part.text !== '');
     return {
-      content: [{ type: 'text', text: errorText(result.error) }, ...said],
+      content: [{ type: 'text', text: formatError(result.error) }, ...output],
       isError: true,
       _meta: { 'wield/error': result.error },
     };
   }
-  const notes = toNotes(result);
+  const meta = toMeta(result);
   return {
     content,
-    // The text has the same JSON already, so it is sent twice only where the protocol demands it.
-    ...(sendsStructured && result.structured !== undefined
+    ...(withStructured && result.structured !== undefined
       ? { structuredContent: result.structured as NonNullable<CallToolResult['structuredContent']> }
       : {}),
-    ...(Object.keys(notes).length === 0 ? {} : { _meta: notes }),
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   };
 }
 
-function toNotes({ meta }: ToolResult): Record<string, unknown> {
+function toMeta({ meta }: ToolResult): Record<string, unknown> {
   return {
     ...meta.remote,
     ...(meta.repaired === undefined ? {} : { 'wield/repaired': meta.repaired }),

@@ -1,4 +1,4 @@
-// Sessions of the protocol's older era over HTTP: one server object each, bounded in number and in idle time.
+// HTTP sessions of the older protocol version: one server object each, limited in number and idle time.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -6,12 +6,12 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { refusal } from './refusal.js';
+import { errorResponse } from './error-response.js';
 
 export interface Sessions {
-  /** Answers a request of the older era; `body` is its parsed body. */
+  /** Handles a request of the older protocol version; `body` is its parsed body. */
   handle(request: Request, body: unknown): Promise<Response>;
-  tellChanged(): void;
+  sendToolListChanged(): void;
   close(): Promise<void>;
 }
 
@@ -25,6 +25,7 @@ const MAX_SESSIONS = 256;
 const IDLE_MS = 60 * 60_000;
 
 export function createSessions(createServer: () => Promise<Server>): Sessions {
+  // In order of last use.
   const sessions = new Map<string, Session>();
   const drop = (id: string): void => {
     const session = sessions.get(id);
@@ -36,13 +37,10 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
     for (const [id, session] of sessions) if (session.lastUsed < limit) drop(id);
   };
 
-  // A session that is used goes to the end of the map.
-  const leastRecent = (): string => sessions.keys().next().value!;
-
   const open = async (request: Request, body: unknown): Promise<Response> => {
     dropIdle();
-    // Many clients never say goodbye: the one longest unheard of makes room, and can initialize again.
-    if (sessions.size >= MAX_SESSIONS) drop(leastRecent());
+    // Many clients never end their session. The least recently used one is dropped; its client can initialize again.
+    if (sessions.size >= MAX_SESSIONS) drop(sessions.keys().next().value!);
     const server = await createServer();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -60,16 +58,16 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
       const id = request.headers.get('mcp-session-id');
       if (id === null) {
         if (isInitializeRequest(body)) return open(request, body);
-        return refusal(400, 'no session: initialize first, and send its Mcp-Session-Id');
+        return errorResponse(400, 'missing Mcp-Session-Id header; initialize first');
       }
       const session = sessions.get(id);
-      if (session === undefined) return refusal(404, 'there is no such session; initialize again');
+      if (session === undefined) return errorResponse(404, 'session not found; initialize again');
       session.lastUsed = performance.now();
       sessions.delete(id);
       sessions.set(id, session);
       return session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
     },
-    tellChanged() {
+    sendToolListChanged() {
       for (const { server } of sessions.values()) server.sendToolListChanged().catch(() => {});
     },
     async close() {

@@ -1,4 +1,4 @@
-// Serves a toolbox over stdio, both eras of the protocol from one factory.
+// Serves a toolbox over stdio, for both protocol versions.
 
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@modelcontextprotocol/server';
@@ -10,7 +10,7 @@ import { createMcpServers, type McpServerOptions } from './server.js';
 export interface StdioOptions extends McpServerOptions, LineTransportOptions {}
 
 export interface StdioServing {
-  /** Resolves when the client has gone. */
+  /** Resolves when the client has disconnected. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
@@ -30,9 +30,9 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       connected.add(server);
       return server;
     },
-    { transport, ...(options.onError ? { onerror: options.onError } : {}) },
+    { transport, onerror: options.onError },
   );
-  // The library has taken the transport's own listener; this one comes after it.
+  // The SDK has set its own listener.
   const closeConnection = transport.onclose;
   transport.onclose = () => {
     closeConnection?.();

@@ -58,7 +58,7 @@ describe('examples', () => {
         });
       });
       const url = /^http:\/\/127\.0\.0\.1:\d+\/mcp$/m.exec(printed)?.[0];
-      expect(await (await fetch(new URL('/', url))).text()).toContain('It serves 2 tools: greet, sum');
+      expect(await (await fetch(new URL('/', url))).text()).toContain('2 tools: greet, sum');
       expect(/Try next.*\n((?: {2}.*\n)+)/.exec(printed)?.[1]?.trim().split('\n')).toHaveLength(3);
       server.kill('SIGTERM');
       expect(await ended).toBe(0);

@@ -1,11 +1,8 @@
 // A result as a model reads it: errors as text to act on, pictures where they can be shown, a line for the rest.
 
-import type { ErrorValue } from '../../core/error.js';
+import { formatError } from '../../core/model-text.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes } from '../../core/text.js';
-
-/** Said before the description of a tool that a model cannot call yet. */
-export const UNTRUSTED = '[Not callable yet: a person must look at this workspace and run `wield trust`.] ';
 
 export type ShownPart =
   | { readonly type: 'text'; readonly text: string }
@@ -13,14 +10,9 @@ export type ShownPart =
 
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-/** An error in the words of every door: code, message, and what to do next. */
-export function errorText({ code, message, hint }: ErrorValue): string {
-  return `[${code}] ${message}${hint === undefined ? '' : `\nhint: ${hint}`}`;
-}
-
 /** What a model is shown of a result, in order and without empty parts; an error stands first. */
 export function shownParts({ content, error }: Pick<ToolResult, 'content' | 'error'>): ShownPart[] {
-  const parts: ShownPart[] = error === undefined ? [] : [{ type: 'text', text: errorText(error) }];
+  const parts: ShownPart[] = error === undefined ? [] : [{ type: 'text', text: formatError(error) }];
   for (const part of content) {
     const shown = toShown(part);
     if (shown.type !== 'text' || shown.text !== '') parts.push(shown);

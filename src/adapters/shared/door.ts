@@ -2,6 +2,7 @@
 
 import { type ErrorValue, isToolError, type ToolError } from '../../core/error.js';
 import { isRecord, type Json, parseJson } from '../../core/json.js';
+import { describeForModel } from '../../core/model-text.js';
 import { decodeName, encodeNames } from '../../core/name.js';
 import type { ToolResult } from '../../core/result.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -10,7 +11,6 @@ import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { type Lowering, lower } from '../lowering/lower.js';
 import type { Profile, StrictBudget } from '../lowering/profile.js';
 import { eachNode } from '../lowering/property-names.js';
-import { UNTRUSTED } from './content.js';
 
 /** What is offered to a model, the same in the listing and in the calls that answer it. */
 export interface OfferOptions {
@@ -84,13 +84,12 @@ function createDoor(toolbox: Toolbox, { door, profile, strict = false, offer = [
       const name = encode.get(tool.name);
       if (name === undefined) return [];
       const { json } = tool.input;
-      const untrusted = tool.origin.owner === 'workspace' && !toolbox.trusted;
       const best = lowerOnce(json);
       return [
         {
           tool,
           name,
-          description: untrusted ? UNTRUSTED + tool.description : tool.description,
+          description: describeForModel(tool, toolbox.trusted),
           lowering: withinBudget(best) ? best : lower(json, profile),
         },
       ];

@@ -1,0 +1,111 @@
+// The tools of a toolbox as `tools/list` shows them, rebuilt only when one of them changed.
+
+import { describeForModel } from '../core/model-text.js';
+import { encodeNames } from '../core/name.js';
+import { needsTrust, type Tool } from '../core/tool.js';
+import type { Caller, Toolbox } from '../core/toolbox.js';
+
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown };
+  readonly outputSchema?: { readonly [keyword: string]: unknown };
+  readonly annotations?: Readonly<Record<string, boolean | undefined>>;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+export interface Listing {
+  /** In the toolbox's order, which is the same on every machine. */
+  readonly tools: readonly ListedTool[];
+  /** Maps protocol names to tool names. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly outputs: ReadonlyMap<string, ListedTool['outputSchema']>;
+  /** Protocol names of tools whose structured content may not be in their text. */
+  readonly structured: ReadonlySet<string>;
+}
+
+export interface ReadListingOptions {
+  /** Uses what is known about upstream servers and modules instead of starting them. */
+  readonly knownOnly?: boolean;
+}
+
+export type ReadListing = (options?: ReadListingOptions) => Promise<Listing>;
+
+// Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
+export const MODEL: Caller = { kind: 'model', door: 'mcp' };
+// The protocol's limit.
+const MAX_NAME_LENGTH = 128;
+
+/** Returns a function that reads the current listing; it returns the same object as long as nothing changed. */
+export function createListingReader(toolbox: Toolbox): ReadListing {
+  let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
+  return async ({ knownOnly = false } = {}) => {
+    const tools = await toolbox.list({ caller: MODEL, knownOnly });
+    const { trusted } = toolbox;
+    if (last !== undefined && last.trusted === trusted && isSameList(last.tools, tools)) return last.listing;
+    const next = toListing(tools, trusted);
+    // A file may have been read again without a change.
+    const listing = last !== undefined && isSameListing(last.listing, next) ? last.listing : next;
+    last = { tools, trusted, listing };
+    return listing;
+  };
+}
+
+function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
+  return before.length === now.length && before.every((tool, index) => tool === now[index]);
+}
+
+function isSameListing(before: Listing, now: Listing): boolean {
+  return JSON.stringify(before.tools) === JSON.stringify(now.tools);
+}
+
+function toListing(tools: readonly Tool[], trusted: boolean): Listing {
+  const { encode, decode } = encodeNames(
+    tools.map((tool) => tool.name),
+    MAX_NAME_LENGTH,
+  );
+  const listed: ListedTool[] = [];
+  const structured = new Set<string>();
+  for (const tool of tools) {
+    const name = encode.get(tool.name);
+    if (name === undefined) continue;
+    listed.push(toListedTool(tool, name, trusted));
+    if (tool.output !== undefined || tool.origin.owner === 'upstream') structured.add(name);
+  }
+  return {
+    tools: listed,
+    names: decode,
+    outputs: new Map(listed.map((tool) => [tool.name, tool.outputSchema])),
+    structured,
+  };
+}
+
+function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
+  const annotations = toAnnotations(tool);
+  return {
+    name,
+    title: tool.traits.title,
+    description: describeForModel(tool, trusted),
+    inputSchema: { ...withoutDialect(tool.input.json), type: 'object' },
+    outputSchema: tool.output && withoutDialect(tool.output.json),
+    annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
+    _meta: needsTrust(tool) && !trusted ? { 'wield/untrusted': true } : undefined,
+  };
+}
+
+function withoutDialect({
+  $schema: _,
+  ...schema
+}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return schema;
+}
+
+function toAnnotations({ traits }: Tool) {
+  return {
+    readOnlyHint: traits.readOnly,
+    destructiveHint: traits.destructive,
+    idempotentHint: traits.idempotent,
+    openWorldHint: traits.openWorld,
+  };
+}

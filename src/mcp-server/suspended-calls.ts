@@ -1,0 +1,190 @@
+// Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
+
+import { randomBytes } from 'node:crypto';
+import {
+  type InputRequest,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { Progress } from '../core/context.js';
+import type { ElicitAnswer } from '../core/elicit.js';
+import type { ToolResult } from '../core/result.js';
+import type { CallOutcome, CallRequest } from './call-request.js';
+
+/** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
+export interface SuspendableCall {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+  /** Suspends the call until the client answers. Rejects if it does not. */
+  requestInput(request: InputRequest, signal: AbortSignal): Promise<ElicitAnswer>;
+}
+
+export interface SuspendedCalls {
+  /** Runs a call until it ends or needs input. */
+  start(request: CallRequest, run: (call: SuspendableCall) => Promise<ToolResult>): Promise<CallOutcome>;
+  /** Resumes the call with this nonce. Returns undefined if there is none, or the request is for another call. */
+  resume(request: CallRequest, nonce: string): Promise<CallOutcome> | undefined;
+  close(): void;
+}
+
+interface PendingInput {
+  readonly request: InputRequest;
+  answer(answer: ElicitAnswer): void;
+  fail(reason: unknown): void;
+}
+
+interface RunningCall {
+  readonly binding: () => string;
+  readonly controller: AbortController;
+  unsent: PendingInput[];
+  /** Sent to the client, by key. */
+  sent: Map<string, PendingInput>;
+  current?: CallRequest | undefined;
+  result?: ToolResult;
+  /** The client will not resume the call. */
+  abandoned: boolean;
+  wake: () => void;
+}
+
+export function createSuspendedCalls(
+  ttlMs: number,
+  mintState: (nonce: string, context: ServerContext) => Promise<string>,
+): SuspendedCalls {
+  const suspended = new Map<string, { readonly call: RunningCall; readonly timer: NodeJS.Timeout }>();
+
+  const take = (nonce: string): RunningCall | undefined => {
+    const found = suspended.get(nonce);
+    clearTimeout(found?.timer);
+    suspended.delete(nonce);
+    return found?.call;
+  };
+  const suspend = async (call: RunningCall, context: ServerContext): Promise<InputRequiredResult> => {
+    const nonce = randomBytes(16).toString('hex');
+    call.sent = new Map(call.unsent.splice(0).map((input, at) => [`question${at + 1}`, input]));
+    const timer = setTimeout(() => {
+      suspended.delete(nonce);
+      abandon(call);
+    }, ttlMs);
+    timer.unref();
+    suspended.set(nonce, { call, timer });
+    return inputRequired({
+      inputRequests: Object.fromEntries([...call.sent].map(([key, { request }]) => [key, request])),
+      requestState: await mintState(nonce, context),
+    });
+  };
+  const proceed = (call: RunningCall, request: CallRequest): Promise<CallOutcome> =>
+    untilEndOrInput(call, request, () => suspend(call, request.context));
+
+  return {
+    start(request, run) {
+      const call: RunningCall = {
+        binding: request.binding,
+        controller: new AbortController(),
+        unsent: [],
+        sent: new Map(),
+        abandoned: false,
+        wake: () => {},
+      };
+      const suspendable: SuspendableCall = {
+        signal: call.controller.signal,
+        onProgress: (progress) => call.current?.onProgress?.(progress),
+        requestInput: (input, signal) => requestInput(call, input, signal),
+      };
+      void run(suspendable).then((result) => {
+        call.result = result;
+        call.wake();
+      });
+      return proceed(call, request);
+    },
+    resume(request, nonce) {
+      const call = take(nonce);
+      if (call === undefined) return undefined;
+      if (call.binding() !== request.binding()) {
+        abandon(call);
+        return undefined;
+      }
+      for (const [key, input] of call.sent) {
+        const response = inputResponse(request.context.mcpReq.inputResponses, key);
+        // Unanswered input is requested again.
+        if (response.kind === 'elicit') input.answer(response as ElicitAnswer);
+        else call.unsent.push(input);
+      }
+      call.sent.clear();
+      return proceed(call, request);
+    },
+    close() {
+      for (const nonce of [...suspended.keys()]) {
+        const call = take(nonce)!;
+        abandon(call);
+        call.controller.abort();
+      }
+    },
+  };
+}
+
+// The request can cancel the call meanwhile.
+async function untilEndOrInput(
+  call: RunningCall,
+  request: CallRequest,
+  suspend: () => Promise<InputRequiredResult>,
+): Promise<CallOutcome> {
+  const { signal } = request.context.mcpReq;
+  const onAbort = (): void => call.controller.abort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  call.current = request;
+  try {
+    while (call.result === undefined) {
+      if (call.unsent.length === 0)
+        await new Promise<void>((resolve) => {
+          call.wake = resolve;
+        });
+      // Input requested in the same tick is sent in one response.
+      if (call.result === undefined) await new Promise((resolve) => setImmediate(resolve));
+      if (call.result === undefined && call.unsent.length > 0) return await suspend();
+    }
+    return call.result;
+  } finally {
+    call.current = undefined;
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function requestInput(
+  call: RunningCall,
+  request: InputRequest,
+  signal: AbortSignal,
+): Promise<ElicitAnswer> {
+  if (call.abandoned) throw noAnswer();
+  signal.throwIfAborted();
+  let onAbort = (): void => {};
+  try {
+    return await new Promise((answer, fail) => {
+      const input: PendingInput = { request, answer, fail };
+      onAbort = () => {
+        call.unsent = call.unsent.filter((other) => other !== input);
+        for (const [key, other] of call.sent) if (other === input) call.sent.delete(key);
+        fail(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      call.unsent.push(input);
+      call.wake();
+    });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+// The call itself runs to its end.
+function abandon(call: RunningCall): void {
+  call.abandoned = true;
+  for (const { fail } of [...call.sent.values(), ...call.unsent]) fail(noAnswer());
+  call.sent.clear();
+  call.unsent = [];
+}
+
+function noAnswer(): Error {
+  return new Error('the client sent no answer');
+}
