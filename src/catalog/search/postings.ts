@@ -1,29 +1,29 @@
-// Postings of a search index: weighted counts entry by entry, then sorted so that each key has its entries in a row.
+// Postings of a search index: weighted counts per entry, sorted by key once all entries are added.
 
-/** How soon repetition stops counting, and how much a long text is held against it. */
+/** BM25 parameters: saturation of repeated words, and strength of length normalisation. */
 export const K1 = 1.2;
 export const B = 0.75;
 
-/** Weighted counts of keys, entry by entry. */
+/** Collects weighted counts of keys, one entry at a time. */
 export interface Counts {
   begin(entry: number): void;
   add(key: number, weight: number): void;
-  sort(held: Float64Array, isKept?: (key: number) => boolean): Postings;
+  sort(norms: Float64Array, isKept?: (key: number) => boolean): Postings;
 }
 
-/** Which entries have a key, and how much it says of each. */
+/** The entries that contain a key, and its weight in each. */
 export interface Postings {
-  /** Where each key begins in `places` and `weights`. */
+  /** Offset of each key in `entries` and `weights`. */
   readonly starts: Int32Array;
-  readonly places: Int32Array;
+  readonly entries: Int32Array;
   readonly weights: Float32Array;
 }
 
-export function createCounts(entries: number): Counts {
-  const starts = new Int32Array(entries + 1);
+export function createCounts(total: number): Counts {
+  const starts = new Int32Array(total + 1);
   let keys = new Int32Array(1 << 12);
   let weights = new Float32Array(1 << 12);
-  // Where each key was counted last: within the same entry it is counted there again.
+  // Slot of the latest count of each key; reused within one entry.
   let slots = new Int32Array(1 << 12).fill(-1);
   let size = 0;
   let first = 0;
@@ -51,25 +51,25 @@ export function createCounts(entries: number): Counts {
       weights[size] = weight;
       slots[key] = size++;
     },
-    sort(held, isKept = () => true) {
-      starts[entries] = size;
+    sort(norms, isKept = () => true) {
+      starts[total] = size;
       const kept = Uint8Array.from({ length: largest + 1 }, (_, key) => Number(isKept(key)));
       const sorted = new Int32Array(largest + 2);
       for (let index = 0; index < size; index++) sorted[keys[index]! + 1]! += kept[keys[index]!]!;
       for (let key = 0; key <= largest; key++) sorted[key + 1]! += sorted[key]!;
       const next = sorted.slice();
-      const places = new Int32Array(sorted[largest + 1]!);
-      const said = new Float32Array(places.length);
-      for (let at = 0; at < entries; at++) {
+      const entries = new Int32Array(sorted[largest + 1]!);
+      const scaled = new Float32Array(entries.length);
+      for (let at = 0; at < total; at++) {
         const end = starts[at + 1]!;
         for (let index = starts[at]!; index < end; index++) {
           if (kept[keys[index]!] === 0) continue;
           const target = next[keys[index]!]!++;
-          places[target] = at;
-          said[target] = saturate(weights[index]!, held[at]!);
+          entries[target] = at;
+          scaled[target] = saturate(weights[index]!, norms[at]!);
         }
       }
-      return { starts: sorted, places, weights: said };
+      return { starts: sorted, entries, weights: scaled };
     },
   };
 }
@@ -79,7 +79,7 @@ function copyInto<T extends Int32Array | Float32Array>(larger: T, smaller: T): T
   return larger;
 }
 
-// How much a weighted count says of an entry, whose length is held against it.
-function saturate(weight: number, held: number): number {
-  return (weight * (K1 + 1)) / (weight + held);
+// The BM25 term weight, without the rarity of the term.
+function saturate(weight: number, norm: number): number {
+  return (weight * (K1 + 1)) / (weight + norm);
 }

@@ -1,4 +1,4 @@
-// Search: words, endings and identifiers meet, exact names come first, and nothing is lost on the way.
+// Tests of search: splitting into words, stemming and ranking.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const index = createSearchIndex(
 const names = (query: string): string[] => index.search(query, 5).map((hit) => hit.name);
 
 describe('words', () => {
-  test('identifiers are split, common words left out, endings cut', () => {
+  test('splits identifiers, drops stop words and stems endings', () => {
     expect(toWords('getHTTPStatus2 of the parsed_files-list')).toEqual([
       'http',
       'status',
@@ -44,17 +44,16 @@ describe('words', () => {
     expect(stem('cities')).toBe(stem('city'));
   });
 
-  test('scripts without spaces give pairs', () => {
+  test('splits scripts without spaces into bigrams', () => {
     expect(toWords('城市天气')).toEqual(['城市', '市天', '天气']);
   });
 
-  test('the fast way and the general way agree on plain text', () => {
+  test('splits ASCII like the regular expression does', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9 _.,-]{0,60}$/), (text) => {
-        // A character outside ASCII takes what stands beside it the general way; it is no letter, so the words are
-        // the same.
-        const odd = text.replaceAll(' ', '\u00a0');
-        expect(toWords(text)).toEqual(toWords(`${odd}\u00a0`));
+        // U+00A0 is not a letter, but forces the adjacent text through the regular expression.
+        const wide = text.replaceAll(' ', '\u00a0');
+        expect(toWords(text)).toEqual(toWords(`${wide}\u00a0`));
       }),
       { numRuns: 2000 },
     );
@@ -62,7 +61,7 @@ describe('words', () => {
 });
 
 describe('ranking', () => {
-  test('what fits best comes first', () => {
+  test('ranks the best match first', () => {
     expect(names('publish website')[0]).toBe('deploy_site');
     expect(names('emailing people')[0]).toBe('send-mail');
     expect(names('search the content of notes')[0]).toBe('searchNotesContent');
@@ -70,13 +69,13 @@ describe('ranking', () => {
     expect(names('zebra')).toEqual([]);
   });
 
-  test('an exact name is first, however it is spelled', () => {
+  test('ranks an exact name first, regardless of case and punctuation', () => {
     for (const query of ['notes_search', 'Notes Search', 'notes-search'])
       expect(names(query)[0]).toBe('notes_search');
     expect(names('sendmail')[0]).toBe('send-mail');
   });
 
-  test('a word as it is written, and words side by side in a name, count more', () => {
+  test('scores exact spelling and adjacent words of a name higher', () => {
     const like = createSearchIndex(
       ['file_list', 'list_files', 'list_file', 'file_new_list'].map((name) => ({ name })),
       ({ name }, add) => add(name, 1, true),
@@ -88,7 +87,7 @@ describe('ranking', () => {
     expect(first('file new')).toBe('file_new_list');
   });
 
-  test('of names that differ only in spelling, the one that is asked for is first', () => {
+  test('ranks the exact spelling first among names that differ in punctuation', () => {
     const near = createSearchIndex(
       ['a_b', 'A-B', 'ab', 'AB'].map((name) => ({ name })),
       () => {},
@@ -98,14 +97,14 @@ describe('ranking', () => {
     expect(near.search('c', 4)).toEqual([]);
   });
 
-  test('what is asked for leaves nothing behind', () => {
+  test('keeps no state between queries', () => {
     const before = names('notes');
     for (let at = 0; at < 100; at++) index.search(`unheard${at} of searching`, 3);
     expect(names('notes')).toEqual(before);
     expect(names('unheard7')).toEqual([]);
   });
 
-  test('a limit gives the first of the whole order', () => {
+  test('returns the first results of the full ranking for a limit', () => {
     const all = index.search('search notes content mail', 5);
     expect(index.search('search notes content mail', 2)).toEqual(all.slice(0, 2));
     expect(all.map((hit) => hit.score)).toEqual([...all.map((hit) => hit.score)].sort((a, b) => b - a));

@@ -1,4 +1,4 @@
-// Ranks entries by words (BM25 over weighted fields), exact names first; built once for a catalog, asked often.
+// Full-text search index: BM25 over weighted fields, exact names first.
 
 import { compareText } from '../../core/text.js';
 import { B, type Counts, createCounts, K1, type Postings } from './postings.js';
@@ -6,8 +6,8 @@ import { stem } from './stem.js';
 import { createVocabulary, toWords, type Vocabulary } from './words.js';
 
 /**
- * Takes a text of an entry, with the weight that a word in it has. In an ordered one, two words that stand side by side
- * count more where they do in the query too.
+ * Adds a text of an entry with the weight of its words. In an ordered text, two adjacent words score more if they are
+ * adjacent in the query too.
  */
 export type AddText = (text: string, weight: number, ordered?: boolean) => void;
 
@@ -16,73 +16,75 @@ interface Named {
 }
 
 export interface SearchHit {
-  /** Its place among the entries. */
+  /** Index in the list of entries. */
   readonly at: number;
   readonly name: string;
   readonly score: number;
 }
 
 export interface SearchIndex {
-  /** The best entries for a query, best first. */
+  /** Returns the best entries for a query, best first. */
   search(query: string, limit: number): SearchHit[];
 }
 
-// How soon repetition stops counting in a query.
+// Saturation of repeated words in a query.
 const K3 = 1;
-// What counts besides a word's stem: that it is written just so, and that its neighbour is the same.
-const AS_WRITTEN = 0.5;
-const SIDE_BY_SIDE = 0.5;
-// More than any sum of words, and still a number of four bytes.
-const ABOVE_ALL = 1e38;
+// Extra weight of an exact spelling and of adjacent words, relative to a matching stem.
+const EXACT_SPELLING = 0.5;
+const ADJACENT = 0.5;
+// Above any sum of words, and still a 32-bit float.
+const NAME_SCORE = 1e38;
 
 export function createSearchIndex<Entry extends Named>(
   entries: readonly Entry[],
-  tellTexts: (entry: Entry, add: AddText) => void,
+  addTexts: (entry: Entry, add: AddText) => void,
 ): SearchIndex {
   const total = entries.length;
-  const { vocabulary, stems, byStem, byWord, byPair, pairs, lengths } = collect(entries, tellTexts);
+  const { vocabulary, stems, byStem, byWord, byPair, pairs, lengths } = collect(entries, addTexts);
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, total) || 1;
-  // How much the length of each entry is held against it.
-  const held = lengths.map((length) => K1 * (1 - B + (B * length) / average));
-  const ofStem = byStem.sort(held);
-  // Where a stem has one word only, the word is where the stem is.
-  const isAlone = (word: number): boolean => stems.count(stems.of(word)) === 1;
-  const ofWord = byWord.sort(held, (word) => !isAlone(word));
-  const ofPair = byPair.sort(held);
+  // Length normalisation of each entry.
+  const norms = lengths.map((length) => K1 * (1 - B + (B * length) / average));
+  const ofStem = byStem.sort(norms);
+  // A stem with a single word has the same postings as the word.
+  const isOnlyWord = (word: number): boolean => stems.count(stems.of(word)) === 1;
+  const ofWord = byWord.sort(norms, (word) => !isOnlyWord(word));
+  const ofPair = byPair.sort(norms);
   const names = groupNames(entries);
   const scores = new Float32Array(total);
   const rarity = (found: number): number => Math.log(1 + (total - found + 0.5) / (found + 0.5));
 
   const rarityOf = ({ starts }: Postings, key: number): number => rarity(starts[key + 1]! - starts[key]!);
-  const add = ({ starts, places, weights }: Postings, key: number, factor: number): void => {
+  const add = ({ starts, entries: found, weights }: Postings, key: number, factor: number): void => {
     const end = starts[key + 1]!;
-    for (let index = starts[key]!; index < end; index++) scores[places[index]!]! += factor * weights[index]!;
+    for (let index = starts[key]!; index < end; index++) scores[found[index]!]! += factor * weights[index]!;
   };
 
   return {
     search(query, limit) {
       scores.fill(0);
-      const asked = readQuery(query, vocabulary, stems);
+      const terms = readQuery(query, vocabulary, stems);
       const factors = new Map<number, number>();
-      for (const [root, times] of asked.stems) factors.set(root, rarityOf(ofStem, root) * repeated(times));
-      for (const [word, times] of asked.words) {
+      for (const [root, times] of terms.stems)
+        factors.set(root, rarityOf(ofStem, root) * saturateRepeats(times));
+      for (const [word, times] of terms.words) {
         const root = stems.of(word);
-        const factor = AS_WRITTEN * repeated(times);
-        if (isAlone(word)) factors.set(root, factors.get(root)! + factor * rarityOf(ofStem, root));
+        const factor = EXACT_SPELLING * saturateRepeats(times);
+        if (isOnlyWord(word)) factors.set(root, factors.get(root)! + factor * rarityOf(ofStem, root));
         else add(ofWord, word, factor * rarityOf(ofWord, word));
       }
       for (const [root, factor] of factors) add(ofStem, root, factor);
-      for (const [first, second] of asked.pairs) {
+      for (const [first, second] of terms.pairs) {
         const pair = pairs.find(first, second);
-        if (pair !== undefined) add(ofPair, pair, SIDE_BY_SIDE * rarityOf(ofPair, pair));
+        if (pair !== undefined) add(ofPair, pair, ADJACENT * rarityOf(ofPair, pair));
       }
-      // A name that is asked for as it is stands above everything, before one that is only spelled otherwise.
-      const key = nameKey(query);
-      for (const at of names.get(hashName(query)) ?? []) {
-        const { name } = entries[at]!;
-        if (nameKey(name) === key) scores[at] = name === query ? Number.POSITIVE_INFINITY : ABOVE_ALL;
-      }
-      return best(scores, entries, limit).map((at) => ({ at, name: entries[at]!.name, score: scores[at]! }));
+      // An exact name comes first, then names that differ in case and punctuation only.
+      for (const at of names.get(nameKey(query)) ?? [])
+        scores[at] = entries[at]!.name === query ? Number.POSITIVE_INFINITY : NAME_SCORE;
+      return topEntries(scores, entries, limit).map((at) => ({
+        at,
+        name: entries[at]!.name,
+        score: scores[at]!,
+      }));
     },
   };
 }
@@ -94,13 +96,13 @@ interface Collected {
   readonly byWord: Counts;
   readonly byPair: Counts;
   readonly pairs: Pairs;
-  /** The weighted number of words of each entry. */
+  /** Weighted number of words of each entry. */
   readonly lengths: Float64Array;
 }
 
 function collect<Entry>(
   entries: readonly Entry[],
-  tellTexts: (entry: Entry, add: AddText) => void,
+  addTexts: (entry: Entry, add: AddText) => void,
 ): Collected {
   const byStem = createCounts(entries.length);
   const byWord = createCounts(entries.length);
@@ -132,13 +134,13 @@ function collect<Entry>(
     byStem.begin(at);
     byWord.begin(at);
     byPair.begin(at);
-    tellTexts(entry, addText);
+    addTexts(entry, addText);
     lengths[at] = length;
   });
   return { vocabulary, stems, byStem, byWord, byPair, pairs, lengths };
 }
 
-/** Numbers of pairs of numbers. */
+/** Assigns numbers to pairs of numbers. */
 interface Pairs {
   of(first: number, second: number): number;
   find(first: number, second: number): number | undefined;
@@ -164,11 +166,11 @@ function createPairs(): Pairs {
 }
 
 interface Stems {
-  /** The stem of a word, both by number. */
+  /** Returns the number of the stem of a word number. */
   of(word: number): number;
-  /** The number of a stem, where it was seen. */
+  /** Returns the number of a stem, or undefined if no word has it. */
   find(root: string): number | undefined;
-  /** How many words have it. */
+  /** Number of words with this stem. */
   count(root: number): number;
 }
 
@@ -180,7 +182,7 @@ function createStems(words: readonly string[]): Stems {
     find: (root) => numbers.get(root),
     count: (root) => counts[root]!,
     of(word) {
-      // Words get their numbers one after the other, and their stems with them.
+      // Words are numbered consecutively, so stems are computed up to this word.
       for (let next = known.length; next <= word; next++) {
         const root = stem(words[next]!);
         const number = numbers.get(root) ?? numbers.size;
@@ -193,37 +195,36 @@ function createStems(words: readonly string[]): Stems {
   };
 }
 
-interface Asked {
-  /** How often each stem and each word of the entries is asked for, by number. */
+interface QueryTerms {
+  /** How often the query contains each known stem and word, by number. */
   readonly stems: ReadonlyMap<number, number>;
   readonly words: ReadonlyMap<number, number>;
   readonly pairs: readonly (readonly [number, number])[];
 }
 
-function readQuery(query: string, vocabulary: Vocabulary, stems: Stems): Asked {
-  const asked = { stems: new Map<number, number>(), words: new Map<number, number>() };
+function readQuery(query: string, vocabulary: Vocabulary, stems: Stems): QueryTerms {
+  const terms = { stems: new Map<number, number>(), words: new Map<number, number>() };
   const pairs = new Map<string, readonly [number, number]>();
   let before: number | undefined;
   for (const text of toWords(query)) {
     const word = vocabulary.find(text);
     const root = word === undefined ? stems.find(stem(text)) : stems.of(word);
-    if (word !== undefined) asked.words.set(word, (asked.words.get(word) ?? 0) + 1);
-    if (root !== undefined) asked.stems.set(root, (asked.stems.get(root) ?? 0) + 1);
+    if (word !== undefined) terms.words.set(word, (terms.words.get(word) ?? 0) + 1);
+    if (root !== undefined) terms.stems.set(root, (terms.stems.get(root) ?? 0) + 1);
     if (root !== undefined && before !== undefined) pairs.set(`${before} ${root}`, [before, root]);
     before = root;
   }
-  return { ...asked, pairs: [...pairs.values()] };
+  return { ...terms, pairs: [...pairs.values()] };
 }
 
-function repeated(times: number): number {
+function saturateRepeats(times: number): number {
   return ((K3 + 1) * times) / (K3 + times);
 }
 
-// Entries by the hash of their name; hashing makes no text, and building an index makes a great many.
-function groupNames(entries: readonly Named[]): Map<number, number[]> {
-  const names = new Map<number, number[]>();
+function groupNames(entries: readonly Named[]): Map<string, number[]> {
+  const names = new Map<string, number[]>();
   entries.forEach(({ name }, at) => {
-    const key = hashName(name);
+    const key = nameKey(name);
     const same = names.get(key);
     if (same === undefined) names.set(key, [at]);
     else same.push(at);
@@ -231,22 +232,13 @@ function groupNames(entries: readonly Named[]): Map<number, number[]> {
   return names;
 }
 
-// The same for two names that differ in case and plain punctuation only, and often for none else.
-function hashName(name: string): number {
-  let hash = 0;
-  for (let at = 0; at < name.length; at++) {
-    const code = name.charCodeAt(at) | 32;
-    if ((code >= 97 && code <= 122) || (code >= 48 && code <= 57)) hash = Math.imul(hash ^ code, 0x01000193);
-  }
-  return hash;
-}
-
+// Equal for names that differ in case and punctuation only.
 function nameKey(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-// The `limit` best, without sorting all: a short list that is kept in order.
-function best(scores: Float32Array, entries: readonly Named[], limit: number): number[] {
+// Returns the `limit` best entries by insertion into a short sorted list.
+function topEntries(scores: Float32Array, entries: readonly Named[], limit: number): number[] {
   const isAhead = (a: number, b: number): boolean =>
     scores[a] === scores[b] ? compareText(entries[a]!.name, entries[b]!.name) < 0 : scores[a]! > scores[b]!;
   const top: number[] = [];

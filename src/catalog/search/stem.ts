@@ -1,10 +1,10 @@
-// Cuts the commonest English endings of a word, so that `searching`, `searches` and `search` are one.
+// Light English stemmer: `searching`, `searches` and `search` have one stem.
 
-/** The stem of a word in lower case; a word of other letters is its own. */
+/** Returns the stem of a lower-case word; words with letters outside a-z are returned unchanged. */
 export function stem(word: string): string {
   if (word.length < 4 || !isPlainWord(word)) return word;
   let root = cutPlural(word);
-  // Most words end otherwise, and every word of a catalog comes by here.
+  // Checking the last letter first skips the loops for most words.
   if ('gdy'.includes(root.charAt(root.length - 1))) root = cutInflection(root);
   if ('nlrst'.includes(root.charAt(root.length - 1))) root = replaceSuffix(root);
   if (root.length <= 3) return root;

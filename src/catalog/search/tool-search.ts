@@ -1,13 +1,12 @@
-// Search over the tools of a catalog: which of their texts count how much, and an index that follows the catalog.
+// Search over the tools of a catalog: field weights, and an index that is rebuilt when the catalog changes.
 
 import { isRecord } from '../../core/json.js';
 import type { Skill } from '../../core/skill.js';
 import type { Tool } from '../../core/tool.js';
 import { type AddText, createSearchIndex, type SearchIndex } from './search.js';
 
-// A tool as search sees it: its name counts most, then its description and its parameters. `about` is what the skill or
-// server that it belongs to says of itself.
-function tellTexts({ name, description, input, traits, origin }: Tool, about: string, add: AddText): void {
+// `about` is the description of the skill that the tool belongs to.
+function addTexts({ name, description, input, traits, origin }: Tool, about: string, add: AddText): void {
   add(name, 2.5, true);
   add(description, 1);
   const { properties } = input.json;
@@ -24,21 +23,23 @@ function tellTexts({ name, description, input, traits, origin }: Tool, about: st
   add(about, 0.5);
 }
 
-interface Searched {
+interface SearchableListing {
   readonly tools: readonly Tool[];
   readonly skills: readonly Skill[];
 }
 
-/** Search over the visible tools of a catalog; the index is made again only when something in it changed. */
-export function createToolSearch(list: () => Searched): (query: string, limit: number) => Tool[] {
-  let known: (Searched & { readonly visible: readonly Tool[]; readonly index: SearchIndex }) | undefined;
+/** Creates a search over the visible tools of a catalog. The index is rebuilt only when tools or skills changed. */
+export function createToolSearch(list: () => SearchableListing): (query: string, limit: number) => Tool[] {
+  let known:
+    | (SearchableListing & { readonly visible: readonly Tool[]; readonly index: SearchIndex })
+    | undefined;
   return (query, limit) => {
     const { tools, skills } = list();
-    if (known === undefined || !isSame(tools, known.tools) || !isSame(skills, known.skills)) {
+    if (known === undefined || !isSameList(tools, known.tools) || !isSameList(skills, known.skills)) {
       const visible = tools.filter((tool) => !tool.traits.hidden);
       const about = new Map(skills.map((skill) => [skill.directory, skill.description]));
       const index = createSearchIndex(visible, (tool, add) =>
-        tellTexts(tool, about.get(tool.origin.directory ?? '') ?? '', add),
+        addTexts(tool, about.get(tool.origin.directory ?? '') ?? '', add),
       );
       known = { tools, skills, visible, index };
     }
@@ -47,7 +48,7 @@ export function createToolSearch(list: () => Searched): (query: string, limit: n
   };
 }
 
-function isSame<T>(some: readonly T[], others: readonly T[]): boolean {
+function isSameList<T>(some: readonly T[], others: readonly T[]): boolean {
   if (some.length !== others.length) return false;
   for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false;
   return true;
