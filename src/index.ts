@@ -40,6 +40,8 @@ export type {
   ListOptions,
   SearchOptions,
   Toolbox,
+  ToolboxCatalog,
+  ToolboxWorkspace,
   Verdict,
 } from './core/toolbox.js';
 export {

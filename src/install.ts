@@ -99,7 +99,7 @@ export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions 
     return applied.map(toAppliedJson);
   };
   const findAll = (names: readonly string[], records: readonly SourceRecord[]): SourceRecord[] =>
-    names.map((name) => findSource(name, records, toolbox.workdir));
+    names.map((name) => findSource(name, records, toolbox.workspace.workdir));
 
   return {
     add: (source, { namespace, pin, roots = [] } = {}) =>
@@ -107,7 +107,7 @@ export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions 
         const added = await addSource(
           {
             source,
-            cwd: toolbox.workdir,
+            cwd: toolbox.workspace.workdir,
             roots,
             ...(namespace === undefined ? {} : { namespace }),
             ...(pin === undefined ? {} : { pin: parsePin(pin) }),
@@ -145,7 +145,7 @@ export function createInstaller(toolbox: NodeToolbox, options: InstallerOptions 
     removeSource: (source) =>
       work(async (inventory, paths) => {
         const records = loadSources(paths);
-        const first = findSource(source, records, toolbox.workdir);
+        const first = findSource(source, records, toolbox.workspace.workdir);
         const going = [first, ...records.filter(({ parent }) => parent === first.id)];
         const plan = planRemoval(
           going.map(({ id }) => id),

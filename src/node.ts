@@ -82,23 +82,33 @@ export interface NodeToolboxOptions {
   readonly warn?: (message: string) => void;
 }
 
-/** A toolbox with what belongs to the machine around it. */
+/** A toolbox with the machine and the stored state that it uses. */
 export interface NodeToolbox extends Toolbox {
+  readonly machine: ToolboxMachine;
+  readonly state: ToolboxState;
+}
+
+export interface ToolboxMachine {
+  readonly world: World;
   readonly wieldHome: string;
-  readonly trustStore: TrustStore;
-  readonly pinStore: PinStore;
+  /** Whether this process was started by a tool, and so can neither approve nor trust anything (A44). */
+  readonly insideCall: boolean;
+}
+
+/** What is stored in the wield home, and the configuration. */
+export interface ToolboxState {
+  readonly trust: TrustStore;
+  readonly pins: PinStore;
   readonly stores: Stores;
   readonly upstreams: Upstreams;
-  readonly world: World;
-  /** Whether this process was started by a tool: then it can neither approve nor trust anything (A44). */
-  readonly insideCall: boolean;
   readonly audit: Pick<AuditRecorder, 'directory' | 'findFault'>;
   configuration(): Configuration;
   approvals(): Promise<ApprovalStore>;
-  /** Writes the index that a library ships into its directory of skills (RES-22). */
-  writeIndex(directory: string): Promise<{ file: string; entries: number; tools: number }>;
-  /** Removes it, where there is one. */
-  removeIndex(directory: string): Promise<{ file: string; removed: boolean }>;
+  /** The index that a library ships in its directory of skills (RES-22). */
+  readonly shippedIndex: {
+    write(directory: string): Promise<{ file: string; entries: number; tools: number }>;
+    remove(directory: string): Promise<{ file: string; removed: boolean }>;
+  };
 }
 
 // Raised whenever a line of the index means something else.
@@ -313,24 +323,27 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     world,
   });
   const insideCall = world.env[MARK] !== undefined;
-  return Object.assign(toolbox, {
-    wieldHome,
-    trustStore,
-    pinStore,
-    stores,
-    upstreams,
-    world,
-    insideCall,
-    configuration,
-    approvals,
-    audit: recorder,
-    async writeIndex(directory: string) {
-      const { writeShippedIndex } = await import('./catalog/write-shipped-index.js');
-      return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
+  return {
+    ...toolbox,
+    machine: { world, wieldHome, insideCall },
+    state: {
+      trust: trustStore,
+      pins: pinStore,
+      stores,
+      upstreams,
+      audit: recorder,
+      configuration,
+      approvals,
+      shippedIndex: {
+        async write(directory) {
+          const { writeShippedIndex } = await import('./catalog/write-shipped-index.js');
+          return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
+        },
+        async remove(directory) {
+          const { removeShippedIndex } = await import('./catalog/write-shipped-index.js');
+          return removeShippedIndex(directory);
+        },
+      },
     },
-    async removeIndex(directory: string) {
-      const { removeShippedIndex } = await import('./catalog/write-shipped-index.js');
-      return removeShippedIndex(directory);
-    },
-  });
+  };
 }

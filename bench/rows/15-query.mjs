@@ -35,7 +35,7 @@ export const row = {
       const file = join(createDirectory(), 'records.json');
       writeFileSync(file, makeRecords(megabytes));
       const path = `${megabytes}.json`;
-      await toolbox.stores.documents.write(path, makeRecords(megabytes));
+      await toolbox.state.stores.documents.write(path, makeRecords(megabytes));
       for (const [name, query] of Object.entries(QUERIES))
         results.push(...(await measureQuery({ toolbox, file, path, name, query, megabytes })));
     }

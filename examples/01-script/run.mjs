@@ -40,7 +40,7 @@ console.log(`failed: ${failed.error.message}`);
 // What would run can be asked without running it.
 const { plan, verdict } = await toolbox.plan('sum', { numbers: [1] });
 assert.equal(plan.kind, 'process');
-assert.equal(plan.cwd, toolbox.workdir);
+assert.equal(plan.cwd, toolbox.workspace.workdir);
 assert.equal(verdict.verdict, 'allow');
 console.log(`planned: ${plan.argv[0].slice(workdir.length)}, ${verdict.verdict}`);
 

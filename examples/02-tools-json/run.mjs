@@ -20,7 +20,7 @@ for (const subject of ['Begin', 'Go on']) git('commit', '--quiet', '--allow-empt
 cpSync(fileURLToPath(new URL('.agents', import.meta.url)), join(workdir, '.agents'), { recursive: true });
 
 const toolbox = createNodeToolbox({ workdir });
-assert.deepEqual(await toolbox.problems(), []);
+assert.deepEqual(await toolbox.catalog.problems(), []);
 const names = (await toolbox.list()).map((tool) => tool.name);
 assert.ok(['git_log', 'git_show', 'git_status', 'read_skill'].every((name) => names.includes(name)));
 console.log(`tools: ${names.join(', ')}`);

@@ -5,7 +5,7 @@ import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
 
-export function findSurroundings({ world, workdir }: NodeToolbox): Surroundings {
+export function findSurroundings({ machine: { world }, workspace: { workdir } }: NodeToolbox): Surroundings {
   const { home, platform, env } = world;
   if (home !== undefined) return { home, platform, env, workdir };
   throw new ToolError('unavailable', 'there is no home directory', {
@@ -24,7 +24,11 @@ export function readScope(named: string | true | undefined): Scope | undefined {
  * Gives what keeps a workspace trusted that is trusted now: the person just agreed to this very change of a file that
  * would otherwise ask for trust again.
  */
-export function renewTrust({ trustStore, workdir, world }: NodeToolbox): () => void {
+export function renewTrust({
+  state: { trust: trustStore },
+  workspace: { workdir },
+  machine: { world },
+}: NodeToolbox): () => void {
   if (!trustStore.isTrusted(workdir)) return () => {};
   return () => {
     trustStore.trust(workdir, new Date(world.now()));

@@ -189,7 +189,7 @@ function listFiles(begun: string): string[] {
 }
 
 async function readTable(toolbox: NodeToolbox): Promise<CommandTable> {
-  const { tools, unlisted } = await toolbox.survey();
+  const { tools, unlisted } = await toolbox.catalog.survey();
   return toCommandTable([...tools, ...unlisted]);
 }
 

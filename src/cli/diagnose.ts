@@ -30,7 +30,7 @@ const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)
 /** What is wrong here; `more` are problems that only the caller can see. */
 export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
   const all = [
-    ...(await toolbox.problems()),
+    ...(await toolbox.catalog.problems()),
     ...auditProblems(toolbox),
     ...(await interpreterProblems(toolbox)),
     ...(await approvalProblems(toolbox)),
@@ -44,7 +44,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
     (level: 'warning' | 'problem') =>
     (problem: Problem): Finding => ({
       level,
-      about: shortenPath(problem.path, toolbox.workdir, toolbox.world.home),
+      about: shortenPath(problem.path, toolbox.workspace.workdir, toolbox.machine.world.home),
       message: problem.message,
       hint: problem.hint,
     });
@@ -52,7 +52,11 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
   return {
     findings: [
       ...(await machineFindings(toolbox)),
-      { level: 'ok', about: 'tools', message: `${count(tools.length, 'tool')} in ${toolbox.workdir}` },
+      {
+        level: 'ok',
+        about: 'tools',
+        message: `${count(tools.length, 'tool')} in ${toolbox.workspace.workdir}`,
+      },
       ...warnings.map(show('warning')),
       ...problems.map(show('problem')),
     ],
@@ -61,7 +65,11 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
   };
 }
 
-async function machineFindings({ world, configuration, trusted }: NodeToolbox): Promise<Finding[]> {
+async function machineFindings({
+  machine: { world },
+  state: { configuration },
+  workspace: { trusted },
+}: NodeToolbox): Promise<Finding[]> {
   const path = searchPath(world);
   const findings: Finding[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
   for (const [name, program, without] of [
@@ -103,7 +111,7 @@ async function machineFindings({ world, configuration, trusted }: NodeToolbox): 
 async function readVersion(
   binary: string,
   path: readonly string[],
-  world: NodeToolbox['world'],
+  world: NodeToolbox['machine']['world'],
 ): Promise<string> {
   const outcome = await runProcess(
     {
@@ -119,7 +127,7 @@ async function readVersion(
   return /\d+(?:\.\d+)+/.exec(outcome.stdout.toString('utf8'))?.[0] ?? binary;
 }
 
-function auditProblems({ audit }: NodeToolbox): Problem[] {
+function auditProblems({ state: { audit } }: NodeToolbox): Problem[] {
   const message = audit.findFault();
   if (message === undefined) return [];
   const hint =
@@ -129,7 +137,7 @@ function auditProblems({ audit }: NodeToolbox): Problem[] {
 
 // A script whose interpreter is missing is listed, since it may come; here is where one hears of it.
 async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
-  const path = searchPath(toolbox.world);
+  const path = searchPath(toolbox.machine.world);
   const problems: Problem[] = [];
   for (const { action } of await toolbox.list({ hidden: true })) {
     if (action.kind !== 'process' || action.runs !== 'script' || action.shebang === '') continue;
@@ -153,7 +161,7 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
 
 // What a file that is torn or altered says counts for nothing, and its owner should know.
 async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
-  const store = await toolbox.approvals();
+  const store = await toolbox.state.approvals();
   try {
     const waiting = store.list().filter(({ state }) => state === 'pending').length;
     const unreadable = store.stale().filter(({ reason }) => reason === 'unreadable');
@@ -162,7 +170,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
         ? []
         : [
             warn(
-              join(toolbox.wieldHome, 'approvals'),
+              join(toolbox.machine.wieldHome, 'approvals'),
               `${count(waiting, 'call')} waiting for your approval`,
               'wield approvals shows them',
             ),
@@ -176,7 +184,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
     return [
       {
         severity: 'error',
-        path: join(toolbox.wieldHome, 'approvals'),
+        path: join(toolbox.machine.wieldHome, 'approvals'),
         message: error.message,
         hint: error.hint ?? '',
       },
@@ -185,7 +193,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
 }
 
 // What is wrong with a server itself is a problem of the catalog; this waits for a person.
-function serverProblems({ upstreams }: NodeToolbox): Problem[] {
+function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
   return upstreams
     .states()
     .flatMap(({ server, changed }) =>
@@ -202,7 +210,10 @@ function serverProblems({ upstreams }: NodeToolbox): Problem[] {
 }
 
 // Loaded only where something was ever installed.
-async function installProblems({ wieldHome, world, configuration }: NodeToolbox): Promise<Problem[]> {
+async function installProblems({
+  machine: { wieldHome, world },
+  state: { configuration },
+}: NodeToolbox): Promise<Problem[]> {
   if (!['sources.json', 'installed.json'].some((file) => existsSync(join(wieldHome, file)))) return [];
   const { findInstallProblems } = await import('../install/problems.js');
   return findInstallProblems({ wieldHome, world, ...configuration().settings });

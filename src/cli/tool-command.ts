@@ -23,7 +23,7 @@ export const toolCommand: Verb = {
     const named = await findByName(toolbox, word);
     if (named !== undefined && !isToolError(named) && commandName(named).group !== word)
       return callTool(verbCall, named, rest, `wield ${word}`);
-    const survey = await toolbox.survey();
+    const survey = await toolbox.catalog.survey();
     const table = toCommandTable([...survey.tools, ...survey.unlisted]);
     const found = findCommand(table, word);
     if (found === undefined)

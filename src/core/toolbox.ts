@@ -1,4 +1,4 @@
-// The Toolbox: all that a consumer ever sees.
+// The Toolbox interface, and the options and results of its methods.
 
 import type { Approve } from './approval.js';
 import type { Cascade } from './cascade.js';
@@ -128,49 +128,59 @@ export interface Survey {
   readonly unlisted: readonly Tool[];
 }
 
+/** The tools of a workspace, and the one way to call them. */
 export interface Toolbox {
+  /** Lists the visible tools, each name once, in a fixed order (RES-8). */
+  list(options?: ListOptions): Promise<readonly Tool[]>;
+  /** Searches the visible tools; best match first, an exact name before all others. */
+  search(query: string, limit: number, options?: SearchOptions): Promise<readonly Tool[]>;
+  /** Finds a tool by name, path or URI (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
+  find(ref: string): Promise<Tool>;
+  /** Calls a tool. Never throws: every outcome is a result. */
+  call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
+  /** Returns what a call would run and the verdict on it; runs nothing. Throws the error that the call would return. */
+  plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
+  /** Explains the verdict on a call. Needs no plan, so it also works if the call could not run. */
+  explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
+  /** Observes calls; the returned function stops it. */
+  on(observer: Observer): () => void;
+  /** Ends running calls and releases resources. */
+  close(): Promise<void>;
+  readonly catalog: ToolboxCatalog;
+  readonly workspace: ToolboxWorkspace;
+}
+
+/** The catalog of a toolbox: what was found on disk, what was registered, and what is wrong with it. */
+export interface ToolboxCatalog {
+  /** Returns tools, shadowed tools and problems as of the same moment. */
+  survey(options?: SearchOptions): Promise<Survey>;
+  /** Returns errors and warnings about files that could not be loaded or look wrong. */
+  problems(): Promise<readonly Problem[]>;
+  /** Returns tools hidden by another tool of the same name. */
+  shadowed(): Promise<readonly ShadowedTool[]>;
+  /** Calls the listener when the catalog may have changed; the returned function stops it. */
+  watch(listener: () => void): () => void;
+  /** Adds a tool, which shadows all others of its name (RES-9). Throws `conflict` if code registered one before. */
+  register(tool: Tool): void;
+  /** Removes a registered tool; returns whether there was one. */
+  unregister(name: string): boolean;
+  /** Clears what is cached about a tool, including the lists and indexes that contain it (RES-14). */
+  clearToolCache(name: string): void;
+  clearAllCaches(): void;
+  /** Returns what a tool inherits: its authority, permissions and settings (RES-17). */
+  cascade(tool: Tool | string): Promise<Cascade>;
+  /** Returns the main skill that governs a tool, or null (RES-16). */
+  authority(tool: Tool | string): Promise<Skill | null>;
+}
+
+/** The directory that a toolbox works in. */
+export interface ToolboxWorkspace {
   /** The directory that scripts run in and are found in. */
   readonly workdir: string;
-  /** Visible tools, deduplicated by name, in a fixed order (RES-8). */
-  list(options?: ListOptions): Promise<readonly Tool[]>;
-  /** Visible tools that fit some words, best first; an exact name before all. */
-  search(query: string, limit: number, options?: SearchOptions): Promise<readonly Tool[]>;
-  /** The tool of a name, a path or a URI (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
-  find(ref: string): Promise<Tool>;
-  /** Runs a tool. Never throws: every outcome is a result. */
-  call(ref: string, input: unknown, options?: CallOptions): Promise<ToolResult>;
-  /** What a call would run and how the policy judges it; runs nothing. Throws what the call would answer. */
-  plan(ref: string, input: unknown, options?: PlanOptions): Promise<{ plan: Plan; verdict: Verdict }>;
-  /** How the policy judges a call. Needs no plan, so that it answers also where the call could not run. */
-  explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
-  /** What a model should be told before anything else: the skills there are, in the configured way (SKL-2). */
-  instructions(options?: InstructionsOptions): Promise<string>;
-  /** What holds for a tool besides what it says itself: its authority, permissions and settings (RES-17). */
-  cascade(tool: Tool | string): Promise<Cascade>;
-  /** The main skill that governs a tool; null where there is none (RES-16). */
-  authority(tool: Tool | string): Promise<Skill | null>;
-  /** What could not be loaded, and what is odd. */
-  problems(): Promise<readonly Problem[]>;
-  /** Tools that another of the same name keeps out. */
-  shadowed(): Promise<readonly ShadowedTool[]>;
   /** Whether code of the workspace may run for a model (POL-20). */
   readonly trusted: boolean;
-  /** Tells when the catalog may have changed; the returned function stops it. */
-  watch(listener: () => void): () => void;
-  /** Tools, shadowed tools and problems of one and the same moment, for the price of one of them. */
-  survey(options?: SearchOptions): Promise<Survey>;
-  /** Watches calls; the returned function stops it. */
-  on(observer: Observer): () => void;
-  /** Adds a tool: it shadows every other of its name at once (RES-9). Throws `conflict` where code gave one before. */
-  register(tool: Tool): void;
-  /** Takes such a tool away; whether there was one. */
-  unregister(name: string): boolean;
-  /** Forgets what was read of a tool, lists and indexes that hold it included (RES-14). */
-  clearToolCache(name: string): void;
-  /** Forgets everything that was read. */
-  clearAllCaches(): void;
-  /** Moves to another directory; the next listing and call see it (SCR-16). */
+  /** Returns the text to send to a model first: the available skills, in the configured form (SKL-2). */
+  instructions(options?: InstructionsOptions): Promise<string>;
+  /** Changes the workdir for the next listing and call (SCR-16). */
   setWorkdir(directory: string): void;
-  /** Ends running calls and frees what was held. */
-  close(): Promise<void>;
 }

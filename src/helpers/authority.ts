@@ -5,9 +5,6 @@ import type { Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
 
 /** The main skill that governs a tool; null where there is none. Throws what `find` throws for a name. */
-export function findAuthority(
-  toolbox: Pick<Toolbox, 'authority'>,
-  tool: Tool | string,
-): Promise<Skill | null> {
-  return toolbox.authority(tool);
+export function findAuthority(toolbox: Pick<Toolbox, 'catalog'>, tool: Tool | string): Promise<Skill | null> {
+  return toolbox.catalog.authority(tool);
 }

@@ -60,12 +60,12 @@ const TEXTS = ['role', 'src', 'module', 'content'] as const;
  * where code gave a tool of that name before.
  */
 export function registerTool(toolbox: Toolbox, options: RegisterToolOptions | ToolDefinition): void {
-  toolbox.register('execute' in options ? toTool(options) : toRegistered(options));
+  toolbox.catalog.register('execute' in options ? toTool(options) : toRegistered(options));
 }
 
 /** Takes such a tool away; whether there was one. */
 export function unregisterTool(toolbox: Toolbox, name: string): boolean {
-  return toolbox.unregister(name);
+  return toolbox.catalog.unregister(name);
 }
 
 /** What a callback reference may say of itself. */
@@ -100,12 +100,12 @@ export function listTools(toolbox: Toolbox, options?: ListOptions): Promise<read
 
 /** Forgets what was read of a tool, lists and indexes that hold it included (RES-14). */
 export function clearToolCache(toolbox: Toolbox, name: string): void {
-  toolbox.clearToolCache(name);
+  toolbox.catalog.clearToolCache(name);
 }
 
 /** Forgets everything that was read. */
 export function clearAllCaches(toolbox: Toolbox): void {
-  toolbox.clearAllCaches();
+  toolbox.catalog.clearAllCaches();
 }
 
 /** A toolbox without tools, caches and configuration, for tests (HLP-6). */

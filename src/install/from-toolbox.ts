@@ -9,17 +9,17 @@ import { agentHomes, type InstallContext } from './environment.js';
 
 /** The parts of a node toolbox that installing uses. */
 export interface InstallingToolbox {
-  readonly wieldHome: string;
-  readonly world: World;
-  readonly insideCall: boolean;
-  readonly pinStore: { pin(tools: readonly Tool[], now: Date): void };
-  configuration(): { readonly settings: Settings };
+  readonly machine: { readonly wieldHome: string; readonly world: World; readonly insideCall: boolean };
+  readonly state: {
+    readonly pins: { pin(tools: readonly Tool[], now: Date): void };
+    configuration(): { readonly settings: Settings };
+  };
   find(ref: string): Promise<Tool>;
 }
 
 /** Returns the install context of a toolbox. A process started by a tool may not install (A44). */
 export function toInstallContext(
-  { insideCall, world, wieldHome, configuration }: InstallingToolbox,
+  { machine: { insideCall, world, wieldHome }, state: { configuration } }: InstallingToolbox,
   own: Pick<InstallContext, 'version' | 'signal' | 'report' | 'approveHooks'>,
 ): InstallContext {
   assertPerson(insideCall, 'installing');
@@ -35,7 +35,8 @@ export async function pinTools(
   for (const { kind, effective, bin } of items) {
     if (kind !== 'tool' || bin === null) continue;
     const tool = await toolbox.find(effective).catch(() => undefined);
-    if (tool?.origin.owner === 'package') toolbox.pinStore.pin([tool], new Date(toolbox.world.now()));
+    if (tool?.origin.owner === 'package')
+      toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
   }
 }
 

@@ -42,7 +42,7 @@ export function createListingReader(toolbox: Toolbox): ReadListing {
   let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
   return async ({ knownOnly = false } = {}) => {
     const tools = await toolbox.list({ caller: MODEL, knownOnly });
-    const { trusted } = toolbox;
+    const { trusted } = toolbox.workspace;
     if (last !== undefined && last.trusted === trusted && isSameList(last.tools, tools)) return last.listing;
     const next = toListing(tools, trusted);
     // A file may have been read again without a change.

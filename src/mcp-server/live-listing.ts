@@ -22,7 +22,7 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
   // The listing that every client knows at least: one that lists first must not hide a change from the others.
   let announced: Listing | undefined;
   let newest: Listing | undefined;
-  const unwatch = toolbox.watch(() => {
+  const unwatch = toolbox.catalog.watch(() => {
     // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
     if (announced === undefined) {
       newest = undefined;

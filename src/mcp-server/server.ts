@@ -88,7 +88,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
 
   return {
     async create(session) {
-      const instructions = await toolbox.instructions();
+      const instructions = await toolbox.workspace.instructions();
       const server = new Server(
         { name: 'wield', version: options.version },
         {

@@ -254,9 +254,6 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
 
   return {
-    get workdir() {
-      return workdir.get();
-    },
     async list({ hidden = false, caller = CODE, offer = [], knownOnly = false } = {}) {
       const listing = knownOnly ? catalog.list(offer) : await look(() => catalog.list(offer));
       const model = caller.kind === 'model';
@@ -305,54 +302,10 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
         unmatched: unmatched.map(({ selector, file, line }) => ({ text: selector.text, file, line })),
       };
     },
-    async instructions(asked = {}) {
-      return options.instructions(asked);
-    },
-    async authority(tool) {
-      return cascade.authorityOf(typeof tool === 'string' ? await findForCode(tool) : tool);
-    },
-    async cascade(tool) {
-      return cascade.of(typeof tool === 'string' ? await findForCode(tool) : tool);
-    },
-    async problems() {
-      return (await look(() => survey(CODE))).problems;
-    },
-    async shadowed() {
-      return (await look(catalog.list)).shadowed;
-    },
-    get trusted() {
-      return options.trusted();
-    },
-    watch(listener) {
-      listeners.add(listener);
-      const stop = options.watch(listener);
-      return () => {
-        listeners.delete(listener);
-        stop();
-      };
-    },
-    async survey({ caller = CODE } = {}) {
-      return look(() => survey(caller));
-    },
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
     },
-    register(tool) {
-      catalog.register(tool);
-      wake();
-    },
-    unregister(name) {
-      const removed = catalog.unregister(name);
-      if (removed) wake();
-      return removed;
-    },
-    clearToolCache: (name) => catalog.forget(name),
-    clearAllCaches() {
-      digested = new WeakMap();
-      catalog.forget();
-    },
-    setWorkdir: workdir.set,
     async close() {
       closed = true;
       closing?.abort();
@@ -360,6 +313,57 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       await Promise.all(options.executors.map((executor) => executor.close?.()));
       recorder?.close();
       stores?.documents.close();
+    },
+    catalog: {
+      async survey({ caller = CODE } = {}) {
+        return look(() => survey(caller));
+      },
+      async problems() {
+        return (await look(() => survey(CODE))).problems;
+      },
+      async shadowed() {
+        return (await look(catalog.list)).shadowed;
+      },
+      watch(listener) {
+        listeners.add(listener);
+        const stop = options.watch(listener);
+        return () => {
+          listeners.delete(listener);
+          stop();
+        };
+      },
+      register(tool) {
+        catalog.register(tool);
+        wake();
+      },
+      unregister(name) {
+        const removed = catalog.unregister(name);
+        if (removed) wake();
+        return removed;
+      },
+      clearToolCache: (name) => catalog.forget(name),
+      clearAllCaches() {
+        digested = new WeakMap();
+        catalog.forget();
+      },
+      async authority(tool) {
+        return cascade.authorityOf(typeof tool === 'string' ? await findForCode(tool) : tool);
+      },
+      async cascade(tool) {
+        return cascade.of(typeof tool === 'string' ? await findForCode(tool) : tool);
+      },
+    },
+    workspace: {
+      get workdir() {
+        return workdir.get();
+      },
+      get trusted() {
+        return options.trusted();
+      },
+      async instructions(asked = {}) {
+        return options.instructions(asked);
+      },
+      setWorkdir: workdir.set,
     },
   };
 }

@@ -54,7 +54,7 @@ describe('A40 an approval replayed', () => {
       const toolbox = workspace.toolbox({ tools: [where] });
       const approve: Approve = async ({ record }) => {
         expect(record.workdir).toBe(workspace.dir);
-        toolbox.setWorkdir(workspace.home);
+        toolbox.workspace.setWorkdir(workspace.home);
         return 'once';
       };
       const result = await toolbox.call('where', {}, { approve });

@@ -136,7 +136,7 @@ spec('SCR-11', 'A14 two parameters that become one variable are a problem', asyn
   workspace.script('clash', shellScript('true', '@param a-b string', '@param A_B string'));
   const toolbox = workspace.toolbox();
   expect((await toolbox.call('clash', {})).error?.code).toBe('not_found');
-  expect(await toolbox.problems()).toHaveLength(1);
+  expect(await toolbox.catalog.problems()).toHaveLength(1);
 });
 
 spec('EXE-2 EXE-8', 'A15 relative and empty entries of PATH are dropped', async () => {

@@ -137,5 +137,5 @@ spec('POL-11', 'A25: a configuration that a tool makes for its own workspace gra
   const toolbox = workspace.toolbox({ env: { ...workspace.env, SECRET: 'hush-hush' } });
   expect((await toolbox.call('plant', {})).ok).toBe(true);
   expect(textOf(await toolbox.call('peek', {}))).toBe('[]\n');
-  expect((await toolbox.problems())[0]?.message).toContain('a project cannot set env.pass');
+  expect((await toolbox.catalog.problems())[0]?.message).toContain('a project cannot set env.pass');
 });

@@ -146,7 +146,7 @@ spec('MOD-8', 'a module that would import the whole disk is a problem', async ()
     Array.from({ length: 1100 }, (_, at) => `import './m${at}.mjs';`).join('\n'),
   );
   for (let at = 0; at < 1100; at++) workspace.module(`m${at}.mjs`, '');
-  const { tools, problems } = await workspace.toolbox().survey();
+  const { tools, problems } = await workspace.toolbox().catalog.survey();
   expect(tools).toEqual([]);
   expect(problems).toMatchObject([{ message: expect.stringContaining('more than 1000 files') }]);
 });

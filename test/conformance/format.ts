@@ -41,7 +41,7 @@ export function describeFormat(format: FormatUnderTest): void {
   describe(`the format ${format.name}`, () => {
     spec('TOOL-1 TOOL-6', 'gives the model: name, description, schema, action, origin, traits', async () => {
       const { toolbox } = open();
-      expect(await toolbox.problems()).toEqual([]);
+      expect(await toolbox.catalog.problems()).toEqual([]);
       const tool = await toolbox.find('greet');
       expect(tool).toMatchObject({ name: GREET.name, description: GREET.description });
       expect(canonicalSchema(tool.input.json)).toBe(canonicalSchema(GREET.input));

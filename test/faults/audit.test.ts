@@ -315,7 +315,9 @@ describe('a log that cannot be written', () => {
 
   spec('OBS-7', 'a call that needed approval is refused, required or not', () => {
     const workspace = blocked();
-    const { world } = workspace.toolbox();
+    const {
+      machine: { world },
+    } = workspace.toolbox();
     const recorder = createRecorder({
       wieldHome: workspace.env.WIELD_HOME!,
       look: () => ({ settings: DEFAULT_SETTINGS.audit, secrets: [] }),

@@ -167,7 +167,7 @@ spec(
     const workspace = createWorkspace();
     const first = await wield(workspace, ['init']);
     expect(first.stdout.trimEnd()).toBe(shown?.output);
-    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
 
     workspace.script('hello', '#!/bin/sh\n# @description Mine.\necho mine\n');
     const second = await wield(workspace, ['init']);
@@ -177,7 +177,7 @@ spec(
     const other = createWorkspace();
     other.write('.agents/tools/found', '#!/bin/sh\n# @description Not ours.\n', 0o755);
     expect((await wield(other, ['init'])).stdout).toContain('wield trust');
-    expect(other.toolbox().trustStore.isTrusted(other.dir)).toBe(false);
+    expect(other.toolbox().state.trust.isTrusted(other.dir)).toBe(false);
   },
 );
 

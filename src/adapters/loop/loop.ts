@@ -70,7 +70,9 @@ export async function runAgentLoop<M extends object = Message>(
   const { strict, offer, signal, timeoutMs, onProgress, trust, approve, elicit, ask } = options;
   const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve, elicit, ask };
   const driver = createDriver(client, provider, toolbox, { strict, offer });
-  const told = [system, await toolbox.instructions({ capabilities: true })].filter(Boolean).join('\n\n');
+  const told = [system, await toolbox.workspace.instructions({ capabilities: true })]
+    .filter(Boolean)
+    .join('\n\n');
   const messages: M[] = [...options.messages];
   const add = (added: readonly Message[]): void => {
     for (const message of added as readonly M[]) {

@@ -89,7 +89,7 @@ function createDoor(toolbox: Toolbox, { door, profile, strict = false, offer = [
         {
           tool,
           name,
-          description: describeForModel(tool, toolbox.trusted),
+          description: describeForModel(tool, toolbox.workspace.trusted),
           lowering: withinBudget(best) ? best : lower(json, profile),
         },
       ];

@@ -30,7 +30,10 @@ export const approvals: Verb = {
   positionals: 2,
   async run(call) {
     const [action = 'list', id] = call.positionals;
-    const { approvals: open, insideCall } = call.toolbox();
+    const {
+      state: { approvals: open },
+      machine: { insideCall },
+    } = call.toolbox();
     if (!ACTIONS.includes(action)) throw unknownAction(action);
     const store = await open();
     if (action === 'list') return list(call, store);

@@ -44,7 +44,7 @@ export const audit: Verb = {
   runsUntilStopped: true,
   async run(call) {
     const { flags, json, terminal } = call;
-    const reader = createAuditReader(call.toolbox().audit.directory);
+    const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, Date.now());
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : SHOWN);
     const follow = flags.has('follow');

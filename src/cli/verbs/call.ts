@@ -106,7 +106,10 @@ export function kindOfOwnFlag(name: string): FlagKind | undefined {
   return OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
 }
 
-function describeOrigin({ origin }: Tool, { workdir, world }: NodeToolbox): string {
+function describeOrigin(
+  { origin }: Tool,
+  { workspace: { workdir }, machine: { world } }: NodeToolbox,
+): string {
   const { uri, format } = origin;
   if (uri === null) return format;
   return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workdir, world.home) : uri;
@@ -114,7 +117,7 @@ function describeOrigin({ origin }: Tool, { workdir, world }: NodeToolbox): stri
 
 function toCallOptions(
   { signal, terminal }: VerbCall,
-  { insideCall }: NodeToolbox,
+  { machine: { insideCall } }: NodeToolbox,
   flags: ReadonlyMap<string, string | true>,
 ): CallOptions {
   const timeout = flags.get('timeout');

@@ -17,7 +17,10 @@ export const capabilities: Verb = {
   flags: { 'dry-run': { kind: 'switch', description: 'Show it, and write nothing' } },
   positionals: 0,
   async run({ terminal, flags, json, signal, toolbox: open }) {
-    const { insideCall, call } = open();
+    const {
+      machine: { insideCall },
+      call,
+    } = open();
     const approve = createApprove({ terminal, yes: false, insideCall });
     const dryRun = flags.has('dry-run');
     const result = await call(

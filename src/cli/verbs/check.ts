@@ -21,7 +21,11 @@ export const check: Verb = {
   completes: 'files',
   async run({ terminal, flags, positionals, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
-    const { world, find, survey } = toolbox();
+    const {
+      machine: { world },
+      find,
+      catalog: { survey },
+    } = toolbox();
     const isThere = async (ref: string): Promise<boolean> =>
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
@@ -67,7 +71,7 @@ async function checkAsSource(directory: string, fix: boolean) {
 
 // A module is loaded here as for a listing: where it is trusted, and else not at all.
 async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonly Problem[]> {
-  const { problems } = await toolbox.survey();
+  const { problems } = await toolbox.catalog.survey();
   const known = problems.filter(({ path }) => path === file);
   if (known.length > 0) return known;
   try {

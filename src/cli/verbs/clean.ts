@@ -20,7 +20,10 @@ export const clean: Verb = {
   positionals: 0,
   async run({ terminal, flags, json, toolbox }) {
     const dryRun = flags.has('dry-run');
-    const { wieldHome, approvals, stores } = toolbox();
+    const {
+      machine: { wieldHome },
+      state: { approvals, stores },
+    } = toolbox();
     const stale = (await approvals()).stale().map(({ path }) => path);
     const found = [...findRemovable(join(wieldHome, 'cache')), ...stale.map(toRemovable)];
     if (!dryRun) for (const { path } of found) rmSync(path, { force: true });

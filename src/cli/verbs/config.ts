@@ -12,7 +12,7 @@ export const config: Verb = {
   flags: {},
   positionals: 0,
   async run({ terminal, json, toolbox }) {
-    const { fault, problems, entries } = toolbox().configuration();
+    const { fault, problems, entries } = toolbox().state.configuration();
     if (json) {
       printJson(terminal, { ok: true, values: entries, problems, fault: fault ?? null });
       return 0;

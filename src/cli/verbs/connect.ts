@@ -63,8 +63,8 @@ export const connect: Verb = {
     const name = readName(call.flags.get('name'));
     const server = findServer(call, client, file, name, surroundings);
     if (call.flags.has('print')) return print(call, client, file, server);
-    if (!call.flags.has('dry-run')) assertPerson(toolbox.insideCall, 'connecting a client');
-    const store = createRecordStore(toolbox.wieldHome);
+    if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'connecting a client');
+    const store = createRecordStore(toolbox.machine.wieldHome);
     const undo = call.flags.has('undo');
     const plan = undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
     return carryOut(call, client, plan, { toolbox, undo, name, fleeting: server.fleeting });
@@ -79,7 +79,7 @@ async function carryOut(
 ): Promise<number> {
   const { terminal, json, flags } = call;
   const { file, scope, changed } = plan;
-  const shown = shortenPath(file.path, toolbox.workdir, toolbox.world.home);
+  const shown = shortenPath(file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
   const diff = changed ? toShownDiff(diffOf(plan)) : [];
   const document = { client: client.id, scope, file: file.path, name, changed, diff };
   if (!json && changed) {
@@ -95,7 +95,7 @@ async function carryOut(
       return 0;
     }
     const keepTrust = renewTrust(toolbox);
-    applyPlan(plan, createRecordStore(toolbox.wieldHome));
+    applyPlan(plan, createRecordStore(toolbox.machine.wieldHome));
     keepTrust();
   }
   if (json) {
@@ -119,7 +119,7 @@ function tellConnected(
   client: Client,
   scope: Scope,
   name: string,
-  { trustStore, workdir }: NodeToolbox,
+  { state: { trust: trustStore }, workspace: { workdir } }: NodeToolbox,
   fleeting: boolean,
 ): void {
   const flags = `${scope === 'user' ? ' --scope user' : ''}${name === 'wield' ? '' : ` --name ${name}`}`;

@@ -17,7 +17,7 @@ export const doctor: Verb = {
   positionals: 0,
   async run({ terminal, json, reserved, toolbox: open }) {
     const toolbox = open();
-    const commands = commandProblems(await toolbox.survey(), reserved);
+    const commands = commandProblems(await toolbox.catalog.survey(), reserved);
     const { findings, problems, warnings } = await diagnose(toolbox, commands);
     if (json) {
       printJson(terminal, {

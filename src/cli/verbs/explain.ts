@@ -42,7 +42,7 @@ export const explain: Verb = {
     const toolbox = open();
     const explanation = await explainCall(toolbox, ref, input, caller);
     if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });
-    else print(terminal, explanation, toolbox.world.home);
+    else print(terminal, explanation, toolbox.machine.world.home);
     return 0;
   },
 };

@@ -63,7 +63,10 @@ export const init: Verb = {
       lines.push([made ? 'created' : 'kept', name, made ? about : 'was there already']);
     }
     // Only what this command made itself is known to be harmless (CLI-5).
-    const { trustStore: trust, insideCall } = createNodeToolbox({ workdir: cwd, env });
+    const {
+      state: { trust },
+      machine: { insideCall },
+    } = createNodeToolbox({ workdir: cwd, env });
     if (isNew && !insideCall) {
       trust.trust(cwd, new Date());
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);

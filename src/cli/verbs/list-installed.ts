@@ -12,7 +12,10 @@ import { oneLine, printJson, printTable } from '../print.js';
 import type { VerbCall } from '../verb.js';
 
 export async function listInstalled({ terminal, flags, json, toolbox, signal }: VerbCall): Promise<number> {
-  const { wieldHome, world, configuration } = toolbox();
+  const {
+    machine: { wieldHome, world },
+    state: { configuration },
+  } = toolbox();
   const { limits, homes } = configuration().settings;
   const paths = pathsOf(wieldHome);
   const context = { ...lookingContext({ wieldHome, world, limits, homes }), signal };

@@ -47,13 +47,15 @@ export const list: Verb = {
       return (await import('./list-installed.js')).listInstalled(call);
     const toolbox = open();
     const all = flags.has('all');
-    const survey = await toolbox.survey({ caller: PERSON });
+    const survey = await toolbox.catalog.survey({ caller: PERSON });
     const problems = [...survey.problems, ...commandProblems(survey, reserved)].filter(
       (problem) => problem.severity === 'error',
     );
     const hidden = all || flags.has('hidden');
-    const { trusted } = toolbox;
-    const servers = toolbox.upstreams.states();
+    const {
+      workspace: { trusted },
+    } = toolbox;
+    const servers = toolbox.state.upstreams.states();
     const changed = new Set(servers.flatMap((server) => server.changed));
     const fits = createFilter(repeated('tag'), repeated('format'));
     const entries: Entry[] = [];

@@ -22,7 +22,11 @@ export const search: Verb = {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new ToolError('usage', '--limit must be a whole number above 0', { hint: 'write --limit 10' });
     }
-    const { search: find, wieldHome, world, configuration } = toolbox();
+    const {
+      search: find,
+      machine: { wieldHome, world },
+      state: { configuration },
+    } = toolbox();
     const hits = await find(query, limit, { caller: { kind: 'person', door: 'cli' } });
     const offers = existsSync(join(wieldHome, 'sources.json'))
       ? (await import('../../install/search.js')).searchOffers(query, limit, {

@@ -48,7 +48,7 @@ export const serve: Verb = {
         .split(',')
         .filter(Boolean),
     });
-    if (call.flags.has('trust')) assertPerson(toolbox.insideCall, 'trusting');
+    if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     const http = call.flags.get('http');
     if (http === undefined) return serveOverStdio(call, toolbox);
     return serveOverHttp(call, toolbox, parseAddress(String(http)), readToken(call));
@@ -67,7 +67,7 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
     version: WIELD_VERSION,
     input: process.stdin,
     write: (bytes) => writeAsync(1, bytes),
-    onError: (error) => toolbox.world.debug(`protocol: ${error.message}`),
+    onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   signal.addEventListener('abort', () => void serving.close(), { once: true });
   await serving.ended;
@@ -94,7 +94,7 @@ async function serveOverHttp(
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
     access: { host: address.host, ...(token === undefined ? {} : { token }) },
-    onError: (error) => toolbox.world.debug(`protocol: ${error.message}`),
+    onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   const server = createServer(
     {
@@ -141,8 +141,8 @@ async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, 
   terminal.out(
     `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
   );
-  terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workdir}; Ctrl-C ends it\n`);
-  if (!toolbox.trusted && tools.some(needsTrust)) {
+  terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; Ctrl-C ends it\n`);
+  if (!toolbox.workspace.trusted && tools.some(needsTrust)) {
     terminal.err(
       '  this workspace is not trusted: its tools are listed and cannot be called until you run wield trust\n',
     );

@@ -34,7 +34,7 @@ export const show: Verb = {
     const { command, verdicts } = await judge(toolbox, ref, tool);
     // What was named by a path has no command of its own.
     const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
-    const governed = await toolbox.cascade(tool).catch(() => null);
+    const governed = await toolbox.catalog.cascade(tool).catch(() => null);
     if (json) {
       printJson(terminal, {
         ok: true,

@@ -24,14 +24,16 @@ export const trust: Verb = {
     if (call.flags.has('list')) return listTrusted(call);
     const [named] = call.positionals;
     const toolbox = call.toolbox(named === undefined ? {} : { workdir: resolve(call.cwd, named) });
-    if (call.flags.has('revoke')) return revoke(call, toolbox.workdir);
-    assertPerson(toolbox.insideCall, 'trusting');
-    return grant(call, toolbox.workdir);
+    if (call.flags.has('revoke')) return revoke(call, toolbox.workspace.workdir);
+    assertPerson(toolbox.machine.insideCall, 'trusting');
+    return grant(call, toolbox.workspace.workdir);
   },
 };
 
 async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<number> {
-  const { trustStore } = toolbox();
+  const {
+    state: { trust: trustStore },
+  } = toolbox();
   const workspaces = trustStore.list().map(({ directory, since }) => ({
     directory,
     since,
@@ -52,7 +54,9 @@ async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<numbe
 
 async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: string): Promise<number> {
   const toolbox = open();
-  const { trustStore } = toolbox;
+  const {
+    state: { trust: trustStore },
+  } = toolbox;
   const changes = trustStore
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
@@ -78,7 +82,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
 }
 
 async function revoke({ terminal, json, toolbox }: VerbCall, workdir: string): Promise<number> {
-  const revoked = toolbox().trustStore.revoke(workdir);
+  const revoked = toolbox().state.trust.revoke(workdir);
   if (json) printJson(terminal, { ok: true, directory: workdir, trusted: false, revoked });
   else terminal.out(revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`);
   return 0;

@@ -19,7 +19,7 @@ export const verify: Verb = {
   flags: {},
   positionals: 0,
   async run({ terminal, json, toolbox }) {
-    const paths = pathsOf(toolbox().wieldHome);
+    const paths = pathsOf(toolbox().machine.wieldHome);
     const { items } = loadInstalled(paths);
     const differences = items.flatMap((item) => {
       const states = lookAtDisk(item, { paths }).filter((state) => DIFFERENCES.includes(state));

@@ -14,7 +14,7 @@ async function planned() {
   const workspace = createWorkspace();
   const path = workspace.script('touch', shellScript('touch ran'));
   const toolbox = workspace.toolbox();
-  const executor = createProcessExecutor({ world: toolbox.world, settings: () => DEFAULT_SETTINGS });
+  const executor = createProcessExecutor({ world: toolbox.machine.world, settings: () => DEFAULT_SETTINGS });
   const { plan } = await toolbox.plan('touch', {});
   const context: RunContext = {
     signal: new AbortController().signal,

@@ -88,10 +88,10 @@ describe('authority', () => {
     workspace.script('run-it', shellScript('true'));
     const path = workspace.write('SKILL.md', 'allowed-tools: everything\n');
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toMatchObject([
+    expect(await toolbox.catalog.problems()).toMatchObject([
       { severity: 'error', path, message: 'has no frontmatter' },
     ]);
-    expect(await toolbox.cascade('run-it')).toMatchObject({ authority: null, permissions: [[]] });
+    expect(await toolbox.catalog.cascade('run-it')).toMatchObject({ authority: null, permissions: [[]] });
   });
 });
 
@@ -117,8 +117,10 @@ describe('the cascade', () => {
       expect(await timeoutOf(toolbox, 'own')).toBe(7000);
       expect(await timeoutOf(toolbox, 'bare')).toBe(2 * MINUTE);
       expect(await timeoutOf(toolbox, 'note')).toBe(3 * MINUTE);
-      expect((await toolbox.cascade('note')).settings).toEqual({ paths: { value: ['base'], from: 'base' } });
-      expect((await toolbox.cascade('notes')).settings).toEqual({
+      expect((await toolbox.catalog.cascade('note')).settings).toEqual({
+        paths: { value: ['base'], from: 'base' },
+      });
+      expect((await toolbox.catalog.cascade('notes')).settings).toEqual({
         paths: { value: ['base'], from: 'base' },
         trust: { value: { rules: '*' }, from: 'project' },
       });
@@ -134,12 +136,12 @@ describe('the cascade', () => {
     govern(workspace, '.agents', 'agents', 'metadata:\n  timeout: 3m');
     const toolbox = workspace.toolbox({ trust: true });
     expect(await timeoutOf(toolbox, 'note')).toBe(3 * MINUTE);
-    expect((await toolbox.cascade('note')).settings.middleware?.from).toBe('project');
+    expect((await toolbox.catalog.cascade('note')).settings.middleware?.from).toBe('project');
     writeSkill(workspace, 'notes', { header: 'metadata:\n  $inherit: false' });
     expect(await timeoutOf(toolbox, 'note')).toBe(5 * MINUTE);
     // The skill itself still has an authority, and nothing beyond it.
-    expect((await toolbox.cascade('notes')).timeout).toMatchObject({ from: 'agents' });
-    expect((await toolbox.cascade('notes')).settings).toEqual({});
+    expect((await toolbox.catalog.cascade('notes')).timeout).toMatchObject({ from: 'agents' });
+    expect((await toolbox.catalog.cascade('notes')).settings).toEqual({});
   });
 
   spec('RES-17', 'intersects the permissions of all levels, and no level takes another away', async () => {
@@ -153,7 +155,7 @@ describe('the cascade', () => {
       writeSkill(workspace, 'notes', { header: `allowed-tools: a e\n${inherit}` });
       const toolbox = workspace.toolbox();
       for (const tool of ['note', 'notes']) {
-        const { permissions } = await toolbox.cascade(tool);
+        const { permissions } = await toolbox.catalog.cascade(tool);
         for (const list of [
           ['a', 'b'],
           ['a', 'c'],
@@ -161,7 +163,7 @@ describe('the cascade', () => {
         ])
           expect(permissions).toContainEqual(list);
       }
-      expect((await toolbox.cascade('notes')).permissions).toContainEqual(['a', 'd']);
+      expect((await toolbox.catalog.cascade('notes')).permissions).toContainEqual(['a', 'd']);
     }
     const shown = json(await wield(workspace, ['show', 'notes', '--json']));
     expect(shown.cascade).toMatchObject({ authority: join(workspace.dir, '.agents/SKILL.md') });
@@ -177,7 +179,7 @@ describe('the cascade', () => {
     govern(workspace, '.', 'project', 'metadata:\n  tags: [api]\n  visibility: hidden\n  role: x');
     const toolbox = workspace.toolbox();
     expect((await toolbox.find('bare')).traits).toMatchObject({ tags: [], hidden: false });
-    expect((await toolbox.cascade('bare')).settings).toEqual({});
+    expect((await toolbox.catalog.cascade('bare')).settings).toEqual({});
     expect((await toolbox.list()).map(({ name }) => name)).toContain('bare');
   });
 
@@ -208,7 +210,7 @@ describe('the cascade', () => {
     writeSkill(workspace, 'c');
     writeSkill(workspace, 'lost', { header: 'metadata:\n  $inherit: nowhere' });
     const toolbox = workspace.toolbox();
-    expect((await toolbox.problems()).map(({ severity, message }) => [severity, message])).toEqual([
+    expect((await toolbox.catalog.problems()).map(({ severity, message }) => [severity, message])).toEqual([
       ['error', 'skills inherit from each other in a circle: a → b → a'],
       ['error', 'skills inherit from each other in a circle: b → a → b'],
       ['error', 'lost inherits from "nowhere", which is not there'],
@@ -234,7 +236,7 @@ describe('the cascade', () => {
         header: `metadata:\n  $inherit: [${inherit.join(', ')}]\nallowed-tools: ${name}`,
       });
     }
-    const { permissions } = await workspace.toolbox().cascade('s0');
+    const { permissions } = await workspace.toolbox().catalog.cascade('s0');
     expect(permissions).toHaveLength(40);
   });
 
@@ -245,18 +247,21 @@ describe('the cascade', () => {
       const workspace = createWorkspace();
       workspace.script('bare', shellScript('true'));
       const toolbox = workspace.toolbox({ trust: true });
-      expect(await toolbox.cascade('bare')).toMatchObject({ authority: null, timeout: null });
+      expect(await toolbox.catalog.cascade('bare')).toMatchObject({ authority: null, timeout: null });
       const file = govern(workspace, '.', 'project', 'metadata:\n  timeout: 2m\n  $inherit: base');
       expect((await toolbox.call('bare', {})).error?.code).toBe('invalid_ref');
       writeSkill(workspace, 'base', { header: 'allowed-tools: x' });
-      expect(await toolbox.cascade('bare')).toMatchObject({
+      expect(await toolbox.catalog.cascade('bare')).toMatchObject({
         timeout: { ms: 2 * MINUTE },
         permissions: [['x']],
       });
       writeSkill(workspace, 'base', { header: 'allowed-tools: y' });
-      expect((await toolbox.cascade('bare')).permissions).toEqual([['y']]);
+      expect((await toolbox.catalog.cascade('bare')).permissions).toEqual([['y']]);
       govern(workspace, '.', 'project', 'metadata:\n  timeout: 3m');
-      expect(await toolbox.cascade('bare')).toMatchObject({ timeout: { ms: 3 * MINUTE }, permissions: [] });
+      expect(await toolbox.catalog.cascade('bare')).toMatchObject({
+        timeout: { ms: 3 * MINUTE },
+        permissions: [],
+      });
       govern(workspace, '.agents', 'nearer', 'metadata:\n  timeout: 4m');
       expect(await timeoutOf(toolbox, 'bare')).toBe(4 * MINUTE);
       rmSync(join(workspace.dir, '.agents/SKILL.md'));
@@ -266,7 +271,7 @@ describe('the cascade', () => {
 
       workspace.write('other/SKILL.md', '---\nname: other\ndescription: x\nmetadata:\n  timeout: 1m\n---\n');
       workspace.write('other/.agents/tools/bare', shellScript('true'), 0o755);
-      toolbox.setWorkdir(join(workspace.dir, 'other'));
+      toolbox.workspace.setWorkdir(join(workspace.dir, 'other'));
       expect(await timeoutOf(toolbox, 'bare')).toBe(MINUTE);
     },
   );
@@ -278,9 +283,9 @@ describe('the cascade', () => {
     // A file that is younger than the clock of the file system is read again each time.
     await new Promise((resolve) => setTimeout(resolve, 2200));
     const toolbox = workspace.toolbox({ tools });
-    const first = await toolbox.cascade('given');
-    expect(await toolbox.cascade('given')).toBe(first);
+    const first = await toolbox.catalog.cascade('given');
+    expect(await toolbox.catalog.cascade('given')).toBe(first);
     govern(workspace, '.', 'project', 'allowed-tools: y');
-    expect((await toolbox.cascade('given')).permissions).toEqual([['y']]);
+    expect((await toolbox.catalog.cascade('given')).permissions).toEqual([['y']]);
   });
 });

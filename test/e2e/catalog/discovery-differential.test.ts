@@ -26,7 +26,7 @@ async function answers(toolbox: NodeToolbox) {
     origin: { ...tool.origin, digest: null },
     traits: tool.traits,
   });
-  const { tools, shadowed, problems, skills } = await toolbox.survey();
+  const { tools, shadowed, problems, skills } = await toolbox.catalog.survey();
   return {
     tools: tools.map(look),
     visible: (await toolbox.list()).map((tool) => tool.name),
@@ -81,7 +81,7 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
         break;
       case 'workdir':
         workdir = join(root, action.root);
-        toolbox.setWorkdir(workdir);
+        toolbox.workspace.setWorkdir(workdir);
         break;
       case 'config':
         config = CONFIGS[action.config]!;
@@ -92,11 +92,11 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
         if (!registered.has(action.name)) registered.set(action.name, action.word);
         break;
       case 'unregister':
-        expect(toolbox.unregister(action.name)).toBe(registered.delete(action.name));
+        expect(toolbox.catalog.unregister(action.name)).toBe(registered.delete(action.name));
         break;
       case 'clear':
-        if (action.name === undefined) toolbox.clearAllCaches();
-        else toolbox.clearToolCache(action.name);
+        if (action.name === undefined) toolbox.catalog.clearAllCaches();
+        else toolbox.catalog.clearToolCache(action.name);
         break;
       case 'list': {
         const known = await answers(toolbox);

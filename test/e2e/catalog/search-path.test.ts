@@ -53,7 +53,9 @@ describe('the default', () => {
         step();
         expect(await wordOf(toolbox, 'pick')).toBe(word);
         expect((await names(toolbox)).filter((name) => name === 'pick')).toEqual(['pick']);
-        expect((await toolbox.shadowed()).filter(({ tool }) => tool.name === 'pick')).toHaveLength(at);
+        expect((await toolbox.catalog.shadowed()).filter(({ tool }) => tool.name === 'pick')).toHaveLength(
+          at,
+        );
       }
     },
   );
@@ -162,7 +164,7 @@ describe('configuration', () => {
       project(workspace, `paths = ["...", ${entries.join(', ')}]\n`);
       const toolbox = workspace.toolbox();
       expect(await names(toolbox)).toEqual(['from_lib']);
-      const problems = await toolbox.problems();
+      const problems = await toolbox.catalog.problems();
       expect(problems).toHaveLength(5);
       for (const problem of problems) {
         expect(problem).toMatchObject({
@@ -194,9 +196,9 @@ describe('configuration', () => {
   spec('RES-6', 'a directory that is named and missing is said, a default one is not', async () => {
     const workspace = createSkillWorkspace();
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     workspace.config('paths = ["...", "~/nowhere"]\n');
-    expect(await toolbox.problems()).toMatchObject([
+    expect(await toolbox.catalog.problems()).toMatchObject([
       { severity: 'warning', path: join(workspace.home, 'nowhere'), hint: expect.stringContaining('paths') },
     ]);
     for (const wrong of [
@@ -206,7 +208,9 @@ describe('configuration', () => {
       'paths = [{ a = "b" }]',
     ]) {
       workspace.config(`${wrong}\n`);
-      expect(await toolbox.problems()).toMatchObject([{ message: expect.stringContaining('paths must be') }]);
+      expect(await toolbox.catalog.problems()).toMatchObject([
+        { message: expect.stringContaining('paths must be') },
+      ]);
     }
   });
 });
@@ -235,7 +239,7 @@ describe('whose tools they are', () => {
     writeSkill(join(workspace.dir, 'vendor/x'), 'inside', ['inside']);
     mkdirSync(join(workspace.dir, 'sub'));
     const toolbox = workspace.toolbox({ paths: [{ external: join(workspace.dir, 'vendor') }] });
-    toolbox.setWorkdir(join(workspace.dir, 'sub'));
+    toolbox.workspace.setWorkdir(join(workspace.dir, 'sub'));
     expect(await wordOf(toolbox, 'inside', { caller: MODEL })).toBe('needs_trust');
   });
 });

@@ -121,7 +121,7 @@ describe('a library with an index', () => {
     });
     const truth = open();
     expect(result.map(look)).toEqual((await fromDisk(truth)).map(look));
-    expect((await toolbox.survey()).skills).toEqual((await truth.survey()).skills);
+    expect((await toolbox.catalog.survey()).skills).toEqual((await truth.catalog.survey()).skills);
   });
 
   spec('RES-22 RES-14', 'shows every change of its files all the same', async () => {

@@ -191,7 +191,7 @@ describe('tags', () => {
       expect((await toolbox.plan(name, {})).plan.tool.traits.tags).toEqual(tags);
     }
     expect(
-      (await toolbox.problems()).map(({ severity, path, message }) => [severity, path, message]),
+      (await toolbox.catalog.problems()).map(({ severity, path, message }) => [severity, path, message]),
     ).toEqual([
       ['warning', 'given', expect.stringContaining('#meta-internal')],
       ['warning', script, expect.stringContaining('#meta-internal')],

@@ -14,7 +14,7 @@ const SKILL = '---\nname: notes\ndescription: Notes.\n---\nRead them.\n';
 async function wakes(toolbox: NodeToolbox, change: () => void): Promise<void> {
   let stop = (): void => {};
   const woken = new Promise<string>((resolve) => {
-    stop = toolbox.watch(() => resolve('woken'));
+    stop = toolbox.catalog.watch(() => resolve('woken'));
   });
   change();
   const late = new Promise<string>((resolve) => setTimeout(resolve, 5000, 'nothing came'));
@@ -42,7 +42,7 @@ spec('SRV-4', 'a directory that is removed and made again while watched is watch
   const toolbox = workspace.toolbox();
   const tools = join(workspace.dir, '.agents/tools');
   let wakings = 0;
-  const stop = toolbox.watch(() => wakings++);
+  const stop = toolbox.catalog.watch(() => wakings++);
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
   rmSync(tools, { recursive: true });
   await settle();

@@ -142,7 +142,7 @@ describe('init', () => {
       expect(readFileSync(join(workspace.dir, '.agents/config.toml'), 'utf8')).toMatch(/^#/);
       expect((await wield(workspace, ['call', 'hello', '--name', 'Ada'])).stdout).toBe('Hello, Ada!\n');
       expect((await wield(workspace, ['doctor'])).status).toBe(0);
-      expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+      expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
     },
   );
 
@@ -152,7 +152,7 @@ describe('init', () => {
     const run = await wield(workspace, ['init']);
     expect(run.stdout).toContain('wield trust');
     expect(readFileSync(path, 'utf8')).toBe(HELLO);
-    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(false);
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(false);
     const again = json(await wield(workspace, ['init', '--json']));
     expect(again).toEqual({ ok: true, schema: 1, workdir: workspace.dir, created: [], trusted: false });
   });

@@ -383,8 +383,8 @@ describe('the clients there are', () => {
     const workspace = createServed();
     await wield(workspace, ['trust']);
     await wield(workspace, ['connect', 'claude-code', '--yes']);
-    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
     await wield(workspace, ['connect', 'claude-code', '--undo', '--yes']);
-    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
   });
 });

@@ -339,7 +339,7 @@ describe('what is here already', () => {
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     await wield(workspace, ['trust']);
     await wield(workspace, ['mcp', 'import', 'codex', '--scope', 'project', '--yes']);
-    expect(workspace.toolbox().trustStore.isTrusted(workspace.dir)).toBe(true);
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
   });
 });
 

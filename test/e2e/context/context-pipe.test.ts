@@ -23,7 +23,7 @@ async function refused(toolbox: NodeToolbox, input: object, options?: CallOption
   const result = await toolbox.call('context_pipe', { path: 'out', ...input }, options);
   expect(result.ok).toBe(false);
   // Whatever went wrong, nothing was written.
-  expect(await toolbox.stores.documents.list()).toEqual([]);
+  expect(await toolbox.state.stores.documents.list()).toEqual([]);
   return result.error;
 }
 
@@ -279,7 +279,7 @@ describe('what is refused', () => {
     );
     setTimeout(() => controller.abort(), 300);
     expect((await running).error?.code).toBe('cancelled');
-    expect(await toolbox.stores.documents.list()).toEqual([]);
+    expect(await toolbox.state.stores.documents.list()).toEqual([]);
   });
 });
 

@@ -23,7 +23,7 @@ async function createInbox(): Promise<NodeToolbox> {
 
 async function write(toolbox: NodeToolbox, path: string, value: unknown): Promise<void> {
   const content = typeof value === 'string' ? value : JSON.stringify(value);
-  await toolbox.stores.documents.write(path, Buffer.from(content));
+  await toolbox.state.stores.documents.write(path, Buffer.from(content));
 }
 
 async function query(toolbox: NodeToolbox, expression: string, more: object = {}): Promise<Loose> {
@@ -79,7 +79,7 @@ describe('an expression', () => {
     const ack = await query(toolbox, '$[amount > 100]', { output_path: 'mcp/large.json' });
     expect(ack).toMatchObject({ path: 'mcp/large.json', result_type: 'array', result_count: 2 });
     expect(ack).not.toHaveProperty('result');
-    const stored = await toolbox.stores.documents.read('mcp/large.json');
+    const stored = await toolbox.state.stores.documents.read('mcp/large.json');
     expect(stored.size).toBe(ack.bytes_written);
     expect(JSON.parse(Buffer.from(stored.content).toString())).toEqual(INBOX.slice(1));
     expect(await query(toolbox, '$sum(amount)', { path: 'mcp/large.json' })).toMatchObject({ result: 350 });

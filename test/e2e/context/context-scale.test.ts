@@ -57,7 +57,7 @@ spec(
     const workspace = createWorkspace();
     const first = workspace.toolbox();
     for (let at = 0; at < 100; at++)
-      await first.stores.documents.write(`shelf-${at}/note-${at}.md`, Buffer.from(textOfNote(at)));
+      await first.state.stores.documents.write(`shelf-${at}/note-${at}.md`, Buffer.from(textOfNote(at)));
     await first.close();
     const projects = join(workspace.env.WIELD_HOME!, 'projects');
     multiply(join(projects, readdirSync(projects)[0]!, 'context', 'documents.db'));

@@ -312,7 +312,7 @@ spec('CTX-40 CTX-10', 'while a large document is taken in, others are written, r
   await call(toolbox, 'context_write', { path: 'large', content: 'before' });
   const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
   let over = false;
-  const writing = toolbox.stores.documents.write('large', content, { overwrite: true }).finally(() => {
+  const writing = toolbox.state.stores.documents.write('large', content, { overwrite: true }).finally(() => {
     over = true;
   });
   let answered = 0;

@@ -54,9 +54,12 @@ async function ask(toolbox: NodeToolbox, { dataset, data, expr }: Case): Promise
   const path = dataset ? `${dataset}.json` : 'document.json';
   if (!dataset) {
     const content = Buffer.from(JSON.stringify(data === undefined ? null : data));
-    await toolbox.stores.documents.write(path, content, { overwrite: true });
-  } else if ((await toolbox.stores.documents.versions(path)).length === 0) {
-    await toolbox.stores.documents.write(path, readFileSync(resolve(CORPORA, 'jsonata/datasets', path)));
+    await toolbox.state.stores.documents.write(path, content, { overwrite: true });
+  } else if ((await toolbox.state.stores.documents.versions(path)).length === 0) {
+    await toolbox.state.stores.documents.write(
+      path,
+      readFileSync(resolve(CORPORA, 'jsonata/datasets', path)),
+    );
   }
   const { structured, error } = await toolbox.call(
     'context_query',

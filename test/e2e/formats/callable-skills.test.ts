@@ -56,7 +56,7 @@ describe('a text', () => {
         text: 'Go to {{args.city}} for {{args.days}} days{{args.fast}}, see {{name}} and {{args.other}}.\n',
       });
       const toolbox = workspace.toolbox();
-      expect(await toolbox.problems()).toEqual([]);
+      expect(await toolbox.catalog.problems()).toEqual([]);
       expect((await toolbox.find('trip')).input.json).toMatchObject({
         type: 'object',
         required: ['city'],
@@ -85,7 +85,7 @@ describe('a text', () => {
     expect((await toolbox.find('notes')).traits.tags).toEqual(['api', 'slow-thing']);
     expect((await toolbox.find('words')).traits.tags).toEqual(['one', 'two']);
     expect(names(await toolbox.list())).not.toContain('secret');
-    expect(await toolbox.instructions()).not.toContain('secret');
+    expect(await toolbox.workspace.instructions()).not.toContain('secret');
     expect((await toolbox.call('read_skill', { skill_name: 'secret' })).error).toMatchObject({
       code: 'not_found',
       hint: expect.not.stringContaining('secret'),
@@ -109,7 +109,7 @@ describe('a text', () => {
     const workspace = createWorkspace();
     writeSkill(workspace, 'trip', { header: PARAMS, text: 'To {{args.city}}.\n' });
     const toolbox = workspace.toolbox();
-    expect(toolbox.trusted).toBe(false);
+    expect(toolbox.workspace.trusted).toBe(false);
     expect(textOf(await toolbox.call('trip', { city: 'Oslo' }, MODEL))).toBe('To Oslo.\n');
     const listed = json(await wield(workspace, ['list', '--json'])).tools;
     expect(listed.find((tool: { name: string }) => tool.name === 'trip').untrusted).toBe(false);
@@ -145,7 +145,11 @@ describe('a text', () => {
     expect(textOf(await toolbox.call('notes', {}))).toBe('["ran"]\n');
     expect(textOf(await toolbox.call('deploy', {}))).toBe('deployed\n');
     expect(
-      (await toolbox.shadowed()).map(({ tool, by }) => [tool.name, tool.origin.format, by.origin.format]),
+      (await toolbox.catalog.shadowed()).map(({ tool, by }) => [
+        tool.name,
+        tool.origin.format,
+        by.origin.format,
+      ]),
     ).toEqual([
       ['deploy', 'skill', 'script'],
       ['notes', 'skill', 'tools-json'],
@@ -166,7 +170,7 @@ describe('a text', () => {
       const workspace = createWorkspace();
       const path = writeSkill(workspace, 'notes', { header });
       const toolbox = workspace.toolbox();
-      expect(await toolbox.problems(), header).toMatchObject([
+      expect(await toolbox.catalog.problems(), header).toMatchObject([
         { severity, path, message: expect.stringContaining(message), hint: expect.stringMatching(/./) },
       ]);
       expect((await toolbox.call('notes', {})).error?.code).toBe('not_found');
@@ -180,14 +184,14 @@ describe('a text', () => {
     ] as const) {
       const workspace = createWorkspace();
       writeSkill(workspace, 'notes', { header });
-      expect(await workspace.toolbox().problems()).toMatchObject([
+      expect(await workspace.toolbox().catalog.problems()).toMatchObject([
         { severity: 'warning', message: expect.stringContaining(message) },
       ]);
       expect((await workspace.toolbox().call('notes', {})).ok).toBe(true);
     }
     const workspace = createWorkspace();
     workspace.write('.agents/skills/odd/SKILL.md', '---\nname: odd notes\ndescription: x\n---\nOdd.\n');
-    expect((await workspace.toolbox().problems()).map(({ message }) => message)).toContain(
+    expect((await workspace.toolbox().catalog.problems()).map(({ message }) => message)).toContain(
       'is named "odd notes", as no tool can be: it can be read, and not called',
     );
     expect((await workspace.toolbox().call('read_skill', { skill_name: 'odd notes' })).ok).toBe(true);
@@ -289,7 +293,7 @@ describe('a delegate', () => {
     const workspace = createWorkspace();
     const path = writeSkill(workspace, 'trip', { header: 'metadata:\n  delegate: book' });
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toMatchObject([
+    expect(await toolbox.catalog.problems()).toMatchObject([
       { severity: 'error', path, message: 'trip delegates to "book", which is not there' },
     ]);
     expect(names(await toolbox.list())).toEqual(['read_skill']);
@@ -298,7 +302,7 @@ describe('a delegate', () => {
       { level: 'error', message: 'delegates to "book", which is not there' },
     ]);
     workspace.script('book', shellScript('echo booked'));
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     expect(textOf(await toolbox.call('trip', {}))).toBe('booked\n');
   });
 
@@ -309,7 +313,7 @@ describe('a delegate', () => {
     writeSkill(workspace, 'c', { header: 'metadata:\n  delegate: b' });
     writeSkill(workspace, 'self', { header: 'metadata:\n  delegate: self' });
     const toolbox = workspace.toolbox();
-    expect((await toolbox.problems()).map(({ message }) => message)).toEqual([
+    expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
       'delegates lead back to where they began: b → c → b',
       'delegates lead back to where they began: b → c → b',
       'delegates lead back to where they began: c → b → c',
@@ -342,7 +346,7 @@ describe('a delegate', () => {
         },
       ],
     });
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     await toolbox.call('loop', {});
     expect(calls).toBeLessThanOrEqual(9);
     expect(calls).toBeGreaterThan(1);
@@ -371,7 +375,7 @@ describe('references in a text', () => {
       `---\nname: guide\ndescription: About guide.\n---\n${RENDERED}`,
     );
     workspace.config('[skills]\ncontext-mode = "full"\n');
-    expect(await toolbox.instructions()).toContain(RENDERED.trim());
+    expect(await toolbox.workspace.instructions()).toContain(RENDERED.trim());
     workspace.script('find', '#!/bin/sh\n# @description Find it now.\n');
     expect(textOf(await toolbox.call('guide', {}))).toContain('`find` (Find it now.)');
   });
@@ -402,6 +406,6 @@ describe('references in a text', () => {
       ':tool[secret] :skill[quiet] :tool[quiet]\n:::tool{ref="secret"}\n:::\n:tool[workdir]\n',
     );
     // They are there: an author has nothing to mend.
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
   });
 });

@@ -44,7 +44,7 @@ describe('code in the place of a skill', () => {
     const workspace = createModuleWorkspace();
     const path = withTrip(workspace);
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     const { ok, structured } = await toolbox.call('trip', { city: 'Oslo' });
     expect({ ok, structured }).toEqual({
       ok: true,
@@ -110,7 +110,7 @@ describe('code in the place of a skill', () => {
       const listed = (await toolbox.list(MODEL)).map(({ name }) => name);
       expect(listed).toContain('trip');
       await toolbox.search('trip', 5);
-      await toolbox.problems();
+      await toolbox.catalog.problems();
       await wield(workspace, ['show', 'trip']);
       await wield(workspace, ['check']);
       const shown = json(await wield(workspace, ['list', '--json'])).tools;
@@ -175,7 +175,7 @@ describe('code in the place of a skill', () => {
       const path = writeSkill(workspace, 'trip', { header: withCode('return 1;', { params: '' }) });
       const toolbox = workspace.toolbox();
       const message = expect.stringContaining('exports no function as default');
-      expect(await toolbox.problems()).toMatchObject([{ severity: 'error', path, message }]);
+      expect(await toolbox.catalog.problems()).toMatchObject([{ severity: 'error', path, message }]);
       expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
       expect((await toolbox.call('read_skill', { skill_name: 'trip' })).ok).toBe(true);
       expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([
@@ -210,10 +210,10 @@ describe('code in the place of a skill', () => {
     withTrip(workspace);
     writeSkill(workspace, 'guide', { text: 'See :skill[trip] and :tool[trip] or :tool[inline://trip].\n' });
     const toolbox = workspace.toolbox();
-    expect(await toolbox.instructions()).toContain('trip');
+    expect(await toolbox.workspace.instructions()).toContain('trip');
     expect(textOf(await toolbox.call('guide', {}, MODEL))).toContain('See `trip` (About trip.) and `trip`');
     workspace.config('[trust]\nrules = ["trip($deny)"]\n');
-    expect(await toolbox.instructions()).not.toContain('trip');
+    expect(await toolbox.workspace.instructions()).not.toContain('trip');
     expect((await toolbox.list(MODEL)).map(({ name }) => name)).not.toContain('trip');
     expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(
       'See :skill[trip] and :tool[trip] or :tool[inline://trip].\n',

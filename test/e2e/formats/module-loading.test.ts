@@ -146,7 +146,7 @@ export const half = { name: 'half', inputSchema: {} };`,
       };
       workspace.module('broken.mjs', `\nthrow new Error('from below');`);
       for (const [file, [text]] of Object.entries(cases)) workspace.module(file, text);
-      const survey = await workspace.toolbox().survey();
+      const survey = await workspace.toolbox().catalog.survey();
       expect(survey.tools.map((tool) => tool.name)).toEqual(['fine', 'good', 'same']);
       const told = (file: string): string =>
         survey.problems
@@ -181,7 +181,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     workspace.module('a-hangs.tool.mjs', 'for (;;);');
     workspace.module('b-good.tool.mjs', moduleText('good', '() => 1'));
     const toolbox = workspace.toolbox();
-    const survey = await toolbox.survey();
+    const survey = await toolbox.catalog.survey();
     expect(survey.tools.map((tool) => tool.name)).toEqual(['good']);
     expect((await toolbox.call('good', {})).meta.durationMs).toBeLessThan(5000);
     expect(survey.problems).toMatchObject([
@@ -198,7 +198,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     mkdirSync(join(workspace.dir, '.agents/tools/folder.tool.ts'), { recursive: true });
     symlinkSync(real, join(workspace.dir, '.agents/tools/linked.tool.mjs'));
     symlinkSync('/nowhere', join(workspace.dir, '.agents/tools/dead.tool.mjs'));
-    const survey = await workspace.toolbox().survey();
+    const survey = await workspace.toolbox().catalog.survey();
     expect(survey.tools.map((tool) => tool.name)).toEqual(['linked']);
     expect(survey.problems).toMatchObject([{ path: expect.stringContaining('dead.tool.mjs') }]);
   });

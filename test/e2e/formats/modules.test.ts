@@ -169,7 +169,7 @@ export function sendMail(input: { to: string; copies: number }): string { return
     expect((await toolbox.call('send-mail', {})).error?.code).toBe('invalid_input');
     expect((await toolbox.call('renamed', { more: 1 })).error?.code).toBe('invalid_input');
     expect(textOf(await toolbox.call('renamed', {}))).toBe('ran');
-    expect(await toolbox.problems()).toMatchObject([
+    expect(await toolbox.catalog.problems()).toMatchObject([
       { path: expect.stringContaining('bare.tool.mjs'), message: expect.stringContaining('no function') },
     ]);
   });

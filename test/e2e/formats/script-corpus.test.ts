@@ -79,7 +79,7 @@ describe('contract cases', () => {
       const tools = await toolbox.list();
       expect(tools.map((tool) => tool.name)).toEqual(expected.listed ? [one.filename] : []);
       if (!expected.listed) {
-        const problems = await toolbox.problems();
+        const problems = await toolbox.catalog.problems();
         expect(problems).toHaveLength(QUIET.has(one.id) ? 0 : 1);
         if (!QUIET.has(one.id)) expect(problems[0]!.message).toMatch(REASONS[expected.reason!]!);
         return;

@@ -53,11 +53,11 @@ describe('one toolbox', () => {
 
       chmodSync(one, 0o644);
       expect(await names(toolbox)).toEqual([]);
-      expect((await toolbox.problems())[0]?.message).toBe('not executable');
+      expect((await toolbox.catalog.problems())[0]?.message).toBe('not executable');
       expect(await say(toolbox, 'one')).toBe('not_found');
       chmodSync(one, 0o755);
       expect(await names(toolbox)).toEqual(['one']);
-      expect(await toolbox.problems()).toEqual([]);
+      expect(await toolbox.catalog.problems()).toEqual([]);
 
       renameSync(one, join(one, '../two'));
       expect(await names(toolbox)).toEqual(['two']);
@@ -120,7 +120,7 @@ describe('one toolbox', () => {
     expect(await say(toolbox, 'link')).toBe('other');
     rmSync(second);
     expect(await names(toolbox)).toEqual([]);
-    expect((await toolbox.problems())[0]?.message).toBe('a link that leads nowhere');
+    expect((await toolbox.catalog.problems())[0]?.message).toBe('a link that leads nowhere');
     expect(await say(toolbox, 'link')).toBe('not_found');
     workspace.write('lib/second', saying('again'), 0o755);
     expect(await say(toolbox, 'link')).toBe('again');
@@ -154,15 +154,15 @@ describe('one toolbox', () => {
     const toolbox = workspace.toolbox();
     expect(await names(toolbox)).toEqual(['both', 'here']);
     expect(await say(toolbox, 'here')).toBe(workspace.dir);
-    toolbox.setWorkdir(other);
-    expect(toolbox.workdir).toBe(other);
+    toolbox.workspace.setWorkdir(other);
+    expect(toolbox.workspace.workdir).toBe(other);
     expect(await names(toolbox)).toEqual(['both', 'there']);
     expect(await say(toolbox, 'there')).toBe(other);
     expect(await say(toolbox, 'both')).toBe('there');
     expect(await say(toolbox, 'here')).toBe('not_found');
-    toolbox.setWorkdir(workspace.dir);
+    toolbox.workspace.setWorkdir(workspace.dir);
     expect(await names(toolbox)).toEqual(['both', 'here']);
     expect(await say(toolbox, 'both')).toBe('here');
-    expect(() => toolbox.setWorkdir('relative')).toThrow(/absolute/);
+    expect(() => toolbox.workspace.setWorkdir('relative')).toThrow(/absolute/);
   });
 });

@@ -28,7 +28,7 @@ describe('candidates', () => {
       symlinkSync('/nowhere', join(tools, 'gone.json'));
       const toolbox = workspace.toolbox();
       expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['one', 'two']);
-      expect(await toolbox.problems()).toEqual([]);
+      expect(await toolbox.catalog.problems()).toEqual([]);
       expect((await toolbox.call('two', {})).content).toEqual([{ type: 'text', text: 'hello\n' }]);
     },
   );
@@ -36,7 +36,7 @@ describe('candidates', () => {
   spec('SCR-1', 'a script with an extension and a valid header earns the hint to drop it', async () => {
     const workspace = createWorkspace();
     const path = workspace.script('mytool.sh', HELLO);
-    const [problem, ...others] = await workspace.toolbox().problems();
+    const [problem, ...others] = await workspace.toolbox().catalog.problems();
     expect(others).toEqual([]);
     expect(problem).toMatchObject({ path, severity: 'error', hint: 'rename it to "mytool"' });
   });
@@ -47,7 +47,7 @@ describe('candidates', () => {
       const path = workspace.script(name, HELLO);
       const toolbox = workspace.toolbox();
       expect(await toolbox.list()).toEqual([]);
-      expect(await toolbox.problems()).toMatchObject([{ path, severity: 'error' }]);
+      expect(await toolbox.catalog.problems()).toMatchObject([{ path, severity: 'error' }]);
     });
   }
 
@@ -82,7 +82,7 @@ describe('candidates', () => {
       const windows = workspace.script('windows', HELLO.replaceAll('\n', '\r\n'));
       const toolbox = workspace.toolbox();
       expect(await toolbox.list()).toEqual([]);
-      expect(await toolbox.problems()).toMatchObject([
+      expect(await toolbox.catalog.problems()).toMatchObject([
         { path: marked, message: expect.stringContaining('EF BB BF'), hint: expect.stringContaining(marked) },
         { path: windows, message: expect.stringContaining('0D'), hint: expect.stringContaining(windows) },
       ]);
@@ -95,7 +95,9 @@ describe('candidates', () => {
     async () => {
       const workspace = createWorkspace();
       const path = workspace.script('mute', '#!/bin/sh\n# @param a string A\n');
-      expect(await workspace.toolbox().problems()).toMatchObject([{ path, message: 'missing @description' }]);
+      expect(await workspace.toolbox().catalog.problems()).toMatchObject([
+        { path, message: 'missing @description' },
+      ]);
     },
   );
 
@@ -112,7 +114,7 @@ describe('candidates', () => {
       workspace.script('good', HELLO);
       const toolbox = workspace.toolbox();
       expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
-      expect((await toolbox.problems()).map((problem) => problem.path.split('/').pop())).toEqual([
+      expect((await toolbox.catalog.problems()).map((problem) => problem.path.split('/').pop())).toEqual([
         'bad',
         'collide',
         'double',
@@ -132,7 +134,7 @@ describe('candidates', () => {
       expect(tool.input.json).toMatchObject({
         properties: { path: { type: 'string', description: 'to read' } },
       });
-      expect(await toolbox.problems()).toMatchObject([
+      expect(await toolbox.catalog.problems()).toMatchObject([
         {
           severity: 'warning',
           message: expect.stringContaining('"FILE"'),

@@ -159,11 +159,11 @@ spec(
       (await toolbox.list()).find((tool) => tool.name === name)?.description;
     // Good enough to be listed; whoever doubts it clears it.
     expect(await described('tool_3')).toBe('Forged.');
-    toolbox.clearToolCache('tool_3');
+    toolbox.catalog.clearToolCache('tool_3');
     expect(await described('tool_3')).toBe('Says w3.');
     forge();
     const other = workspace.toolbox();
-    other.clearAllCaches();
+    other.catalog.clearAllCaches();
     expect((await other.list()).map((tool) => tool.description)).not.toContain('Forged.');
   },
 );

@@ -42,7 +42,7 @@ describe('odd files', () => {
       workspace.script('config.json', '{}');
       const toolbox = workspace.toolbox();
       expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
-      const problems = await toolbox.problems();
+      const problems = await toolbox.catalog.problems();
       const said = Object.fromEntries(
         problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]),
       );
@@ -84,7 +84,7 @@ describe('odd files', () => {
     symlinkSync('/proc/self/mem', join(workspace.dir, '.agents/tools/mem'));
     const toolbox = workspace.toolbox();
     expect(await toolbox.list()).toHaveLength(1);
-    expect((await toolbox.problems())[0]?.message).toContain('cannot be read');
+    expect((await toolbox.catalog.problems())[0]?.message).toContain('cannot be read');
     expect((await toolbox.call('mem', {})).error?.code).toBe('not_found');
   });
 
@@ -98,7 +98,7 @@ describe('odd files', () => {
       workspace.script('noread', GOOD, 0o111);
       const toolbox = workspace.toolbox();
       expect(await toolbox.list()).toEqual([]);
-      expect((await toolbox.problems())[0]?.message).toContain('cannot be read');
+      expect((await toolbox.catalog.problems())[0]?.message).toContain('cannot be read');
     },
   );
 
@@ -110,7 +110,7 @@ describe('odd files', () => {
     workspace.write('.agents/tools/early', early, 0o755);
     const toolbox = workspace.toolbox();
     expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['late']);
-    expect((await toolbox.problems())[0]?.message).toContain('not UTF-8');
+    expect((await toolbox.catalog.problems())[0]?.message).toContain('not UTF-8');
   });
 
   spec('SCR-19', 'a long line that the reading cuts within a character is no fault of the file', async () => {
@@ -118,7 +118,7 @@ describe('odd files', () => {
     for (const shift of [0, 1, 2])
       workspace.script(`long${shift}`, `${GOOD}#${'x'.repeat(shift)}${'€'.repeat(700_000)}\n`);
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['long0', 'long1', 'long2']);
   });
 

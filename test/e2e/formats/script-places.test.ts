@@ -29,7 +29,7 @@ describe('precedence', () => {
     const toolbox = workspace.toolbox({ tools: [zulu, greet] });
     expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['greet', 'zulu', 'alpha']);
     expect(textOf(await toolbox.call('greet', {}))).toBe('program');
-    const shadowed = await toolbox.shadowed();
+    const shadowed = await toolbox.catalog.shadowed();
     expect(shadowed).toHaveLength(1);
     expect(shadowed[0]!.tool.origin).toMatchObject({ format: 'script' });
     expect(shadowed[0]!.by.origin).toMatchObject({ format: 'module', uri: null });
@@ -68,7 +68,7 @@ describe('precedence', () => {
       expect((await toolbox.find('mine')).origin.owner).toBe('user');
       const elsewhere = join(workspace.dir, 'elsewhere');
       mkdirSync(elsewhere);
-      toolbox.setWorkdir(elsewhere);
+      toolbox.workspace.setWorkdir(elsewhere);
       expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['both', 'mine']);
       expect(textOf(await toolbox.call('both', {}))).toBe('home\n');
     },
@@ -82,7 +82,7 @@ describe('precedence', () => {
       homeScript(workspace, 'mine', saying('mine'));
       const toolbox = workspace.toolbox({ workdir: workspace.home });
       expect(await toolbox.list()).toHaveLength(1);
-      expect(await toolbox.shadowed()).toEqual([]);
+      expect(await toolbox.catalog.shadowed()).toEqual([]);
       expect((await toolbox.call('mine', {}, { caller: MODEL })).ok).toBe(true);
     },
   );
@@ -97,7 +97,7 @@ describe('precedence', () => {
       const toolbox = workspace.toolbox();
       expect((await toolbox.list()).map((tool) => tool.description)).toEqual(['Say home.']);
       expect(textOf(await toolbox.call('both', {}))).toBe('home\n');
-      expect(await toolbox.problems()).toHaveLength(1);
+      expect(await toolbox.catalog.problems()).toHaveLength(1);
     },
   );
 });
@@ -155,7 +155,7 @@ describe('the workdir tool', () => {
       }
       expect(await move('nowhere')).toBe('not_found');
       expect(await move('file')).toBe('not_found');
-      expect(toolbox.workdir).toBe(workspace.dir);
+      expect(toolbox.workspace.workdir).toBe(workspace.dir);
     },
   );
 

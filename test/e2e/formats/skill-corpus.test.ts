@@ -49,7 +49,7 @@ specIf(
     for (const [index, { path, frontmatter }] of found.entries()) {
       const directory = basename(dirname(path));
       const toolbox = workspace.toolbox({ workdir: resolve(workspace.dir, `plugins/${index}`) });
-      const problems = await toolbox.problems();
+      const problems = await toolbox.catalog.problems();
       const error = problems.find(({ severity }) => severity === 'error');
       if (error) refused[directory] = error.message;
       for (const { severity, message } of problems) if (severity === 'warning') warned[directory] = message;

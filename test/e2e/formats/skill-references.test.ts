@@ -61,7 +61,7 @@ describe('references that skills hold', () => {
       workspace.write('own', shellScript('echo workdir'), 0o755);
       for (const [ref, answer] of answers) {
         writeSkill(workspace, 'guide', { header: `metadata:\n  delegate: ${ref}` });
-        expect([ref, await toolbox.problems()]).toEqual([ref, []]);
+        expect([ref, await toolbox.catalog.problems()]).toEqual([ref, []]);
         expect([ref, textOf(await toolbox.call('guide', {}))]).toEqual([ref, answer]);
         expect([ref, textOf(await toolbox.call('guide', {}, MODEL))]).toEqual([ref, answer]);
       }
@@ -101,7 +101,7 @@ describe('references that skills hold', () => {
     const file = pathToFileURL(join(notes, 'SKILL.md')).href;
     for (const ref of ['notes', '../notes', '../notes/SKILL.md', notes, file, `[coded, ../notes]`]) {
       writeSkill(workspace, 'guide', { header: `allowed-tools: b c\nmetadata:\n  $inherit: ${ref}` });
-      const { permissions } = await toolbox.cascade('guide');
+      const { permissions } = await toolbox.catalog.cascade('guide');
       expect([ref, permissions]).toEqual([
         ref,
         [
@@ -114,9 +114,9 @@ describe('references that skills hold', () => {
       header: "allowed-tools: d\nmetadata:\n  delegate:\n    code: export default () => 'code ran'",
     });
     writeSkill(workspace, 'guide', { header: 'metadata:\n  $inherit: inline://coded' });
-    expect((await toolbox.cascade('guide')).permissions).toEqual([['d']]);
+    expect((await toolbox.catalog.cascade('guide')).permissions).toEqual([['d']]);
     writeSkill(workspace, 'guide', { header: 'metadata:\n  $inherit: ./notes' });
-    expect((await toolbox.problems()).map(({ message }) => message)).toEqual([
+    expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
       'guide inherits from "./notes", which is not there',
     ]);
     expect((await toolbox.call('guide', {})).error?.code).toBe('invalid_ref');
@@ -145,13 +145,13 @@ describe('references that skills hold', () => {
     const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
     writeSkill(workspace, 'guide', { text });
     await toolbox.list();
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
     expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
-    expect(await toolbox.instructions()).toContain(rendered.trim());
+    expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
     expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
     writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
-    expect((await toolbox.problems()).map(({ message }) => message)).toEqual([
+    expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
       'refers to the tool "./find", which is not there',
       'refers to the skill "./notes", which is not there',
     ]);

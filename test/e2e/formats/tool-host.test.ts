@@ -149,7 +149,9 @@ export const outer = {
     async () => {
       const workspace = createModuleWorkspace();
       workspace.write('skills/x/part.ts', `export const part: string = 'part';`);
-      const { world } = workspace.toolbox();
+      const {
+        machine: { world },
+      } = workspace.toolbox();
       const executor = createModuleExecutor({
         world,
         settings: () => DEFAULT_SETTINGS,

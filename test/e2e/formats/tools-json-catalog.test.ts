@@ -112,9 +112,9 @@ spec('TJS-3', 'odd entries of a skills directory harm nobody', async () => {
   symlinkSync('circle', join(workspace.dir, '.agents/skills/circle'));
   const toolbox = workspace.toolbox();
   expect((await toolbox.list()).map((tool) => tool.name)).toContain('run');
-  expect((await toolbox.problems()).map(({ path, message }) => [path.split('/skills/')[1], message])).toEqual(
-    [['dir-as-file/tools.json', expect.stringContaining('cannot be read')]],
-  );
+  expect(
+    (await toolbox.catalog.problems()).map(({ path, message }) => [path.split('/skills/')[1], message]),
+  ).toEqual([['dir-as-file/tools.json', expect.stringContaining('cannot be read')]]);
 });
 
 spec('TJS-1 TJS-3 RES-13', 'a listing from the index on disk is the listing that was read', async () => {
@@ -128,7 +128,7 @@ spec('TJS-1 TJS-3 RES-13', 'a listing from the index on disk is the listing that
       ...{ input: input.json, action: action.kind === 'process' ? action : undefined },
     }));
     const shown = await toolbox.call('read_skill', { skill_name: 'skill-3' });
-    return { tools, problems: await toolbox.problems(), skill: textOf(shown) };
+    return { tools, problems: await toolbox.catalog.problems(), skill: textOf(shown) };
   };
   const first = await survey();
   expect(said.join('\n')).not.toContain('listed from the index');

@@ -32,7 +32,7 @@ async function problemsOf(descriptor: unknown, more: Record<string, unknown> = {
   workspace.skill('notes', { 'tools.json': descriptor, ...more });
   const toolbox = workspace.toolbox();
   expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['read_skill', 'notes']);
-  return (await toolbox.problems()).map(({ path, pointer, message, hint, severity }) => {
+  return (await toolbox.catalog.problems()).map(({ path, pointer, message, hint, severity }) => {
     expect(severity).toBe('error');
     expect(hint).not.toBe('');
     return { file: path.split('/skills/notes/')[1], pointer, message };
@@ -61,7 +61,7 @@ describe('layouts', () => {
       'execution.json': SEED.execution,
     });
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     expect((await toolbox.find('notesmd_search')).origin).toMatchObject({
       format: 'tools-json',
       directory: join(workspace.dir, '.agents/skills/notes'),
@@ -137,7 +137,7 @@ describe('layouts', () => {
       ),
     });
     const toolbox = workspace.toolbox();
-    expect(await toolbox.problems()).toEqual([]);
+    expect(await toolbox.catalog.problems()).toEqual([]);
     expect(textOf(await toolbox.call('bare', {}))).toBe('[]\n');
     expect(textOf(await toolbox.call('nulls', { a: 'x' }))).toBe('["[]"]\n');
   });
@@ -172,7 +172,7 @@ describe('what is refused, and where', () => {
     workspace.skill('notes', {
       'tools.json': withValue(base, '/tools/0/parameters/x-anything', { deep: true }),
     });
-    expect(await workspace.toolbox().problems()).toEqual([]);
+    expect(await workspace.toolbox().catalog.problems()).toEqual([]);
   });
 
   spec('TJS-2', 'in the split layout the file and the pointer within it', async () => {

@@ -97,7 +97,7 @@ describe('output', () => {
         { param: 'output', outcome: 'kept', reason: 'its resolver failed: broken' },
       ]);
       const unlisted = withCommand([], { execution: { postProcess: { binary: 'upper' } } });
-      expect(await unlisted.toolbox().problems()).toMatchObject([
+      expect(await unlisted.toolbox().catalog.problems()).toMatchObject([
         { pointer: '/execution/0/postProcess/binary' },
       ]);
     },
@@ -248,7 +248,7 @@ spec('TJS-24', 'fields that promise a safety wield does not give refuse the whol
     });
     const toolbox = workspace.toolbox();
     expect((await toolbox.call('run', { a: 'x' })).error?.code).toBe('not_found');
-    expect(await toolbox.problems()).toMatchObject([
+    expect(await toolbox.catalog.problems()).toMatchObject([
       {
         severity: 'error',
         message: expect.stringContaining(`"${field}" is not supported: it `),

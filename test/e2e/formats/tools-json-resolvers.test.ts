@@ -97,7 +97,7 @@ describe('scripts', () => {
       '-x',
       'a b',
     ]) {
-      const problems = await withResolver({ script: name }).toolbox().problems();
+      const problems = await withResolver({ script: name }).toolbox().catalog.problems();
       expect(
         problems.map(({ pointer }) => pointer),
         name,
@@ -164,11 +164,11 @@ describe('programs', () => {
       for (const more of [{}, { script: 'find' }]) {
         const refused = await withResolver({ ...more, binary: 'other' })
           .toolbox()
-          .problems();
+          .catalog.problems();
         expect(refused).toMatchObject([{ pointer: '/execution/0/args/0/resolveCommand/binary' }]);
         const unlisted = await withResolver({ ...more, binary: 'look-up', subcommand: 'down' })
           .toolbox()
-          .problems();
+          .catalog.problems();
         expect(unlisted).toMatchObject([{ pointer: '/execution/0/args/0/resolveCommand/subcommand' }]);
       }
       const both = withResolver({ ...look, script: 'find' }, { 'scripts/find': 'echo script\n' });
@@ -176,7 +176,7 @@ describe('programs', () => {
       expect((await both.toolbox().call('run', { a: 'x' })).structured).toEqual(['binary']);
       both.config(ALLOW);
       expect((await both.toolbox().call('run', { a: 'x' })).structured).toEqual(['script']);
-      expect(await withResolver({}).toolbox().problems()).toMatchObject([
+      expect(await withResolver({}).toolbox().catalog.problems()).toMatchObject([
         { message: expect.stringContaining('neither') },
       ]);
     },

@@ -38,7 +38,7 @@ describe('the command line', () => {
     workspace.skill('whole', {
       'tools.json': declare([], { subcommand: 'remote get-url', allowlist: { args: ['remote', 'get-url'] } }),
     });
-    expect(await workspace.toolbox().problems()).toMatchObject([
+    expect(await workspace.toolbox().catalog.problems()).toMatchObject([
       {
         pointer: '/execution/0/subcommand',
         message: expect.stringContaining('"remote get-url" is not in allowlist'),
@@ -100,7 +100,10 @@ describe('the allowlist', () => {
       }),
     });
     const toolbox = workspace.toolbox();
-    const executor = createProcessExecutor({ world: toolbox.world, settings: () => DEFAULT_SETTINGS });
+    const executor = createProcessExecutor({
+      world: toolbox.machine.world,
+      settings: () => DEFAULT_SETTINGS,
+    });
     const tool = await toolbox.find('run');
     const action = tool.action as CommandAction;
     const context = { workdir: workspace.dir, trusted: true, timeoutMs: 10_000 };

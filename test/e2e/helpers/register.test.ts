@@ -102,7 +102,7 @@ describe('registerTool', () => {
           { origin: { owner: 'program' } },
         ]);
       }
-      expect((await toolbox.shadowed()).map(({ tool }) => tool.name).sort()).toEqual(['one', 'two']);
+      expect((await toolbox.catalog.shadowed()).map(({ tool }) => tool.name).sort()).toEqual(['one', 'two']);
       for (const name of ['one', 'two', 'three']) unregisterTool(toolbox, name);
       expect(await say(toolbox, 'one')).toBe('disk');
       expect(await say(toolbox, 'two')).toBe('["say","disk"]');
@@ -217,7 +217,7 @@ spec(
   'emptyGlobals gives a toolbox without tools, problems or memory, each time another',
   async () => {
     const toolbox = emptyGlobals();
-    const { unlisted, ...survey } = await toolbox.survey();
+    const { unlisted, ...survey } = await toolbox.catalog.survey();
     expect(survey).toEqual({ tools: [], denied: [], shadowed: [], problems: [], skills: [] });
     // What ends a loop can be asked for by name.
     expect(unlisted.map(({ traits }) => traits.group)).toEqual(['task', 'task', 'task']);
@@ -234,7 +234,7 @@ describe('whoever watches', () => {
   spec('RES-9 RES-14 SRV-4', 'is woken by registering and unregistering, in both kinds of toolbox', () => {
     for (const toolbox of [emptyGlobals(), createWorkspace().toolbox()]) {
       let wakings = 0;
-      const stop = toolbox.watch(() => wakings++);
+      const stop = toolbox.catalog.watch(() => wakings++);
       registerTool(toolbox, { name: 'a', fn: () => 'a' });
       expect(wakings).toBe(1);
       unregisterTool(toolbox, 'nothing');

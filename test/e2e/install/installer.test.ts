@@ -26,7 +26,7 @@ describe('wield/install', () => {
         ['team:detect', 'new'],
         ['team:scan', 'new'],
       ]);
-      expect(toolbox.pinStore.check(await toolbox.find('team:detect'))).toBe('same');
+      expect(toolbox.state.pins.check(await toolbox.find('team:detect'))).toBe('same');
       expect((await toolbox.call('team:detect', { path: '.' })).ok).toBe(true);
       const { items } = await workspace.json('list', '--installed');
       expect(items.map(({ effective }: { effective: string }) => effective).sort()).toEqual([

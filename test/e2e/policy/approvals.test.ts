@@ -394,7 +394,7 @@ describe('in code', () => {
       toolbox.call('deploy', { branch: 'main' }, approve === undefined ? {} : { approve });
     const refused = await call();
     const id = String(refused.error?.data?.id);
-    (await toolbox.approvals()).approve(id, false);
+    (await toolbox.state.approvals()).approve(id, false);
     await call();
     await call(answer('once'));
     await call(Object.assign(answer('always'), { by: 'terminal' as const }));

@@ -26,7 +26,7 @@ describe('what is denied', () => {
       expect(missed.error!.hint).toContain('deplore');
       expect(JSON.stringify(missed)).not.toContain('deploy');
     }
-    const { denied } = await toolbox.survey();
+    const { denied } = await toolbox.catalog.survey();
     expect(denied.map(({ tool: { name }, verdict }) => [name, verdict.rule])).toEqual([
       ['deploy', 'deploy($deny)'],
     ]);
@@ -90,11 +90,11 @@ describe('what is denied', () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes');
     const toolbox = workspace.toolbox({ trust: true });
-    expect(await toolbox.instructions()).toContain('read_skill');
+    expect(await toolbox.workspace.instructions()).toContain('read_skill');
     workspace.config(list('*', 'read_skill($deny)'));
-    expect(await toolbox.instructions()).toBe('');
+    expect(await toolbox.workspace.instructions()).toBe('');
     workspace.config(`${list('*', 'read_skill($deny)')}[skills]\ncontext-mode = "full"\n`);
-    expect(await toolbox.instructions()).toContain('Text of notes.');
+    expect(await toolbox.workspace.instructions()).toContain('Text of notes.');
   });
 
   spec('POL-8', 'over the protocol: gone from the list at once, and told', async () => {
@@ -145,7 +145,7 @@ describe('rules that cannot be read', () => {
         expect(await toolbox.list({ caller: MODEL })).toEqual([]);
         expect(await toolbox.search('a', 5, { caller: MODEL })).toEqual([]);
         expect((await toolbox.list({ caller: PERSON })).map(({ name }) => name)).toEqual(['a']);
-        expect((await toolbox.problems()).map(({ severity }) => severity)).toEqual(['error']);
+        expect((await toolbox.catalog.problems()).map(({ severity }) => severity)).toEqual(['error']);
       }
     });
   }
@@ -153,15 +153,17 @@ describe('rules that cannot be read', () => {
   test('a list that only denies is a problem, since it selects nothing', async () => {
     const toolbox = ruled({ user: list('a($deny)', 'b($policy=deny)') }, [tool('a'), tool('c')]);
     expect(await outcome(toolbox, 'c')).toBe('deny');
-    expect(await toolbox.problems()).toMatchObject([{ severity: 'warning', hint: 'begin it with *' }]);
+    expect(await toolbox.catalog.problems()).toMatchObject([
+      { severity: 'warning', hint: 'begin it with *' },
+    ]);
     for (const fine of [list(), list('*', 'a($deny)'), trust('a($deny)')])
-      expect(await ruled({ user: fine }, [tool('a')]).problems()).toEqual([]);
+      expect(await ruled({ user: fine }, [tool('a')]).catalog.problems()).toEqual([]);
   });
 
   spec('POL-9', 'an unknown key is a problem and denies nothing', async () => {
     const toolbox = ruled({ user: 'allowed_tools = "b"\n[trust]\nrule = "*"\n' }, [tool('a')]);
     expect(await outcome(toolbox, 'a')).toBe('allow');
-    const problems = await toolbox.problems();
+    const problems = await toolbox.catalog.problems();
     expect(problems.map(({ hint }) => hint)).toEqual([
       'did you mean allowed-tools?',
       'did you mean trust.rules?',

@@ -101,7 +101,7 @@ spec(
         .join('')}${good}`,
     );
     const toolbox = workspace.toolbox();
-    const messages = (await toolbox.problems()).map((problem) => problem.message);
+    const messages = (await toolbox.catalog.problems()).map((problem) => problem.message);
     expect(messages).toHaveLength(Object.keys(wrong).length);
     Object.values(wrong).forEach((pattern, at) => {
       expect(messages[at]).toMatch(pattern);

@@ -131,9 +131,9 @@ describe('cache', () => {
     expect(await call({ r: { b: 2, a: 1 }, q: 1 })).toEqual([1, true]);
     expect(await call({ q: 2 })).toEqual([2, undefined]);
     expect(await call({ q: 2 }, caller('Ben'))).toEqual([3, undefined]);
-    toolbox.setWorkdir('/tmp');
+    toolbox.workspace.setWorkdir('/tmp');
     expect(await call({ q: 2 })).toEqual([4, undefined]);
-    toolbox.setWorkdir('/');
+    toolbox.workspace.setWorkdir('/');
     expect(await call({ q: 2 })).toEqual([2, true]);
     expect(reads.runs()).toBe(4);
   });

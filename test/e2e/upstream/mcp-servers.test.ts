@@ -10,7 +10,7 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const SECRET = 'zq-51837-Hk29xPv';
 
-const serversOf = (workspace: Workspace) => workspace.toolbox().configuration().settings.servers;
+const serversOf = (workspace: Workspace) => workspace.toolbox().state.configuration().settings.servers;
 const entryOf = (document: { values: { key: string }[] }, key: string) =>
   document.values.find((one) => one.key === key);
 
@@ -33,7 +33,7 @@ headers = { Authorization = "Bearer \${KEY}" }
 `);
     workspace.write('.agents/config.toml', '\n[[mcp.servers]]\nname = "three"\ncommand = "./run"\n');
     const file = join(workspace.env.WIELD_HOME!, 'config.toml');
-    expect(workspace.toolbox().configuration().problems).toEqual([]);
+    expect(workspace.toolbox().state.configuration().problems).toEqual([]);
     expect(serversOf(workspace)).toEqual([
       {
         kind: 'stdio',
@@ -73,7 +73,7 @@ headers = { Authorization = "Bearer \${KEY}" }
       '.agents/config.toml',
       '[mcpServers.github]\ncommand = "theirs"\n[mcpServers.local]\ncommand = "x"\n[mcp]\ndisabled = ["github"]\n',
     );
-    const { settings, problems } = workspace.toolbox().configuration();
+    const { settings, problems } = workspace.toolbox().state.configuration();
     expect(settings.servers.map(({ name, owner }) => `${owner} ${name}`)).toEqual([
       'user github',
       'workspace local',
@@ -233,7 +233,7 @@ describe('files of servers', () => {
       '.mcp.json',
       '{"mcpServers":{"a":{"command":"y"},"b":{"type":"sse","url":"https://x"}}}',
     );
-    expect(await workspace.toolbox().problems()).toMatchObject([
+    expect(await workspace.toolbox().catalog.problems()).toMatchObject([
       {
         severity: 'error',
         path: file,

@@ -213,7 +213,7 @@ describe('precedence', () => {
       await toolbox.find('odd_own');
       const tools = await toolbox.list();
       expect(tools.map(({ name }) => name)).toEqual(['odd_given', 'odd_own', 'odd_script', 'aaa']);
-      const { shadowed } = await toolbox.survey();
+      const { shadowed } = await toolbox.catalog.survey();
       expect(
         shadowed.map(({ tool, by }) => [tool.name, tool.origin.format, by.origin.format]).sort(),
       ).toEqual([

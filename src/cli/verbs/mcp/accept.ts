@@ -25,13 +25,13 @@ export const accept: McpAction = {
       });
     const toolbox = call.toolbox();
     const dry = call.flags.has('dry-run');
-    if (!dry) assertPerson(toolbox.insideCall, 'accepting a changed tool');
+    if (!dry) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');
     const state = findState(toolbox, name);
     const changed = choose(toolbox, state, named);
     if (!call.json) show(call, changed);
     const question = changed.length === 1 ? 'Approve what it is now?' : 'Approve what they are now?';
     const isAccepted = changed.length > 0 && !dry && (await mayApprove(call, question));
-    if (isAccepted) toolbox.upstreams.approve(changed.map(({ tool }) => tool));
+    if (isAccepted) toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
     if (call.json) {
       printJson(call.terminal, {
         ok: true,
@@ -54,7 +54,7 @@ function mayApprove(call: VerbCall, question: string): Promise<boolean> {
   return mayDestroy(call, question, refusal);
 }
 
-type Changed = ReturnType<NodeToolbox['upstreams']['changes']>;
+type Changed = ReturnType<NodeToolbox['state']['upstreams']['changes']>;
 
 type NamedTool = Changed[number]['tool'];
 
@@ -62,7 +62,11 @@ const namesOf = ({ name, action }: NamedTool): string[] =>
   action.kind === 'remote' ? [name, action.tool] : [name];
 
 // A tool is named as its server names it, or as it is called here.
-function choose({ upstreams }: NodeToolbox, state: ServerState, named: readonly string[]): Changed {
+function choose(
+  { state: { upstreams } }: NodeToolbox,
+  state: ServerState,
+  named: readonly string[],
+): Changed {
   const all = upstreams.changes(state);
   if (named.length === 0) return all;
   return [...new Set(named)].flatMap((name) => {

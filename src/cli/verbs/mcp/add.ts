@@ -46,12 +46,12 @@ export const add: McpAction = {
       throw new ToolError('usage', 'no name given', { hint: 'wield mcp add NAME -- COMMAND …' });
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
-    if (!isDry) assertPerson(toolbox.insideCall, 'adding a server');
+    if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     const scope = readScope(call.flags.get('scope')) ?? 'user';
     const entry = readEntry(call, command);
     const surroundings = findSurroundings(toolbox);
     const edit = editServer(scope, surroundings, name, entry);
-    const file = shortenPath(edit.file.path, toolbox.workdir, toolbox.world.home);
+    const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     assertEntry(name, entry, edit.file.path);
     if (edit.exists && edit.changed && !call.flags.has('force')) {
       throw new ToolError('conflict', `${file} has a server "${quoteOutside(name, 60)}" already`, {

@@ -45,10 +45,10 @@ export const importServers: McpAction = {
     const surroundings = findSurroundings(toolbox);
     if (from === undefined) return listSources(call, surroundings);
     const sources = findNamedSources(from, call, surroundings);
-    if (!call.flags.has('dry-run')) assertPerson(toolbox.insideCall, 'importing servers');
+    if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'importing servers');
     const plan = planImport(sources, {
       surroundings,
-      wieldHome: toolbox.wieldHome,
+      wieldHome: toolbox.machine.wieldHome,
       scope: readScope(call.flags.get('scope')) ?? 'user',
       names: call.repeated('server'),
       force: call.flags.has('force'),

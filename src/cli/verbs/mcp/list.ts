@@ -15,7 +15,7 @@ export const list: McpAction = {
   positionals: 0,
   async run(call) {
     const toolbox = call.toolbox();
-    const states = toolbox.upstreams.states();
+    const states = toolbox.state.upstreams.states();
     if (call.json) printJson(call.terminal, { ok: true, servers: states.map(toServerJson) });
     else if (states.length === 0) {
       call.terminal.out(
@@ -52,7 +52,7 @@ export function toServerJson(found: ServerState): Record<string, unknown> {
 }
 
 function print({ terminal }: VerbCall, states: readonly ServerState[], toolbox: NodeToolbox): void {
-  const now = toolbox.world.now();
+  const now = toolbox.machine.world.now();
   const rows = states.map((found) => [
     spellOut(found.server.name),
     describeState(found),

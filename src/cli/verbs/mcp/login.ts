@@ -32,7 +32,9 @@ const LONGEST_ADDRESS = 4096;
 /** Logs in to a server whose references are replaced. */
 export async function loginTo(call: VerbCall, server: HttpServer): Promise<number> {
   const { terminal, flags, signal } = call;
-  const { wieldHome, world, insideCall } = call.toolbox();
+  const {
+    machine: { wieldHome, world, insideCall },
+  } = call.toolbox();
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
   const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];

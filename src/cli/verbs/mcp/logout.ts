@@ -19,7 +19,9 @@ export const logout: McpAction = {
 
 /** Logs out of a server whose references are replaced. */
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
-  const { wieldHome, world, insideCall } = call.toolbox();
+  const {
+    machine: { wieldHome, world, insideCall },
+  } = call.toolbox();
   assertPerson(insideCall, 'logging out');
   const { logout: logOut } = await import('../../../upstream/login/index.js');
   const existed = await logOut(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });

@@ -52,9 +52,11 @@ interface Outcome {
 // Those of a workspace that is not trusted are started for nobody; one that is named says so.
 function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEntry[] {
   if (names.length > 0) return [...new Set(names)].map((name) => findUsable(toolbox, name).server);
-  return toolbox.upstreams
+  return toolbox.state.upstreams
     .states()
-    .filter(({ server, state }) => state !== 'off' && (server.owner !== 'workspace' || toolbox.trusted))
+    .filter(
+      ({ server, state }) => state !== 'off' && (server.owner !== 'workspace' || toolbox.workspace.trusted),
+    )
     .map(({ server }) => server);
 }
 
@@ -71,7 +73,7 @@ async function askAll(
       if (call.signal.aborted) return;
       waiting.add(server.name);
       showWait(call.terminal, [...waiting]);
-      const error = await toolbox.upstreams.refresh(server).then(() => undefined, toToolError);
+      const error = await toolbox.state.upstreams.refresh(server).then(() => undefined, toToolError);
       waiting.delete(server.name);
       outcomes.set(server, { server, ...(error === undefined ? {} : { error }) });
       showWait(call.terminal, []);

@@ -30,10 +30,10 @@ export const remove: McpAction = {
       });
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
-    if (!isDry) assertPerson(toolbox.insideCall, 'removing a server');
+    if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');
     const scope = readScope(call.flags.get('scope')) ?? findScope(toolbox, name);
     const edit = editServer(scope, findSurroundings(toolbox), name, undefined);
-    const file = shortenPath(edit.file.path, toolbox.workdir, toolbox.world.home);
+    const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     if (!edit.exists) {
       throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
         hint: 'wield mcp shows where each is configured',

@@ -9,10 +9,10 @@ import type { NodeToolbox } from '../../../node.js';
 
 const SHOWN_NAMES = 3;
 
-export type ServerState = ReturnType<NodeToolbox['upstreams']['states']>[number];
+export type ServerState = ReturnType<NodeToolbox['state']['upstreams']['states']>[number];
 
 /** How the server of a name stands. Throws where there is none. */
-export function findState({ upstreams }: NodeToolbox, name: string): ServerState {
+export function findState({ state: { upstreams } }: NodeToolbox, name: string): ServerState {
   const states = upstreams.states();
   const found = states.find(({ server }) => server.name === name);
   if (found !== undefined) return found;
@@ -37,7 +37,7 @@ export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
       hint: `take "disabled" out of its entry (${describePlace(server, toolbox)}), or its name out of mcp.disabled`,
     });
   }
-  if (server.owner === 'workspace' && !toolbox.trusted) {
+  if (server.owner === 'workspace' && !toolbox.workspace.trusted) {
     throw new ToolError(
       'needs_trust',
       `the server ${spellOut(name)} is not started: the workspace is not trusted`,
@@ -66,7 +66,10 @@ export async function findAddressed(
     });
   }
   const { expandServer } = await import('../../../upstream/entries/expand.js');
-  const { world, workdir } = toolbox;
+  const {
+    machine: { world },
+    workspace: { workdir },
+  } = toolbox;
   // Whether a workspace has a say was asked above.
   return expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
 }
@@ -89,7 +92,10 @@ export function findLine({ place }: ServerEntry): number | null {
 }
 
 /** `.mcp.json:4`, as a person would look it up. */
-export function describePlace(server: ServerEntry, { workdir, world }: NodeToolbox): string {
+export function describePlace(
+  server: ServerEntry,
+  { workspace: { workdir }, machine: { world } }: NodeToolbox,
+): string {
   const line = findLine(server);
   const file = spellOut(shortenPath(server.place.file, workdir, world.home));
   return line === null ? file : `${file}:${line}`;
