@@ -1,7 +1,7 @@
 // Answers a shell that completes a command line: verbs, groups, tools, their flags and values. Runs nothing.
 
 import { readdirSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename } from 'node:path';
 import {
   type Candidate,
   type Completable,
@@ -22,22 +22,27 @@ import {
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
+import { type Io, resolvePath } from './io.js';
 import { formatAnswer, isShell, splitLine } from './shells.js';
-import { createTerminal } from './terminal.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
 import { findVerb, RESERVED, VERBS } from './verbs.js';
 
+interface Setup {
+  readonly io: Io;
+  open(): NodeToolbox;
+}
+
 /** `wield __complete <shell> …`: whatever is wrong, nothing fits, and a shell's line is never disturbed. */
-export async function answer(argv: readonly string[]): Promise<number> {
+export async function answer(argv: readonly string[], io: Io): Promise<number> {
   const [shell, ...rest] = argv;
   if (!isShell(shell)) return 2;
   const line = shell === 'bash' ? splitLine(rest[0] ?? '', rest[1] ?? '') : undefined;
   const words = line ? afterProgram(line.words) : rest.slice(1, -1);
   const current = line ? line.current : (rest[rest.length - 1] ?? '');
-  const { candidates, files } = await complete(words, current).catch(() => NOTHING);
+  const { candidates, files } = await complete(words, current, io).catch(() => NOTHING);
   // Only bash looks for a file behind `--path=`.
   const found = { candidates, files: files && (shell === 'bash' || !current.startsWith('-')) };
-  createTerminal({ plain: true, env: process.env }).out(formatAnswer(found, line));
+  io.stdout.write(formatAnswer(found, line));
   return 0;
 }
 
@@ -46,30 +51,33 @@ function afterProgram(words: readonly string[]): readonly string[] {
   return words.slice(words.findIndex((word) => !/^\w+=/.test(word)) + 1);
 }
 
-async function complete(words: readonly string[], current: string): Promise<Completion> {
+async function complete(words: readonly string[], current: string, io: Io): Promise<Completion> {
   const common = (name: string) => (Object.hasOwn(COMMON_FLAGS, name) ? COMMON_FLAGS[name]!.kind : undefined);
   const { parsed, rest } = splitArguments(words, common, { stopAtPositional: true });
   const first = parsed.find((argument) => argument.kind === 'positional')?.value;
   const cwd = parsed.find((argument) => argument.kind === 'flag' && argument.name === 'cwd');
-  const named = cwd?.kind === 'flag' && typeof cwd.value === 'string' ? resolve(cwd.value) : undefined;
+  const named =
+    cwd?.kind === 'flag' && typeof cwd.value === 'string' ? resolvePath(io, cwd.value) : undefined;
   let toolbox: NodeToolbox | undefined;
   const open = (): NodeToolbox => {
-    toolbox ??= createNodeToolbox(named === undefined ? {} : { workdir: named });
+    const place = named === undefined ? { cwd: io.cwd() } : { workdir: named };
+    toolbox ??= createNodeToolbox({ ...place, env: io.env, now: io.now });
     return toolbox;
   };
+  const setup: Setup = { io, open };
   try {
-    if (first === 'help') return await complete(rest, current);
-    if (first === undefined) return completeWords(await firstLevel(open), words, current);
+    if (first === 'help') return await complete(rest, current, io);
+    if (first === undefined) return completeWords(await firstLevel(setup), words, current);
     const found = findVerb(first);
-    if (found !== undefined) return await completeVerb(await found.entry.load(), rest, current, open);
-    return await completeCommand(first, rest, current, open());
+    if (found !== undefined) return await completeVerb(await found.entry.load(), rest, current, setup);
+    return await completeCommand(first, rest, current, setup);
   } finally {
     await toolbox?.close();
   }
 }
 
-async function firstLevel(open: () => NodeToolbox): Promise<Completable> {
-  const table = await readTable(open());
+async function firstLevel(setup: Setup): Promise<Completable> {
+  const table = await readTable(setup.open());
   const candidates = [
     ...VERBS.map(({ name, summary }) => ({ value: name, description: summary })),
     ...toCandidates(table.single).filter(({ value }) => !RESERVED.has(value)),
@@ -78,7 +86,7 @@ async function firstLevel(open: () => NodeToolbox): Promise<Completable> {
       .map((group) => ({ value: group, description: `the commands of ${group}` })),
   ];
   const unique = new Map(candidates.map((one) => [one.value, one]));
-  return toPlain(COMMON_FLAGS, (index) =>
+  return toPlain(setup, COMMON_FLAGS, (index) =>
     index === 0 ? { candidates: [...unique.values()], files: false } : NOTHING,
   );
 }
@@ -87,17 +95,17 @@ async function completeVerb(
   verb: Verb,
   words: readonly string[],
   current: string,
-  open: () => NodeToolbox,
+  setup: Setup,
 ): Promise<Completion> {
   if (verb.readsRest) {
     const { parsed, rest } = splitArguments(words, (name) => kindOfFlag(verb, name), {
       stopAtPositional: true,
     });
     const ref = parsed.find((argument) => argument.kind === 'positional')?.value;
-    if (ref !== undefined) return completeTool(await open().find(ref), rest, current);
+    if (ref !== undefined) return completeTool(await setup.open().find(ref), rest, current, setup);
   }
   const names = async (): Promise<Completion> => ({
-    candidates: (await open().list()).map(({ name, description }) => ({
+    candidates: (await setup.open().list()).map(({ name, description }) => ({
       value: name,
       description: short(description),
     })),
@@ -112,7 +120,7 @@ async function completeVerb(
         : { candidates: completes.map((value) => ({ value, description: '' })), files: false };
   const flags = { ...verb.flags, ...COMMON_FLAGS };
   const positional = (index: number): Completion => (index < verb.positionals ? offered : NOTHING);
-  return completeWords(toPlain(flags, positional), words, current);
+  return completeWords(toPlain(setup, flags, positional), words, current);
 }
 
 // A tool by its name first, as for a call; then the groups and the names in kebab-case.
@@ -120,26 +128,32 @@ async function completeCommand(
   first: string,
   words: readonly string[],
   current: string,
-  toolbox: NodeToolbox,
+  setup: Setup,
 ): Promise<Completion> {
+  const toolbox = setup.open();
   const named = await toolbox.find(first).catch(() => undefined);
   if (named && !named.traits.hidden && commandName(named).group !== first)
-    return completeTool(named, words, current);
+    return completeTool(named, words, current, setup);
   const found = findCommand(await readTable(toolbox), first);
   if (found === undefined) return NOTHING;
-  if ('tool' in found) return completeTool(found.tool, words, current);
+  if ('tool' in found) return completeTool(found.tool, words, current, setup);
   const [word, ...rest] = words;
   if (word !== undefined)
-    return completeTool(findInGroup(found.group, found.commands, word, 'wield'), rest, current);
+    return completeTool(findInGroup(found.group, found.commands, word, 'wield'), rest, current, setup);
   const commands = { candidates: toCandidates(found.commands), files: false };
   return completeWords(
-    toPlain(COMMON_FLAGS, () => commands),
+    toPlain(setup, COMMON_FLAGS, () => commands),
     words,
     current,
   );
 }
 
-async function completeTool(tool: Tool, words: readonly string[], current: string): Promise<Completion> {
+async function completeTool(
+  tool: Tool,
+  words: readonly string[],
+  current: string,
+  { io }: Setup,
+): Promise<Completion> {
   const { call } = await import('./verbs/call.js');
   const flags = { ...call.flags, ...COMMON_FLAGS };
   // Where the tool is named already, it is too late for the directory.
@@ -148,11 +162,12 @@ async function completeTool(tool: Tool, words: readonly string[], current: strin
   );
   const completable = toCompletable(tool, own);
   const values: Completable['values'] = (flag, begun) =>
-    Object.hasOwn(own, flag) ? flagValues(own[flag]!, begun) : completable.values(flag, begun);
+    Object.hasOwn(own, flag) ? flagValues(io, own[flag]!, begun) : completable.values(flag, begun);
   return completeWords({ ...completable, values }, words, current);
 }
 
 function toPlain(
+  { io }: Setup,
   flags: Readonly<Record<string, FlagHelp>>,
   positional: (index: number) => Completion,
 ): Completable {
@@ -162,25 +177,25 @@ function toPlain(
       Object.entries(flags)
         .filter(([name]) => !given.includes(name))
         .map(([name, { description }]) => ({ value: `--${name}`, description })),
-    values: (flag, current) => (Object.hasOwn(flags, flag) ? flagValues(flags[flag]!, current) : NOTHING),
+    values: (flag, current) => (Object.hasOwn(flags, flag) ? flagValues(io, flags[flag]!, current) : NOTHING),
     positional,
   };
 }
 
 // A flag says what its value is by how it is shown: `DIR`, `FILE`, `JSON|@FILE|-`.
-function flagValues({ value = '' }: FlagHelp, current: string): Completion {
+function flagValues(io: Io, { value = '' }: FlagHelp, current: string): Completion {
   if (value.includes('@FILE') && current.startsWith('@'))
     return {
-      candidates: listFiles(current.slice(1)).map((file) => ({ value: `@${file}`, description: '' })),
+      candidates: listFiles(io, current.slice(1)).map((file) => ({ value: `@${file}`, description: '' })),
       files: false,
     };
   return { candidates: [], files: /^(?:DIR|FILE)$/.test(value) };
 }
 
-function listFiles(begun: string): string[] {
+function listFiles(io: Io, begun: string): string[] {
   const directory = begun.slice(0, begun.lastIndexOf('/') + 1);
   try {
-    return readdirSync(join(process.cwd(), directory), { withFileTypes: true })
+    return readdirSync(resolvePath(io, directory), { withFileTypes: true })
       .filter((entry) => entry.name.startsWith(basename(begun.slice(directory.length))))
       .map((entry) => `${directory}${entry.name}${entry.isDirectory() ? '/' : ''}`);
   } catch {

@@ -4,7 +4,7 @@ import { wrap } from '../core/approval-text.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { escapePointer, isRecord, type Json } from '../core/json.js';
 import { count, quoteOutside, spellOut } from '../core/text.js';
-import { inTurn, readLine, widthOf } from './line.js';
+import { readLine, widthOf } from './line.js';
 import type { Terminal } from './terminal.js';
 
 interface Field {
@@ -24,7 +24,7 @@ const CANCEL: ElicitAnswer = { action: 'cancel' };
 
 /** What the person answers, when all questions before are answered. */
 export function fillIn(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
-  return inTurn(() => fillInNow(terminal, question, signal));
+  return terminal.inTurn(() => fillInNow(terminal, question, signal));
 }
 
 async function fillInNow(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
@@ -45,7 +45,7 @@ async function fillInNow(terminal: Terminal, question: Question, signal: AbortSi
 async function sendTo(terminal: Terminal, url: string, signal: AbortSignal): Promise<ElicitAnswer> {
   tell(terminal, url);
   terminal.err('Visit the page, then press Enter; n declines: ');
-  const answer = await answerLine(signal);
+  const answer = await answerLine(terminal, signal);
   if (answer === null) return CANCEL;
   return { action: ['', 'y', 'yes'].includes(answer.trim().toLowerCase()) ? 'accept' : 'decline' };
 }
@@ -60,7 +60,7 @@ async function askField(
   tellField(terminal, field);
   for (;;) {
     terminal.err(`${field.title}${suffixOf(field)}: `);
-    const line = await answerLine(signal);
+    const line = await answerLine(terminal, signal);
     if (line === null) return null;
     if (line === '' && field.standard !== undefined) return field.standard;
     if (line === '' && !field.required) return undefined;
@@ -149,8 +149,8 @@ function tell(terminal: Terminal, text: string): void {
   terminal.err(lines.map((line) => `  ${line}\n`).join(''));
 }
 
-async function answerLine(signal: AbortSignal): Promise<string | null> {
-  const text = await readLine(signal, MAX_LINE);
+async function answerLine(terminal: Terminal, signal: AbortSignal): Promise<string | null> {
+  const text = await readLine(terminal, signal, MAX_LINE);
   const end = text.indexOf('\n');
   if (end === -1) return signal.aborted || text === '' ? null : text;
   return text.slice(0, end).replace(/\r$/, '');

@@ -4,6 +4,7 @@ import { ToolError } from '../core/error.js';
 import { INPUT_BOUNDS } from '../core/json.js';
 import { formatBytes } from '../core/text.js';
 import { readHead } from '../files/read.js';
+import { resolvePath } from './io.js';
 import type { Terminal } from './terminal.js';
 
 /** The text of an `--input`: JSON as it stands, `@` and a file, or `-` for standard input. */
@@ -14,7 +15,7 @@ export async function readInput(source: string, terminal: Terminal, signal: Abor
   }
   if (!source.startsWith('@')) return source;
   const path = source.slice(1);
-  const reading = readHead(path, INPUT_BOUNDS.maxBytes);
+  const reading = readHead(resolvePath(terminal.io, path), INPUT_BOUNDS.maxBytes);
   if ('fault' in reading) {
     throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check the path after @' });
   }
@@ -32,7 +33,7 @@ export async function readStdin(terminal: Terminal, signal: AbortSignal): Promis
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of addAbortSignal(signal, process.stdin) as AsyncIterable<Buffer>) {
+    for await (const chunk of addAbortSignal(signal, terminal.io.stdin.stream()) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > INPUT_BOUNDS.maxBytes) throw inputTooLarge('standard input');
       chunks.push(chunk);

@@ -56,7 +56,7 @@ function createReporter(terminal: Terminal): InstallContext['report'] {
 /** A question with two answers; anything but yes is no. */
 export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
   terminal.err(`  ${question} [y/N] `);
-  return ['y', 'yes'].includes((await readLine(signal)).trim().toLowerCase());
+  return ['y', 'yes'].includes((await readLine(terminal, signal)).trim().toLowerCase());
 }
 
 /**

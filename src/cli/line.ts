@@ -1,24 +1,15 @@
-// A line of answer at the terminal: one question at a time, read in the terminal's own line mode.
+// Reads one line of an answer at the terminal.
 
 import type { Terminal } from './terminal.js';
 
-let last: Promise<unknown> = Promise.resolve();
-
-/** Asks when all questions before are answered: tools may have several at once, and there is one terminal. */
-export function inTurn<T>(ask: () => Promise<T>): Promise<T> {
-  const answer = last.then(ask);
-  last = answer.catch(() => {});
-  return answer;
+/** Returns the smaller known width: a line that the terminal itself wraps could be made to look like ours (A41). */
+export function widthOf({ columns, io }: Terminal): number {
+  return Math.max(40, Math.min(columns, io.stderr.columns || columns));
 }
 
-/** The narrowest width that is known: a line that the terminal itself wraps could be made to look like one of ours (A41). */
-export function widthOf({ columns }: Terminal): number {
-  return Math.max(40, Math.min(columns, process.stderr.columns || columns));
-}
-
-/** One line of standard input; its end is an empty answer. */
-export function readLine(signal: AbortSignal, limit = 1000): Promise<string> {
-  const { stdin } = process;
+/** Reads one line of stdin; its end is an empty answer. */
+export function readLine({ io }: Terminal, signal: AbortSignal, limit = 1000): Promise<string> {
+  const stdin = io.stdin.stream();
   if (stdin.readableEnded || signal.aborted) return Promise.resolve('');
   return new Promise((resolve) => {
     let text = '';

@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { createChunks } from './chunks.js';
+import { createProcessIo } from './process-io.js';
 
 declare const WIELD_VERSION: string;
 declare const WIELD_BUILD: string;
@@ -29,13 +30,14 @@ if (argv.length === 1 && (first === 'version' || first === '--version')) {
 async function start(kind: string): Promise<void> {
   const keptIn = findKeptCode(kind);
   const chunks = createChunks(import.meta.dirname, keptIn);
+  const io = createProcessIo();
   let status: number;
   if (first === '__complete') {
     const { answer } = chunks.load('complete.cjs') as typeof import('./complete.js');
-    status = await answer(argv.slice(1));
+    status = await answer(argv.slice(1), io);
   } else {
     const { run } = chunks.load('run.cjs') as typeof import('./run.js');
-    status = await run(argv);
+    status = await run(argv, io);
   }
   if (keptIn !== undefined && chunks.hasNews()) {
     const { keepCode } = chunks.load('keep-code.cjs') as typeof import('./keep-code.js');

@@ -2,7 +2,7 @@
 
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
-import type { VerbCall } from './verb.js';
+import type { Io } from './io.js';
 
 export interface OwnCommand {
   readonly command: string;
@@ -15,8 +15,9 @@ export interface OwnCommand {
  * By its name where the file is shared with others and `wield` on the search path is this one, by its path there for the
  * person alone; else by the file of the binary and the Node that runs it.
  */
-export function findOwnCommand(env: VerbCall['env'], shared: boolean): OwnCommand {
-  const binary = realpathSync(process.argv[1]!);
+export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
+  const { env } = io;
+  const binary = realpathSync(io.binary);
   const installed = search(env, 'wield', binary);
   if (installed !== undefined) return { command: shared ? 'wield' : installed, args: [], fleeting: false };
   // A stable link such as `/usr/local/bin/node` outlives the version it leads to.
@@ -25,7 +26,7 @@ export function findOwnCommand(env: VerbCall['env'], shared: boolean): OwnComman
 }
 
 // Directories that npm puts there for a moment are not on anyone else's search path.
-function search({ PATH = '' }: VerbCall['env'], program: string, real: string): string | undefined {
+function search({ PATH = '' }: Io['env'], program: string, real: string): string | undefined {
   return PATH.split(delimiter)
     .filter((directory) => isAbsolute(directory) && !/[\\/]node_modules[\\/]\.bin$/.test(directory))
     .map((directory) => join(directory, program))

@@ -3,20 +3,20 @@
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines, wrap } from '../core/approval-text.js';
 import { spellOut } from '../core/text.js';
-import { inTurn, readLine, widthOf } from './line.js';
+import { readLine, widthOf } from './line.js';
 import type { Terminal } from './terminal.js';
 
 const INDENT = 12;
 
 /** What the person answers, when all questions before are answered. */
 export function question(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
-  return inTurn(() => ask(terminal, request));
+  return terminal.inTurn(() => ask(terminal, request));
 }
 
 async function ask(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
   if (request.signal.aborted) return 'deny';
   terminal.err(formatQuestion(terminal, request));
-  const answer = (await readLine(request.signal)).trim().toLowerCase();
+  const answer = (await readLine(terminal, request.signal)).trim().toLowerCase();
   if (['y', 'yes'].includes(answer)) return 'once';
   return ['a', 'always'].includes(answer) ? 'always' : 'deny';
 }

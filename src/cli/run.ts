@@ -1,11 +1,11 @@
 // Runs one command: finds the verb, reads its flags, prints what went wrong, gives the exit status.
 
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
 import { ownFlagValue, splitArguments } from '../commands/index.js';
 import { exitStatus, ToolError, toToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
+import { type Io, resolvePath } from './io.js';
 import { printError, printHelp, printJson } from './print.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { COMMON_FLAGS, formatVerbHelp, kindOfFlag, unknownFlag, type Verb, type VerbCall } from './verb.js';
@@ -14,10 +14,10 @@ import { showWait } from './wait.js';
 
 const INTERRUPTED = 130;
 
-export async function run(argv: readonly string[]): Promise<number> {
-  const { env } = process;
-  const terminal = createTerminal({ plain: argv.includes('--plain'), env });
-  const interrupt = watchSignals();
+/** Runs one command and returns its exit status. Never throws; touches the process only through `io`. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const terminal = createTerminal(io, { plain: argv.includes('--plain') });
+  const interrupt = watchSignals(io);
   try {
     return await runVerb(argv, terminal, interrupt);
   } catch (thrown) {
@@ -26,7 +26,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     // What failed may be the reading of the flags itself, so the word alone counts here.
     if (argv.includes('--json')) printJson(terminal, { ok: false, error: error.toJSON() });
     else printError(terminal, error.toJSON());
-    if (error.code === 'internal' && isVerbose(argv, env))
+    if (error.code === 'internal' && isVerbose(argv, io))
       terminal.err(`${String((error.cause as Error)?.stack ?? error.stack)}\n`);
     return interrupt.status() ?? exitStatus(error.code);
   }
@@ -47,7 +47,8 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
     printHelp(terminal, formatVerbHelp(verb), json);
     return 0;
   }
-  const cwd = findCwd(flags.get('cwd'));
+  const { io } = terminal;
+  const cwd = findCwd(io, flags.get('cwd'));
   let toolbox: NodeToolbox | undefined;
   let isWaiting = false;
   const onWait = (servers: readonly string[]): void => {
@@ -57,14 +58,13 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
   };
   const openToolbox: VerbCall['toolbox'] = (options = {}) => {
     toolbox ??= createNodeToolbox({
-      env: process.env,
+      env: io.env,
+      now: io.now,
       ...(flags.has('cwd') ? { workdir: cwd } : { cwd }),
-      ...(isVerbose(argv, process.env)
-        ? { debug: (message) => terminal.err(`debug  ${sanitize(message)}\n`) }
-        : {}),
+      debug: isVerbose(argv, io) ? (message) => terminal.err(`debug  ${sanitize(message)}\n`) : undefined,
       warn: (message) =>
         terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}\n`),
-      ...(verb.runsUntilStopped ? {} : { onWait }),
+      onWait: verb.runsUntilStopped ? undefined : onWait,
       ...options,
     });
     return toolbox;
@@ -78,7 +78,7 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
       rest,
       json,
       cwd,
-      env: process.env,
+      env: io.env,
       reserved: RESERVED,
       get signal() {
         return interrupt.signal();
@@ -93,9 +93,9 @@ async function runVerb(argv: readonly string[], terminal: Terminal, interrupt: I
   }
 }
 
-function findCwd(named: string | true | undefined): string {
+function findCwd(io: Io, named: string | true | undefined): string {
   try {
-    return resolve(String(named ?? process.cwd()));
+    return resolvePath(io, String(named ?? io.cwd()));
   } catch (error) {
     throw new ToolError('unavailable', 'the current directory is gone', {
       hint: 'change to another one, or name one with --cwd DIR',
@@ -146,29 +146,25 @@ function readFlags(verb: Verb, argv: readonly string[]) {
 }
 
 // CLI-12
-function isVerbose(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): boolean {
+function isVerbose(argv: readonly string[], { env }: Io): boolean {
   return argv.includes('--verbose') || env.WIELD_LOG === 'debug' || env.OCTOMIND_LOG === 'debug';
 }
 
 interface Interrupt {
   signal(): AbortSignal;
-  /** The exit status of the signal that came, if one did. */
+  /** The exit status of the received signal, if any. */
   status(): number | undefined;
 }
 
-// A first signal ends what runs, politely; a second one ends this process (CLI-10).
-function watchSignals(): Interrupt {
-  // Made when first asked for: Node loads what it needs for one then.
+// The first signal stops the command (CLI-10).
+function watchSignals(io: Io): Interrupt {
+  // Created on first use: Node loads modules for it.
   let controller: AbortController | undefined;
   let status: number | undefined;
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      const own = name === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[name];
-      if (status !== undefined) process.exit(own);
-      status = own;
-      controller?.abort();
-    });
-  }
+  io.onSignal((name) => {
+    status ??= name === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[name];
+    controller?.abort();
+  });
   return {
     signal() {
       controller ??= new AbortController();

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type AskingWorkspace, askFor, createAskingWorkspace } from '../support/approvals.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
 import { sleep } from '../support/processes.js';
 import { spec, specIf } from '../support/spec.js';
 import { hasStrace, traceSteps, underStrace } from '../support/strace.js';

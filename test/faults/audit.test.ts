@@ -21,7 +21,7 @@ import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import { defineTool } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { textOf } from '../../src/core/result.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
-import { json, wield } from '../support/cli.js';
+import { json, wieldProcess as wield } from '../support/cli.js';
 import { openDescriptors, sleep } from '../support/processes.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';

@@ -1,7 +1,7 @@
 // What modules do to the process they run in, and what that costs: a call and a host, never the server.
 
 import { describe, expect } from 'vitest';
-import { json, wield } from '../support/cli.js';
+import { json, wieldProcess as wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW } from '../support/modules.js';
 import { sleep } from '../support/processes.js';

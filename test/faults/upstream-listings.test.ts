@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { type CliRun, json, wield } from '../support/cli.js';
+import { type CliRun, json, wieldProcess as wield } from '../support/cli.js';
 import type { Message } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { json, wield } from '../support/cli.js';
+import { json, wieldProcess as wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { type Message, type StdioServer, serveStdio, until } from '../support/server.js';

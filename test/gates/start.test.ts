@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { BINARY, wield } from '../support/cli.js';
+import { BINARY, wieldProcess as wield } from '../support/cli.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const HOOK = fileURLToPath(new URL('../support/loaded-chunks.cjs', import.meta.url));

@@ -1,7 +1,10 @@
-// Runs the built binary as a stranger would: a process of its own, its streams and its exit status.
+// Runs the built CLI: in this process, or as a process of its own.
 
 import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import type { Io, Output, Signal } from '../../src/cli/io.js';
 import type { Workspace } from './workspace.js';
 
 export const BINARY = fileURLToPath(new URL('../../dist/cli/wield.cjs', import.meta.url));
@@ -18,8 +21,86 @@ export interface CliOptions {
   readonly cwd?: string;
 }
 
-/** `wield ...args` in a workspace, to its end. */
-export function wield(
+export interface InProcessOptions extends CliOptions {
+  readonly now?: () => number;
+}
+
+/** An `Io` without terminals whose output is collected. */
+export interface CollectedIo {
+  readonly io: Io;
+  stdout(): string;
+  stderr(): string;
+  /** Sends a signal to the command. */
+  signal(name: Signal): void;
+}
+
+export function createIo(workspace: Workspace, options: InProcessOptions = {}): CollectedIo {
+  const stdout = createOutput();
+  const stderr = createOutput();
+  const listeners: ((name: Signal) => void)[] = [];
+  const { stdin = '' } = options;
+  const input = Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]);
+  const io: Io = {
+    stdin: { isTerminal: false, stream: () => input },
+    stdout: stdout.output,
+    stderr: stderr.output,
+    env: { ...workspace.env, ...options.env },
+    cwd: () => options.cwd ?? workspace.dir,
+    now: options.now ?? (() => Date.now()),
+    binary: BINARY,
+    onSignal: (listener) => listeners.push(listener),
+    reserveStdout: () => {},
+  };
+  return {
+    io,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    signal: (name) => {
+      for (const listener of listeners) listener(name);
+    },
+  };
+}
+
+function createOutput(): { output: Output; text(): string } {
+  const chunks: Uint8Array[] = [];
+  return {
+    text: () => Buffer.concat(chunks).toString('utf8'),
+    output: {
+      isTerminal: false,
+      columns: undefined,
+      write: (text) => chunks.push(Buffer.from(text)),
+      writeAsync: async (bytes) => {
+        chunks.push(Buffer.from(bytes));
+      },
+    },
+  };
+}
+
+// The built chunks, so that what is tested is what is shipped.
+const require = createRequire(BINARY);
+
+/** Runs `wield ...args` in this process. Not for `wield` and `wield --help` alone, which the binary answers itself. */
+export async function wield(
+  workspace: Workspace,
+  args: readonly string[],
+  options: InProcessOptions = {},
+): Promise<CliRun> {
+  const { io, stdout, stderr } = createIo(workspace, options);
+  const status = await runCommand(args, io);
+  return { status, stdout: stdout(), stderr: stderr() };
+}
+
+function runCommand(args: readonly string[], io: Io): Promise<number> {
+  if (args[0] === '__complete') {
+    const { answer } = require('./complete.cjs') as typeof import('../../src/cli/complete.js');
+    return answer(args.slice(1), io);
+  }
+  const { run } = require('./run.cjs') as typeof import('../../src/cli/run.js');
+  return run(args, io);
+}
+
+/** Runs `wield ...args` as a process of its own: for tests of signals, pipes, start-up and exit. */
+export function wieldProcess(
   workspace: Workspace,
   args: readonly string[],
   options: CliOptions = {},

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type CliRun, wield } from './cli.js';
+import { type CliRun, wieldProcess as wield } from './cli.js';
 import type { Workspace } from './workspace.js';
 
 /** Every path that this process opens synchronously while `work` runs, those that are not there included. */

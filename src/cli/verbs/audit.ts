@@ -45,7 +45,7 @@ export const audit: Verb = {
   async run(call) {
     const { flags, json, terminal } = call;
     const reader = createAuditReader(call.toolbox().state.audit.directory);
-    const matches = toFilter(flags, Date.now());
+    const matches = toFilter(flags, terminal.io.now());
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : SHOWN);
     const follow = flags.has('follow');
     const records: AuditRecord[] = [];

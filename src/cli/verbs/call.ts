@@ -24,7 +24,7 @@ import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
-import { type Terminal, writeAsync } from '../terminal.js';
+import type { Terminal } from '../terminal.js';
 import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
 
 // The store is of one user and workdir, so that one call can read what another left.
@@ -204,9 +204,7 @@ async function callForPerson(
     onOutput: async (chunk, from) => {
       streamed = true;
       status.clear();
-      // To ask for the stream makes a pipe non-blocking: a write that blocks would hold the exit of this process.
-      const { fd } = from === 'stdout' ? process.stdout : process.stderr;
-      await writeAsync(fd, chunk).catch(() => from === 'stdout' && closed.abort());
+      await terminal.io[from].writeAsync(chunk).catch(() => from === 'stdout' && closed.abort());
     },
     ...(terminal.errIsTerminal ? { onProgress: (progress) => status.show(progress) } : {}),
   });

@@ -166,13 +166,13 @@ function readName(named: string | true | undefined): string {
 }
 
 function findServer(
-  { env }: VerbCall,
+  { terminal }: VerbCall,
   client: Client,
   { scope }: ClientFile,
   name: string,
   { workdir }: Surroundings,
 ) {
-  const own = findOwnCommand(env, scope === 'project');
+  const own = findOwnCommand(terminal.io, scope === 'project');
   const directory = scope === 'project' ? (client.projectDirectory ?? workdir) : workdir;
   const place = directory === STARTS_THERE ? [] : ['--cwd', directory];
   return { ...own, name, args: [...own.args, 'serve', ...place] };

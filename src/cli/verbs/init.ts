@@ -3,7 +3,6 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { createNodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -42,7 +41,7 @@ export const init: Verb = {
   examples: ['wield init'],
   flags: {},
   positionals: 0,
-  async run({ terminal, json, cwd, env }) {
+  async run({ terminal, json, cwd, toolbox: open }) {
     const agents = join(cwd, '.agents');
     const isNew = !existsSync(agents);
     const files = [
@@ -65,10 +64,10 @@ export const init: Verb = {
     // Only what this command made itself is known to be harmless (CLI-5).
     const {
       state: { trust },
-      machine: { insideCall },
-    } = createNodeToolbox({ workdir: cwd, env });
+      machine: { insideCall, world },
+    } = open({ workdir: cwd });
     if (isNew && !insideCall) {
-      trust.trust(cwd, new Date());
+      trust.trust(cwd, new Date(world.now()));
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
     if (json) {

@@ -10,7 +10,8 @@ import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { NodeToolbox } from '../../node.js';
-import { type Terminal, writeAsync } from '../terminal.js';
+import { resolvePath } from '../io.js';
+import type { Terminal } from '../terminal.js';
 import type { Verb, VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -61,12 +62,12 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
       'wield serve speaks MCP on standard input and output; an agent starts it. Ctrl-C ends it.\n',
     );
   }
-  // Whatever prints in this process must not reach the protocol (SRV-7).
-  process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+  const { io } = terminal;
+  io.reserveStdout();
   const serving = serveMcpStdio(toolbox, {
     version: WIELD_VERSION,
-    input: process.stdin,
-    write: (bytes) => writeAsync(1, bytes),
+    input: io.stdin.stream(),
+    write: io.stdout.writeAsync,
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   signal.addEventListener('abort', () => void serving.close(), { once: true });
@@ -160,9 +161,9 @@ function parseAddress(text: string): Address {
   return { host: match[1] ?? '127.0.0.1', port };
 }
 
-function readToken({ flags, env }: VerbCall): string | undefined {
+function readToken({ flags, env, terminal }: VerbCall): string | undefined {
   const file = flags.get('token-file');
-  const token = file === undefined ? env.WIELD_TOKEN : readTokenFile(String(file));
+  const token = file === undefined ? env.WIELD_TOKEN : readTokenFile(resolvePath(terminal.io, String(file)));
   if (token === undefined || token === '') return undefined;
   if (token.length < MIN_TOKEN) {
     throw new ToolError('usage', `the token is shorter than ${MIN_TOKEN} characters`, {

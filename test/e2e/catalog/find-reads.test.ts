@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { clearAllCaches, clearToolCache } from '../../../src/helpers/index.js';
-import { json, wield } from '../../support/cli.js';
+import { json, wieldProcess as wield } from '../../support/cli.js';
 import { opensOf, wieldOpens } from '../../support/opens.js';
 import { sleep } from '../../support/processes.js';
 import { createSkillWorkspace, type SkillWorkspace, writeSkill } from '../../support/search.js';

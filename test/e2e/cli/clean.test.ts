@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { json, wield } from '../../support/cli.js';
+import { json, wieldProcess } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -13,12 +13,12 @@ spec('CLI-15', 'clean removes caches and nothing else, and says what it would', 
     workspace.script(`t${index}`, `#!/bin/sh\n# @description Tool ${index}.\necho ${index}\n`);
   }
   workspace.config('[limits]\ntimeout = "9s"\n');
-  await wield(workspace, ['trust']);
-  await wield(workspace, ['list']);
+  await wieldProcess(workspace, ['trust']);
+  await wieldProcess(workspace, ['list']);
   const cache = join(workspace.env.WIELD_HOME!, 'cache', 'index');
   expect(readdirSync(cache)).toHaveLength(1);
 
-  const planned = json(await wield(workspace, ['clean', '--dry-run', '--json']));
+  const planned = json(await wieldProcess(workspace, ['clean', '--dry-run', '--json']));
   expect(planned).toMatchObject({
     ok: true,
     dryRun: true,
@@ -29,19 +29,19 @@ spec('CLI-15', 'clean removes caches and nothing else, and says what it would', 
   });
   expect(readdirSync(cache)).toHaveLength(1);
 
-  expect((await wield(workspace, ['clean'])).stdout).toMatch(/removed {2}2 files, /);
+  expect((await wieldProcess(workspace, ['clean'])).stdout).toMatch(/removed {2}2 files, /);
   expect(readdirSync(cache)).toEqual([]);
-  expect((await wield(workspace, ['clean'])).stdout).toContain('nothing to remove');
+  expect((await wieldProcess(workspace, ['clean'])).stdout).toContain('nothing to remove');
   for (const kept of ['trust.json', 'config.toml']) {
     expect(existsSync(join(workspace.env.WIELD_HOME!, kept))).toBe(true);
   }
-  expect(json(await wield(workspace, ['list', '--json'])).tools).toHaveLength(20);
+  expect(json(await wieldProcess(workspace, ['list', '--json'])).tools).toHaveLength(20);
 });
 
 spec('CLI-15', 'config tells each value with its file and line', async () => {
   const workspace = createWorkspace();
   workspace.config('# mine\n[limits]\ntimeout = "9s"\n');
-  const { values } = json(await wield(workspace, ['config', '--json']));
+  const { values } = json(await wieldProcess(workspace, ['config', '--json']));
   expect(values).toContainEqual({
     key: 'limits.timeout',
     value: 9000,
@@ -50,5 +50,7 @@ spec('CLI-15', 'config tells each value with its file and line', async () => {
     file: join(workspace.env.WIELD_HOME!, 'config.toml'),
     line: 3,
   });
-  expect((await wield(workspace, ['config'])).stdout).toMatch(/limits\.timeout +"9s" +.*config\.toml:3/);
+  expect((await wieldProcess(workspace, ['config'])).stdout).toMatch(
+    /limits\.timeout +"9s" +.*config\.toml:3/,
+  );
 });

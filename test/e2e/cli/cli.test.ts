@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { json, wield } from '../../support/cli.js';
+import { json, wield, wieldProcess } from '../../support/cli.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -50,7 +50,7 @@ const isRoot = process.getuid?.() === 0;
 describe('help', () => {
   spec('CLI-1', 'wield alone shows five commands that a newcomer needs, and how to start', async () => {
     const workspace = createWorkspace();
-    const alone = await wield(workspace, []);
+    const alone = await wieldProcess(workspace, []);
     expect(alone).toMatchObject({ status: 0, stderr: '' });
     const commands = alone.stdout.split('\n').filter((line) => /^ {2}[a-z]+ {2,}\S/.test(line));
     expect(commands.map((line) => line.trim().split(' ')[0])).toEqual([
@@ -61,7 +61,8 @@ describe('help', () => {
       'doctor',
     ]);
     expect(alone.stdout.split('\n').length).toBeLessThan(25);
-    for (const args of [['--help'], ['-h'], ['help']]) expect(await wield(workspace, args)).toEqual(alone);
+    for (const args of [['--help'], ['-h'], ['help']])
+      expect(await wieldProcess(workspace, args)).toEqual(alone);
   });
 
   for (const verb of VERBS) {

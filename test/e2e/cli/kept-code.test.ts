@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { expect } from 'vitest';
-import { BINARY, wield } from '../../support/cli.js';
+import { BINARY, wieldProcess } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -45,21 +45,21 @@ spec('CLI-24', 'the first runs keep code that later ones read, private and once 
   workspace.script('hello', '#!/bin/sh\n# @description Says hello.\necho hello\n');
   mkdirSync(codeOf(workspace), { recursive: true, mode: 0o700 });
   writeFileSync(join(codeOf(workspace), 'call-0000000000000000'), 'of another build');
-  const first = await wield(workspace, ['call', 'hello']);
+  const first = await wieldProcess(workspace, ['call', 'hello']);
   const kept = keptBy(workspace);
   expect(statSync(kept).mode & 0o777).toBe(0o600);
-  const second = await wield(workspace, ['call', 'hello']);
+  const second = await wieldProcess(workspace, ['call', 'hello']);
   const { ino } = statSync(kept);
-  const third = await wield(workspace, ['call', 'hello']);
+  const third = await wieldProcess(workspace, ['call', 'hello']);
   expect(statSync(kept).ino).toBe(ino);
   for (const run of [first, second, third]) expect(run).toEqual({ status: 0, stdout: 'hello\n', stderr: '' });
 });
 
 spec('CLI-24', "code is believed where it is the user's own, and nowhere else", async () => {
   const workspace = createWorkspace();
-  await wield(workspace, ['list']);
+  await wieldProcess(workspace, ['list']);
   const kept = keptBy(workspace);
-  const listed = async () => (await wield(workspace, ['list'])).stdout;
+  const listed = async () => (await wieldProcess(workspace, ['list'])).stdout;
   plant(kept);
   expect(await listed()).toBe('planted');
 
@@ -82,8 +82,8 @@ spec('CLI-24', "code is believed where it is the user's own, and nowhere else", 
 
 spec('CLI-24', 'what is cut short, empty or no code is compiled anew', async () => {
   const workspace = createWorkspace();
-  await wield(workspace, ['list']);
-  const { stdout } = await wield(workspace, ['list']);
+  await wieldProcess(workspace, ['list']);
+  const { stdout } = await wieldProcess(workspace, ['list']);
   const kept = keptBy(workspace);
   const whole = readFileSync(kept);
   const wrong = [
@@ -97,7 +97,7 @@ spec('CLI-24', 'what is cut short, empty or no code is compiled anew', async () 
   ];
   for (const bytes of wrong) {
     writeFileSync(kept, bytes);
-    expect(await wield(workspace, ['list'])).toEqual({ status: 0, stdout, stderr: '' });
+    expect(await wieldProcess(workspace, ['list'])).toEqual({ status: 0, stdout, stderr: '' });
     expect(readFileSync(kept)).not.toEqual(bytes);
   }
 });
@@ -106,13 +106,13 @@ spec('CLI-24', 'a run that cannot keep code runs all the same', async () => {
   const workspace = createWorkspace();
   mkdirSync(workspace.env.WIELD_HOME!);
   writeFileSync(join(workspace.env.WIELD_HOME!, 'cache'), 'a file where a directory should be');
-  expect(await wield(workspace, ['list'])).toMatchObject({ status: 0, stderr: '' });
+  expect(await wieldProcess(workspace, ['list'])).toMatchObject({ status: 0, stderr: '' });
 });
 
 spec('CLI-15', 'cleaning removes kept code and leaves none behind', async () => {
   const workspace = createWorkspace();
-  await wield(workspace, ['list']);
+  await wieldProcess(workspace, ['list']);
   expect(readdirSync(codeOf(workspace))).toHaveLength(1);
-  await wield(workspace, ['clean']);
+  await wieldProcess(workspace, ['clean']);
   expect(readdirSync(codeOf(workspace))).toEqual([]);
 });

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { json, wield } from '../../support/cli.js';
+import { json, wield, wieldProcess } from '../../support/cli.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -177,7 +177,7 @@ describe('commands', () => {
   });
 
   spec('MOD-20 CLI-1', 'the first help says that tools are commands', async () => {
-    expect((await wield(create(), [])).stdout).toContain('Every tool is a command too');
+    expect((await wieldProcess(create(), [])).stdout).toContain('Every tool is a command too');
   });
 });
 
@@ -280,7 +280,7 @@ describe('collisions', () => {
     const listed = await wield(workspace, ['list']);
     expect(listed.stdout).toContain('NAME');
     expect(listed.stderr).toContain('2 problems; wield doctor');
-    expect((await wield(workspace, ['help'])).stdout).toContain('every tool, one grip');
+    expect((await wieldProcess(workspace, ['help'])).stdout).toContain('every tool, one grip');
     expect((await wield(workspace, ['call', 'list'])).stdout).toBe('{}');
     const { problems } = json(await wield(workspace, ['doctor', '--json']));
     expect(problems).toContainEqual({

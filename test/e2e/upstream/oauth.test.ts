@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished } from 'vitest';
-import type { Terminal } from '../../../src/cli/terminal.js';
+import { createTerminal } from '../../../src/cli/terminal.js';
 import type { VerbCall } from '../../../src/cli/verb.js';
 import { login as loginAction, loginTo } from '../../../src/cli/verbs/mcp/login.js';
 import { logoutOf } from '../../../src/cli/verbs/mcp/logout.js';
@@ -17,6 +17,7 @@ import { createGuardedFetch } from '../../../src/upstream/http/fetch.js';
 import { toLoginError } from '../../../src/upstream/login/fault.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
 import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';
+import { createIo } from '../../support/cli.js';
 import { findRows, findSection, readDocument } from '../../support/documents.js';
 import { listen, sendJson } from '../../support/http.js';
 import { startLoginServer } from '../../support/login-server.js';
@@ -468,20 +469,15 @@ describe('the command', () => {
     args: Record<string, string | true> = {},
     env: Record<string, string> = {},
   ) {
-    const printed = { out: '', err: '' };
-    const terminal: Terminal = {
-      out: (text) => {
-        printed.out += text;
+    const collected = createIo(workspace);
+    const terminal = createTerminal(collected.io, { plain: true });
+    const printed = {
+      get out() {
+        return collected.stdout();
       },
-      err: (text) => {
-        printed.err += text;
+      get err() {
+        return collected.stderr();
       },
-      paint: (_colour, text) => text,
-      outIsTerminal: false,
-      errIsTerminal: false,
-      inIsTerminal: false,
-      canAsk: false,
-      columns: 100,
     };
     const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
     const call: VerbCall = {

@@ -76,7 +76,7 @@ async function takePasted(
 ): Promise<void> {
   terminal.err('If the browser ends at a page that it cannot open, paste its address here:\n');
   while (!over.aborted) {
-    const line = (await readLine(over, LONGEST_ADDRESS)).trim();
+    const line = (await readLine(terminal, over, LONGEST_ADDRESS)).trim();
     if (over.aborted || accept(line)) return;
     // The end of standard input.
     if (line === '') return;

@@ -1,0 +1,99 @@
+// The `Io` of this process.
+
+import { fstatSync, statSync, write, writeSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Io, Output, Signal } from './io.js';
+
+const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+export function createProcessIo(): Io {
+  return {
+    stdin: {
+      get isTerminal() {
+        return isTerminal(0);
+      },
+      stream: () => process.stdin,
+    },
+    stdout: createOutput(1),
+    stderr: createOutput(2),
+    env: process.env,
+    cwd: () => process.cwd(),
+    now: () => Date.now(),
+    binary: process.argv[1]!,
+    onSignal,
+    reserveStdout() {
+      process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
+    },
+  };
+}
+
+function createOutput(descriptor: 1 | 2): Output {
+  // Only on demand: creating a stream loads its module, and makes a pipe non-blocking.
+  const stream = () => (descriptor === 1 ? process.stdout : process.stderr);
+  return {
+    get isTerminal() {
+      return isTerminal(descriptor);
+    },
+    get columns() {
+      return isTerminal(descriptor) ? stream().columns : undefined;
+    },
+    write: (text) => writeAll(descriptor, text),
+    // A blocked write would delay the exit of this process, so the pipe must be non-blocking.
+    writeAsync: (bytes) => writeAsync(stream().fd, bytes),
+  };
+}
+
+// node:tty loads sockets and streams (6 ms); a pipe, a file and /dev/null are recognised without it.
+function isTerminal(descriptor: 0 | 1 | 2): boolean {
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isCharacterDevice() || stats.rdev === statSync('/dev/null').rdev) return false;
+  } catch {
+    return false;
+  }
+  return process.getBuiltinModule('node:tty').isatty(descriptor);
+}
+
+function writeAll(descriptor: 1 | 2, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let offset = 0; offset < bytes.length; ) {
+    try {
+      offset += writeSync(descriptor, bytes, offset);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') sleepBriefly();
+      else if (descriptor === 2) return;
+      else throw error;
+    }
+  }
+}
+
+// The reader of a non-blocking pipe is slow: wait without spinning.
+function sleepBriefly(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+}
+
+function writeAsync(descriptor: number, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (offset: number): void => {
+      write(descriptor, bytes, offset, (error, written) => {
+        if (error?.code === 'EAGAIN') setTimeout(next, 5, offset);
+        else if (error) reject(error);
+        else if (offset + written < bytes.length) next(offset + written);
+        else resolve();
+      });
+    };
+    next(0);
+  });
+}
+
+// The first signal stops the command, a second one ends the process (CLI-10).
+function onSignal(listener: (signal: Signal) => void): void {
+  let signalled = false;
+  for (const name of SIGNALS) {
+    process.on(name, () => {
+      if (signalled) process.exit(128 + constants.signals[name]);
+      signalled = true;
+      listener(name);
+    });
+  }
+}
