@@ -88,7 +88,7 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
       return find(anchorRef(ref, directory));
     } catch (error) {
       if (!isToolError(error)) throw error;
-      throw new ToolError('invalid_ref', `${name} inherits from "${ref}", which is not there`, {
+      throw new ToolError('invalid_ref', `${name} inherits from "${ref}", which does not exist`, {
         hint: 'name a skill that `wield list --all` shows in metadata.$inherit',
         data: { ref },
         cause: error,

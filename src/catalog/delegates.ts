@@ -52,7 +52,7 @@ function isSame(a: Tool, b: Tool): boolean {
 }
 
 function missing(tool: Tool, ref: string): ToolError {
-  return new ToolError('invalid_ref', `${tool.name} delegates to "${ref}", which is not there`, {
+  return new ToolError('invalid_ref', `${tool.name} delegates to "${ref}", which does not exist`, {
     hint: 'name a tool that `wield list --all` shows',
     data: { ref },
   });

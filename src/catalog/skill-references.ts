@@ -72,7 +72,7 @@ export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) 
             ({ kind, ref }): Problem => ({
               severity: 'warning',
               path: file,
-              message: `refers to the ${kind} "${quoteOutside(ref, 80)}", which is not there`,
+              message: `refers to the ${kind} "${quoteOutside(ref, 80)}", which does not exist`,
               hint: 'mend the name, or put the words into backticks where no reference is meant',
             }),
           ),

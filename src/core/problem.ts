@@ -17,3 +17,9 @@ export interface Problem {
 
 /** A problem as a parser reports it: the caller knows the file and how bad it is. */
 export type Finding = Omit<Problem, 'severity' | 'path'> & Partial<Pick<Problem, 'severity' | 'path'>>;
+
+/** Completes a finding with its file. */
+export function toProblem(path: string, severity: Problem['severity'], finding: Finding): Problem {
+  const { line, pointer, kind, message, hint } = finding;
+  return { severity, path, line, pointer, kind, message, hint };
+}

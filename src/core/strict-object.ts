@@ -1,67 +1,60 @@
-// Reads JSON objects strictly: every key is known, every value of its kind, every complaint has its place.
+// Strict parsing of JSON objects: unknown keys and wrong types are reported with their JSON Pointer.
 
 import { escapePointer, isRecord } from './json.js';
+import type { Finding } from './problem.js';
 import { nearest, quoteOutside } from './text.js';
 
-/** Something wrong at a place of a document. */
-export interface PlacedComplaint {
-  /** JSON Pointer within the file. */
-  readonly pointer: string;
-  readonly message: string;
-  readonly hint: string;
-}
-
-export type Complain = (complaint: PlacedComplaint) => void;
+export type Report = (finding: Finding) => void;
 
 type Kind =
-  | 'text'
-  | 'words'
-  | 'flag'
-  | 'whole number'
-  | 'whole numbers'
-  | 'texts'
+  | 'string'
+  | 'non-empty string'
+  | 'boolean'
+  | 'integer'
+  | 'integers'
+  | 'strings'
   | 'object'
-  | 'list'
+  | 'array'
   | 'value';
 
-/** A key's kind; a `!` in front makes it required. */
+/** The kind of each key; a leading `!` makes the key required. */
 export type Shape = Readonly<Record<string, Kind | `!${Kind}`>>;
 
 const EXPECTED: Readonly<Record<Kind, string>> = {
-  text: 'text',
-  words: 'text that is not empty',
-  flag: 'true or false',
-  'whole number': 'a whole number of 0 or more',
-  'whole numbers': 'an array of whole numbers',
-  texts: 'an array of text',
+  string: 'a string',
+  'non-empty string': 'a non-empty string',
+  boolean: 'true or false',
+  integer: 'an integer of 0 or more',
+  integers: 'an array of integers',
+  strings: 'an array of strings',
   object: 'an object',
-  list: 'an array',
+  array: 'an array',
   value: 'a JSON value',
 };
 
-/** The object if it has the shape, without keys that are null; else complaints are made and it is undefined. */
+/** Returns the object without keys that are null; reports problems and returns undefined if it does not match. */
 export function readShape(
   value: unknown,
   pointer: string,
   shape: Shape,
-  complain: Complain,
+  report: Report,
 ): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(value)) {
-    complain({ pointer, message: 'must be an object', hint: `write { ${Object.keys(shape).join(', ')} }` });
+    report({ pointer, message: 'must be an object', hint: `write { ${Object.keys(shape).join(', ')} }` });
     return undefined;
   }
-  let fits = true;
-  const wrong = (key: string, message: string, hint: string): void => {
-    fits = false;
-    complain({ pointer: `${pointer}/${escapePointer(key)}`, message, hint });
+  let valid = true;
+  const reject = (key: string, message: string, hint: string): void => {
+    valid = false;
+    report({ pointer: `${pointer}/${escapePointer(key)}`, message, hint });
   };
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(shape, key)) continue;
-    const close = nearest(key, Object.keys(shape));
-    wrong(
+    const [close] = nearest(key, Object.keys(shape));
+    reject(
       key,
       `unknown key "${quoteOutside(key, 60)}"`,
-      close.length > 0 ? `did you mean "${close[0]}"?` : `known are ${Object.keys(shape).join(', ')}`,
+      close === undefined ? `known keys: ${Object.keys(shape).join(', ')}` : `did you mean "${close}"?`,
     );
   }
   for (const [key, described] of Object.entries(shape)) {
@@ -69,32 +62,32 @@ export function readShape(
     const kind = (required ? described.slice(1) : described) as Kind;
     const given = Object.hasOwn(value, key) ? value[key] : undefined;
     if (given === undefined || (given === null && !required && kind !== 'value')) {
-      if (required) wrong(key, `"${key}" is missing`, `add it: ${EXPECTED[kind]}`);
+      if (required) reject(key, `"${key}" is missing`, `add it: ${EXPECTED[kind]}`);
     } else if (!isKind(given, kind)) {
-      wrong(key, `must be ${EXPECTED[kind]}`, `write ${EXPECTED[kind]}`);
+      reject(key, `must be ${EXPECTED[kind]}`, `write ${EXPECTED[kind]}`);
     }
   }
-  if (!fits) return undefined;
+  if (!valid) return undefined;
   return Object.fromEntries(Object.entries(value).filter(([, given]) => given !== null));
 }
 
 function isKind(value: unknown, kind: Kind): boolean {
   switch (kind) {
-    case 'text':
+    case 'string':
       return typeof value === 'string';
-    case 'words':
+    case 'non-empty string':
       return typeof value === 'string' && value.trim() !== '';
-    case 'flag':
+    case 'boolean':
       return typeof value === 'boolean';
-    case 'whole number':
+    case 'integer':
       return Number.isSafeInteger(value) && (value as number) >= 0;
-    case 'whole numbers':
+    case 'integers':
       return Array.isArray(value) && value.every((entry) => Number.isSafeInteger(entry));
-    case 'texts':
+    case 'strings':
       return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
     case 'object':
       return isRecord(value);
-    case 'list':
+    case 'array':
       return Array.isArray(value);
     case 'value':
       return true;

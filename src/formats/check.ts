@@ -1,32 +1,33 @@
-// Checks directories as an author would want them checked: what is wrong, and what could be better.
+// Checks a skill, a directory of skills or a workspace for authors: errors, and what could be better.
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Format, Place } from '../core/format.js';
-import type { Problem } from '../core/problem.js';
+import type { Place } from '../core/format.js';
+import type { Finding, Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
 import { compareText, quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { anchorRef } from '../files/anchor.js';
 import { statOrNothing } from '../files/read.js';
 import { isModuleFile } from './module/index.js';
 import { createScriptFormat } from './script/index.js';
 import { createSkillFormat } from './skill/index.js';
-import { createToolsJsonFormat, loadDescriptor } from './tools-json/index.js';
+import { readDirectory } from './tools-json/index.js';
 import { lintToolsDescriptor } from './tools-json/lint.js';
 
 export interface CheckFinding {
   readonly level: 'error' | 'warning';
-  /** A skill's own name first where a skill is checked, else relative to the directory that is. */
+  /** Relative to the checked directory; starts with the skill's name if a skill is checked. */
   readonly path: string;
   readonly pointer: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** What was looked at, and what was found; sorted by file, errors before warnings. */
+/** Findings are sorted by file, errors before warnings. */
 export interface CheckReport {
   readonly checked: number;
   readonly findings: readonly CheckFinding[];
@@ -34,13 +35,20 @@ export interface CheckReport {
 
 export interface CheckOptions {
   readonly world: World;
-  /** Whether there is a tool or skill of a reference besides those that are checked. */
+  /** Whether a reference leads to a tool or skill outside the checked directory. */
   readonly isThere: (ref: string) => Promise<boolean>;
-  /** What is wrong with a module file, as far as it may be looked into. */
+  /** Returns the problems of a module file, if it may be loaded. */
   readonly problemsOf: (file: string) => Promise<readonly Problem[]>;
 }
 
-/** Checks a skill, a directory of skills or scripts, or a workspace. Throws `not_found` where there is nothing. */
+/** The result of reading one entry. Paths of problems are absolute. */
+interface EntryReading {
+  readonly tools: readonly Tool[];
+  readonly skills: readonly Skill[];
+  readonly problems: readonly Problem[];
+}
+
+/** Throws `not_found` if the directory does not exist. */
 export async function checkDirectory(
   directory: string,
   { world, isThere, problemsOf }: CheckOptions,
@@ -51,30 +59,31 @@ export async function checkDirectory(
       hint: 'name a skill, a source or a workspace',
     });
   }
-  const findings: CheckFinding[] = [];
   const entries = findEntries(root);
+  const problems: Problem[] = [];
   const skills: Skill[] = [];
   const names = new Set<string>();
   for (const { kind, path } of entries) {
-    for (const format of formatsOf(kind, world)) {
-      const reading = readEntry(format, path, kind);
-      const claimed = (reading?.tools ?? []).flatMap(
-        (tool) => withoutReservedTags(tool, () => path).problem ?? [],
-      );
-      findings.push(...[...(reading?.problems ?? []), ...claimed].map((problem) => toFinding(problem, root)));
-      for (const { name } of [...(reading?.tools ?? []), ...(reading?.skills ?? [])]) names.add(name);
-      skills.push(...(reading?.skills ?? []));
-    }
-    if (kind === 'skills') findings.push(...adviceFor(path, root));
-    if (isModuleFile(basename(path)))
-      findings.push(...(await problemsOf(path)).map((problem) => toFinding(problem, root)));
+    const reading = kind === 'skills' ? readSkillEntry(path) : readScriptEntry(path, world);
+    problems.push(...reading.problems);
+    problems.push(...reading.tools.flatMap((tool) => withoutReservedTags(tool, () => path).problem ?? []));
+    for (const { name } of [...reading.tools, ...reading.skills]) names.add(name);
+    skills.push(...reading.skills);
+    if (isModuleFile(basename(path))) problems.push(...(await problemsOf(path)));
   }
   const isKnown = async (ref: string): Promise<boolean> => names.has(ref) || (await isThere(ref));
-  for (const skill of skills) findings.push(...(await checkReferences(skill, root, isKnown)));
-  const rank = { error: 0, warning: 1 } as const;
+  for (const skill of skills) problems.push(...(await checkReferences(skill, isKnown)));
+  const base = isSkill(root) ? dirname(root) : root;
+  const findings = problems.map(({ severity, path, pointer = '', message, hint }) => ({
+    level: severity,
+    path: relative(base, path),
+    pointer,
+    message,
+    hint,
+  }));
   findings.sort(
     (a, b) =>
-      compareText(a.path, b.path) || rank[a.level] - rank[b.level] || compareText(a.pointer, b.pointer),
+      compareText(a.path, b.path) || compareText(a.level, b.level) || compareText(a.pointer, b.pointer),
   );
   return { checked: entries.length, findings };
 }
@@ -97,82 +106,82 @@ function findEntries(root: string): CheckedEntry[] {
   ];
 }
 
-// A SKILL.md in another case was meant as one, and its author hears of it.
+// A SKILL.md in another case was meant as one, and is reported.
 function isSkill(directory: string): boolean {
-  try {
-    return readdirSync(directory).some((name) => name.toLowerCase() === 'skill.md' || name === 'tools.json');
-  } catch {
-    return false;
-  }
+  return listNames(directory).some((name) => name.toLowerCase() === 'skill.md' || name === 'tools.json');
 }
 
 function childrenOf(directory: string, kind: CheckedEntry['kind']): CheckedEntry[] {
+  return listNames(directory)
+    .sort(compareText)
+    .map((name) => ({ kind, path: join(directory, name) }));
+}
+
+function listNames(directory: string): string[] {
   try {
-    return readdirSync(directory)
-      .sort(compareText)
-      .map((name) => ({ kind, path: join(directory, name) }));
+    return readdirSync(directory);
   } catch {
     return [];
   }
 }
 
-function formatsOf(kind: CheckedEntry['kind'], world: World): Format[] {
-  return kind === 'tools' ? [createScriptFormat(world)] : [createSkillFormat(), createToolsJsonFormat()];
+function readScriptEntry(path: string, world: World): EntryReading {
+  const format = createScriptFormat(world);
+  const reading = format.claims(basename(path))
+    ? format.read(basename(path), placeOf(path, 'tools'))
+    : undefined;
+  return { tools: [], skills: [], problems: [], ...reading };
 }
 
-function readEntry(format: Format, path: string, kind: CheckedEntry['kind']) {
-  const place: Place = { directory: dirname(path), owner: 'workspace', kind };
-  return format.claims(basename(path)) ? format.read(basename(path), place) : undefined;
+function readSkillEntry(path: string): EntryReading {
+  const place = placeOf(path, 'skills');
+  const format = createSkillFormat();
+  if (!format.claims(basename(path))) return { tools: [], skills: [], problems: [] };
+  const { tools = [], skills = [], problems = [] } = format.read(basename(path), place) ?? {};
+  const declared = readDirectory(path, place);
+  const toProblems = (severity: Problem['severity'], findings: readonly Finding[]): Problem[] =>
+    findings.map((finding) => ({ ...finding, severity, path: join(path, finding.path ?? 'tools.json') }));
+  const warnings = declared?.descriptor ? lintToolsDescriptor(declared.descriptor) : [];
+  return {
+    tools: [...tools, ...(declared?.tools ?? [])],
+    skills,
+    problems: [
+      ...problems,
+      ...toProblems('error', declared?.findings ?? []),
+      ...toProblems('warning', declared?.split ? warnings.map(toSplitLayout) : warnings),
+    ],
+  };
 }
 
-function adviceFor(skill: string, root: string): CheckFinding[] {
-  const { loaded } = loadDescriptor(skill);
-  if (loaded?.descriptor === undefined) return [];
-  return lintToolsDescriptor(loaded.descriptor)
-    .map(({ pointer, message, hint }) => ({
-      level: 'warning',
-      ...(loaded.split ? toSplitPlace(pointer) : { file: 'tools.json', pointer }),
-      message,
-      hint,
-    }))
-    .map(({ file, ...finding }) => ({
-      ...finding,
-      level: 'warning' as const,
-      path: shorten(join(skill, file), root),
-    }));
+function placeOf(path: string, kind: Place['kind']): Place {
+  return { directory: dirname(path), owner: 'workspace', kind };
 }
 
-// What a skill refers to in its text and its header: a reference that leads nowhere is the author's to mend.
+// In the split layout the first segment of a pointer is the file.
+function toSplitLayout(finding: Finding): Finding {
+  const [, part = 'tools', ...rest] = (finding.pointer ?? '').split('/');
+  return { ...finding, path: `${part}.json`, pointer: rest.map((segment) => `/${segment}`).join('') };
+}
+
+// Reports references of a skill, in its text and frontmatter, that lead to nothing.
 async function checkReferences(
   { file, directory, references, delegate, inherit }: Skill,
-  root: string,
   isKnown: (ref: string) => Promise<boolean>,
-): Promise<CheckFinding[]> {
+): Promise<Problem[]> {
   const named = [
-    ...references.map(({ kind, ref }) => ({ ref, what: `refers to the ${kind}`, level: 'warning' as const })),
-    ...(delegate === null ? [] : [{ ref: delegate, what: 'delegates to', level: 'error' as const }]),
-    ...(inherit || []).map((ref) => ({ ref, what: 'inherits from', level: 'error' as const })),
+    ...references.map(({ kind, ref }) => ({
+      ref,
+      what: `refers to the ${kind}`,
+      severity: 'warning' as const,
+    })),
+    ...(delegate === null ? [] : [{ ref: delegate, what: 'delegates to', severity: 'error' as const }]),
+    ...(inherit || []).map((ref) => ({ ref, what: 'inherits from', severity: 'error' as const })),
   ];
-  const findings: CheckFinding[] = [];
-  for (const { ref, what, level } of named) {
+  const problems: Problem[] = [];
+  for (const { ref, what, severity } of named) {
     if (await isKnown(anchorRef(ref, directory))) continue;
-    const message = `${what} "${quoteOutside(ref, 80)}", which is not there`;
-    findings.push({ level, path: shorten(file, root), pointer: '', message, hint: 'mend the name' });
+    const message = `${what} "${quoteOutside(ref, 80)}", which does not exist`;
+    problems.push({ severity, path: file, message, hint: 'fix the name' });
   }
-  return findings;
-}
-
-// In the split layout the first step of a pointer is the file.
-function toSplitPlace(pointer: string): { file: string; pointer: string } {
-  const [, part = 'tools', ...rest] = pointer.split('/');
-  return { file: `${part}.json`, pointer: rest.length === 0 ? '' : `/${rest.join('/')}` };
-}
-
-function toFinding({ severity, path, pointer = '', message, hint }: Problem, root: string): CheckFinding {
-  const text = pointer !== '' && message.startsWith(pointer) ? message.slice(pointer.length).trim() : message;
-  return { level: severity, path: shorten(path, root), pointer, message: text, hint };
-}
-
-function shorten(path: string, root: string): string {
-  return relative(isSkill(root) ? dirname(root) : root, path);
+  return problems;
 }

@@ -13,6 +13,7 @@ import { readHead, readTextOrFault } from '../files/read.js';
 import { createStatCache, type FileText } from '../files/stat-cache.js';
 import { hashTree } from '../files/tree.js';
 import { readScriptHeader, type ScriptHeader } from '../formats/script/header.js';
+import { toInputSchema, toTraits } from '../formats/script/to-tool.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { createJsonSchema } from '../schema/json.js';
 import { type Installed, type InstalledItem, parseInstalled } from './manifest/installed.js';
@@ -118,7 +119,7 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
       identity: head.identity,
       shebang: shebang ?? '',
       needs: header?.needs ?? [],
-      ...(header?.sandbox === undefined ? {} : { sandbox: header.sandbox }),
+      sandbox: header?.sandbox,
     },
     origin: {
       format: 'package',
@@ -143,32 +144,11 @@ function readInput(
   header: ScriptHeader | undefined,
   params: ReturnType<typeof readItemFacts>['params'],
 ): Schema {
-  if (header !== undefined && header.parameters.length > 0) {
-    const required = header.parameters.filter((one) => one.required).map(({ name }) => name);
-    const properties = Object.fromEntries(
-      header.parameters.map(({ name, type, description }) => [name, { type, description }]),
-    );
-    return createJsonSchema(
-      { type: 'object', properties, ...(required.length > 0 ? { required } : {}) },
-      { closed: true },
-    );
-  }
-  const { metadata, fault } = readSkillMetadata(params === undefined ? {} : { params });
-  if (fault !== undefined) throw new Error(fault.message);
+  if (header !== undefined && header.parameters.length > 0)
+    return createJsonSchema(toInputSchema(header), { closed: true });
+  const { metadata, error } = readSkillMetadata(params === undefined ? {} : { params });
+  if (error !== undefined) throw new Error(error.message);
   return createJsonSchema(metadata.params ?? NO_PARAMETERS, { closed: true });
-}
-
-function toTraits({ group, tags, flags, timeoutMs, examples }: ScriptHeader): Tool['traits'] {
-  return {
-    ...(group === undefined ? {} : { group }),
-    tags,
-    hidden: flags.has('hidden'),
-    terminal: flags.has('terminal'),
-    ...(flags.has('readonly') ? { readOnly: true } : {}),
-    ...(flags.has('destructive') ? { destructive: true } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    examples,
-  };
 }
 
 /** How the files of an installed tool differ from those that were installed; undefined where they do not. */

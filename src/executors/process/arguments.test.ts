@@ -12,10 +12,10 @@ import { selectExecution, selectSubcommand, splitSubcommand, toArguments, toSlot
 type Args = Parameters<typeof declare>[0];
 
 function executionOf(args: Args, more: Record<string, unknown> = {}): Execution {
-  const { descriptor, complaints } = readToolsDescriptor({
+  const { descriptor, findings } = readToolsDescriptor({
     tools: declare(args, { execution: more, allowlist: { args: ['', 'other'] } }),
   });
-  expect(complaints).toEqual([]);
+  expect(findings).toEqual([]);
   return descriptor!.tools[0]!.executions[0]!;
 }
 

@@ -1,14 +1,16 @@
-// What a loaded module offers: its definitions, or its function with frontmatter.
+// Collects the tools that a loaded module exports: its definitions, or its function with frontmatter.
 
 import { basename } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
 import { isStandardSchema } from '../../schema/standard.js';
-import { type DefinitionSchema, type ToolDefinition, toTool } from './define.js';
+import { toTool } from './define.js';
+import type { DefinitionSchema, ToolDefinition } from './definition.js';
 
-/** One tool of a module, and the export that it is. */
+/** A tool of a module and the name of its export. */
 export interface CollectedTool {
   readonly export: string;
   readonly tool: Tool;
@@ -16,36 +18,39 @@ export interface CollectedTool {
 
 export interface Collected {
   readonly tools: readonly CollectedTool[];
-  readonly complaints: readonly { readonly message: string; readonly hint: string }[];
+  readonly findings: readonly Finding[];
 }
 
-/** The name of a module's file without what makes it one: `note.tool.ts` is `note`. */
+/** Returns the name of a module file without its extension: `note` for `note.tool.ts`. */
 export function baseName(file: string): string {
   return basename(file).replace(/\.tool\.[cm]?[jt]s$/, '');
 }
 
-/** The tools among a module's exports (MOD-7, MOD-14). */
+/** Returns the tools among a module's exports (MOD-7, MOD-14). */
 export function collectTools(exports: Readonly<Record<string, unknown>>, file: string): Collected {
   const tools: CollectedTool[] = [];
-  const complaints: Collected['complaints'][number][] = [];
+  const findings: Finding[] = [];
   const seen = new Set<unknown>();
   const add = (name: string, make: () => Tool): void => {
     try {
       const tool = make();
       if (tools.some((other) => other.tool.name === tool.name)) {
-        complaints.push({ message: `has two tools of the name "${tool.name}"`, hint: 'rename one of them' });
+        findings.push({ message: `has two tools named "${tool.name}"`, hint: 'rename one of them' });
       } else tools.push({ export: name, tool });
     } catch (error) {
       if (!isToolError(error)) throw error;
-      complaints.push({ message: `export "${name}": ${error.message}`, hint: error.hint ?? 'mend it' });
+      findings.push({
+        message: `export "${name}": ${error.message}`,
+        hint: error.hint ?? 'fix the definition',
+      });
     }
   };
   if (isRecord(exports.frontmatter)) {
     const found = findFunction(exports, file);
     if (found === undefined) {
-      complaints.push({
-        message: 'exports frontmatter and no function',
-        hint: 'export the function as default, or as execute',
+      findings.push({
+        message: 'exports frontmatter but no function',
+        hint: 'export the function as default or as execute',
       });
     } else {
       const { frontmatter } = exports;
@@ -57,16 +62,16 @@ export function collectTools(exports: Readonly<Record<string, unknown>>, file: s
     seen.add(value);
     add(name, () => toTool(value as unknown as ToolDefinition));
   }
-  if (tools.length === 0 && complaints.length === 0) {
-    complaints.push({
+  if (tools.length === 0 && findings.length === 0) {
+    findings.push({
       message: 'exports no tool',
       hint: 'export const mine = defineTool({ name, description, inputSchema, execute })',
     });
   }
-  return { tools, complaints };
+  return { tools, findings };
 }
 
-// What was meant as a definition and is none is worth a word; other exports are the module's own business.
+// Values that look like an attempt at a definition are reported if they are invalid; other exports are ignored.
 function looksLikeDefinition(value: unknown): boolean {
   if (!isRecord(value) || isStandardSchema(value)) return false;
   return typeof value.execute === 'function' || ('name' in value && 'inputSchema' in value);
@@ -74,7 +79,7 @@ function looksLikeDefinition(value: unknown): boolean {
 
 type Run = (input: unknown, context: unknown) => unknown;
 
-// The function of a module with frontmatter: the default export, `execute`, one named like the file, or the only one.
+// Returns the default export, `execute`, the function named like the file, or the only function.
 function findFunction(
   exports: Readonly<Record<string, unknown>>,
   file: string,
@@ -99,13 +104,13 @@ function fromFrontmatter(
   const metadata = isRecord(frontmatter.metadata) ? frontmatter.metadata : {};
   const { name = baseName(file), description } = frontmatter;
   const { tags, visibility, params, group } = metadata;
-  // What is wrong with a field is for the check of definitions to say, which every tool goes through.
+  // Field types are checked by toTool.
   return {
     name: name as string,
     description: description as string,
     inputSchema: toInputSchema(params),
-    ...(tags === undefined ? {} : { tags: tags as string[] }),
-    ...(group === undefined ? {} : { group: group as string }),
+    tags: tags as string[] | undefined,
+    group: group as string | undefined,
     hidden: visibility === 'hidden',
     execute: run,
   };
@@ -115,7 +120,7 @@ function readRole({ metadata }: Readonly<Record<string, unknown>>): { readonly r
   return isRecord(metadata) && typeof metadata.role === 'string' ? { role: metadata.role } : {};
 }
 
-// A schema as it is, or its properties alone, each with `required: true` where it is.
+// Accepts a schema, or only its properties, each with an optional `required: true`.
 function toInputSchema(params: unknown): DefinitionSchema {
   if (params === undefined || params === null) return NO_PARAMETERS;
   if (isStandardSchema(params) || !isRecord(params)) return params as DefinitionSchema;

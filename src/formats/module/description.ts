@@ -1,8 +1,9 @@
-// The description of a module: what is kept of it, so that listing its tools does not load it again (MOD-8).
+// Descriptions of modules, cached so that listing their tools does not load them again (MOD-8).
 
 import { join } from 'node:path';
 import { canonicalJson, isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
+import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Traits } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
@@ -21,22 +22,17 @@ export interface DescribedTool {
 }
 
 export interface Description {
-  /** False where loading failed: that may be another time's luck, so it is not kept. */
+  /** False if loading failed. Not cached, since it may succeed later. */
   readonly loaded: boolean;
   readonly tools: readonly DescribedTool[];
-  readonly complaints: readonly ModuleComplaint[];
+  readonly findings: readonly Finding[];
 }
 
-export interface ModuleComplaint {
-  readonly message: string;
-  readonly hint: string;
-}
+// Increased whenever the structure or meaning of a description changes.
+const VERSION = '2';
 
-// Raised whenever a description means something else.
-const VERSION = '1';
-
-/** What a loaded module offers, as data. */
-export function describe({ tools, complaints }: Collected): Description {
+/** Returns the tools of a loaded module as data. */
+export function describe({ tools, findings }: Collected): Description {
   return {
     loaded: true,
     tools: tools.map(({ export: name, tool }) => ({
@@ -44,19 +40,19 @@ export function describe({ tools, complaints }: Collected): Description {
       name: tool.name,
       description: tool.description,
       input: tool.input.json,
-      ...(tool.output === undefined ? {} : { output: tool.output.json }),
+      output: tool.output?.json,
       traits: tool.traits,
     })),
-    complaints,
+    findings,
   };
 }
 
-/** A description that came from outside. Throws where it is none. */
+/** Validates a description that was read from disk or came from the tool host. Throws if it is invalid. */
 export function readDescription(json: unknown): Description {
-  if (!isRecord(json) || !Array.isArray(json.tools) || !Array.isArray(json.complaints))
-    throw new Error('no description');
+  if (!isRecord(json) || !Array.isArray(json.tools) || !Array.isArray(json.findings))
+    throw new Error('not a description');
   for (const tool of json.tools) {
-    const whole =
+    const valid =
       isRecord(tool) &&
       typeof tool.export === 'string' &&
       typeof tool.name === 'string' &&
@@ -66,7 +62,7 @@ export function readDescription(json: unknown): Description {
       isRecord(tool.traits) &&
       Array.isArray(tool.traits.tags) &&
       Array.isArray(tool.traits.examples);
-    if (!whole) throw new Error('a description of a tool that is none');
+    if (!valid) throw new Error('not the description of a tool');
   }
   return json as unknown as Description;
 }
@@ -76,7 +72,7 @@ export interface DescriptionCache {
   set(key: string, description: Description): void;
 }
 
-/** Descriptions by the hash of what they describe, in memory and on disk. What is wrong on disk is as if missing. */
+/** Creates a cache in memory and on disk, keyed by the hash of the described files. Invalid files are ignored. */
 export function createDescriptionCache(directory: string, world: World): DescriptionCache {
   const known = new Map<string, Description>();
   const fileOf = (key: string): string => join(directory, `${key}.json`);
@@ -86,7 +82,7 @@ export function createDescriptionCache(directory: string, world: World): Descrip
       const text = readTextFile(file);
       if (text === undefined) return undefined;
       const { digest, description } = JSON.parse(text) as { digest: string; description: Json };
-      if (digest !== seal(key, description)) throw new Error('altered, or made by another version');
+      if (digest !== seal(key, description)) throw new Error('modified, or written by another version');
       return readDescription(description);
     } catch (error) {
       world.debug(`${file}: discarded: ${(error as Error).message}`);

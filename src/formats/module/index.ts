@@ -1,11 +1,11 @@
-// The module format: a `*.tool.ts` file (or .mts, .js, .mjs) exports typed tools; it is loaded only where that is trusted.
+// The module format: a `*.tool.ts` file (or .mts, .js, .mjs) exports typed tools; loaded only if trusted.
 
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
-import type { Problem } from '../../core/problem.js';
+import { type Problem, toProblem } from '../../core/problem.js';
 import { type ModuleFiles, NO_TRAITS, type Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
@@ -15,37 +15,36 @@ import {
   createDescriptionCache,
   type DescribedTool,
   type Description,
-  type ModuleComplaint,
   readDescription,
 } from './description.js';
 
 export interface ModuleFormatOptions {
-  /** Where descriptions are kept. */
+  /** Directory of the description cache. */
   readonly cacheDirectory: string;
-  /** Whether files of a place may be loaded; asked anew each time. */
+  /** Whether files of a place may be loaded. A function, because trust can change. */
   readonly mayLoad: (place: Place) => boolean;
-  /** Loads a module where nothing it does can harm us, and says what it offers. Throws where that cannot be. */
+  /** Loads a module in the tool host and describes it. Throws if it cannot be loaded. */
   readonly describe: (source: ModuleFiles) => Promise<Json>;
   readonly world: World;
 }
 
 const FILE = /^[^.].*\.tool\.m?[jt]s$/;
 
-/** Whether a file of this name is a module with tools. */
+/** Whether a file name is that of a module with tools. */
 export function isModuleFile(name: string): boolean {
   return FILE.test(name);
 }
 
-// What failed to load may load once a package is installed, or a server is up.
+// A module that failed to load may load later, for example once a package is installed.
 const RETRY_MS = 5000;
 
 interface Failure {
   readonly description: Description;
-  /** When it may be tried again; never for one that did not even end. */
+  /** When loading is retried; infinite after a timeout. */
   readonly retryAt: number;
 }
 
-/** Reads modules of directories of tools (MOD-7). A file that was never loaded is asked about in `settle`. */
+/** Reads modules (MOD-7). Files without a cached description are loaded in `settle`. */
 export function createModuleFormat(options: ModuleFormatOptions): Format {
   const { mayLoad, world } = options;
   const descriptions = createDescriptionCache(options.cacheDirectory, world);
@@ -57,8 +56,8 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     const file = join(place.directory, entry);
     const closure = readClosure(file);
     if ('fault' in closure) {
-      const complaint = { message: closure.message, hint: 'check the file and its permissions' };
-      return { tools: [], problems: [toProblem(file, complaint)], states: [undefined] };
+      const finding = { message: closure.message, hint: 'check the file and its permissions' };
+      return { tools: [], problems: [toProblem(file, 'error', finding)], states: [undefined] };
     }
     const key = closureKey(closure, file);
     const base = {
@@ -82,10 +81,10 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     try {
       description = readDescription(await options.describe(source));
     } catch (error) {
-      const { message, hint = 'mend the file', code } = error as Error & { hint?: string; code?: string };
-      // Whoever lists would wait again each time.
+      const { message, hint = 'fix the file', code } = error as Error & { hint?: string; code?: string };
+      // Otherwise every listing would wait again.
       if (code === 'timeout') retryMs = Number.POSITIVE_INFINITY;
-      description = { loaded: false, tools: [], complaints: [{ message, hint }] };
+      description = { loaded: false, tools: [], findings: [{ message, hint }] };
     }
     if (description.loaded) descriptions.set(key, description);
     else failures.set(key, { description, retryAt: world.monotonic() + retryMs });
@@ -113,18 +112,18 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
 }
 
 function toTools(
-  { tools, complaints }: Description,
+  { tools, findings }: Description,
   source: ModuleFiles,
   place: Place,
 ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] } {
   const made: Tool[] = [];
-  const problems = complaints.map((complaint) => toProblem(source.file, complaint));
+  const problems = findings.map((finding) => toProblem(source.file, 'error', finding));
   for (const described of tools) {
     try {
       made.push(toTool(described, source, place));
     } catch (error) {
       const message = `${described.name}: ${(error as Error).message}`;
-      problems.push(toProblem(source.file, { message, hint: 'mend the schema' }));
+      problems.push(toProblem(source.file, 'error', { message, hint: 'fix the schema' }));
     }
   }
   return { tools: made, problems };
@@ -136,27 +135,27 @@ function toTool(described: DescribedTool, source: ModuleFiles, place: Place): To
     name,
     description,
     input: createJsonSchema(input, { closed: true }),
-    ...(output === undefined ? {} : { output: createJsonSchema(output) }),
+    output: output && createJsonSchema(output),
     action: { kind: 'module', source, export: described.export },
     origin: toOrigin(source, place),
     traits,
   };
 }
 
-// POL-20: a file that may not be loaded stands under its own name, and takes whatever it is given: it never runs.
+// POL-20: a file that may not be loaded is listed under its file name, accepts any input and never runs.
 function toUnknown(
   source: ModuleFiles,
   place: Place,
 ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] } {
   const name = baseName(source.file);
   if (!isToolName(name)) {
-    const complaint = { message: 'the file name is not a tool name', hint: 'use letters, digits, _ and -' };
-    return { tools: [], problems: [toProblem(source.file, complaint)] };
+    const finding = { message: 'the file name is not a tool name', hint: 'use letters, digits, _ and -' };
+    return { tools: [], problems: [toProblem(source.file, 'error', finding)] };
   }
   const tool: Tool = {
     name,
     description:
-      'Not read: a module says what it offers only when it is loaded, and this workspace is not trusted.',
+      'Not loaded: the tools of a module are known once it is loaded, and this workspace is not trusted.',
     input: createJsonSchema({ type: 'object' }),
     action: { kind: 'module', source, export: null },
     origin: toOrigin(source, place),
@@ -175,8 +174,4 @@ function toOrigin({ file }: ModuleFiles, place: Place): Tool['origin'] {
     server: null,
     owner: place.owner,
   };
-}
-
-function toProblem(path: string, { message, hint }: ModuleComplaint): Problem {
-  return { severity: 'error', path, message, hint };
 }

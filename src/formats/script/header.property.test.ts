@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
-import { HEADER_LINES, readScriptHeader } from './header.js';
+import { readScriptHeader } from './header.js';
+import { HEADER_LINES } from './tags.js';
 
 const word = fc.stringMatching(/^[A-Za-z0-9.,!?'()-]{1,12}$/).filter((text) => !/^(?:#|\/\/|--)/.test(text));
 const sentence = fc.array(word, { minLength: 1, maxLength: 8 }).map((words) => words.join(' '));

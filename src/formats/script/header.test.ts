@@ -2,7 +2,8 @@
 
 import { describe, expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
-import { HEADER_LINES, type HeaderReading, readScriptHeader } from './header.js';
+import { type HeaderReading, readScriptHeader } from './header.js';
+import { HEADER_LINES } from './tags.js';
 
 const read = (...lines: string[]): HeaderReading => readScriptHeader(['#!/bin/sh', ...lines, ''].join('\n'));
 const parametersOf = (reading: HeaderReading) => reading.header?.parameters;
@@ -79,7 +80,7 @@ describe('the block', () => {
     spec('SCR-2', `${JSON.stringify(text)} has no shebang, and the hint is the line to add`, () => {
       const { header, errors } = readScriptHeader(text);
       expect(header).toBeUndefined();
-      expect(errors[0]!.message).toContain('does not begin with a shebang');
+      expect(errors[0]!.message).toContain('does not start with a shebang');
       expect(errors[0]!.hint).toContain('#!/usr/bin/env bash');
     });
   }
@@ -242,7 +243,7 @@ describe('parameters', () => {
   spec('SCR-11', 'two names that become one variable are an error that names it', () => {
     const { header, errors } = read('# @desc D', '# @param a-b string', '# @param A_B string');
     expect(header).toBeUndefined();
-    expect(errors[0]!.message).toBe('@param a-b and A_B would both be given as A_B');
+    expect(errors[0]!.message).toBe('@param a-b and A_B would both be passed as A_B');
   });
 
   spec('SCR-6', 'a parameter without a name declares nothing, and is a warning', () => {

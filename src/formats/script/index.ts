@@ -1,26 +1,27 @@
-// The script format: a file with a shebang and a comment header is a tool.
+// The script format: an executable file with a shebang and a comment header is a tool.
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Format, Place, Reading } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
-import type { Problem } from '../../core/problem.js';
-import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import { type Problem, toProblem } from '../../core/problem.js';
 import { formatBytes } from '../../core/text.js';
-import type { FileIdentity, Tool, Traits } from '../../core/tool.js';
+import type { FileIdentity, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { type ReadFault, readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { type Complaint, HEADER_LINES, readScriptHeader, type ScriptHeader } from './header.js';
+import { type HeaderFinding, readScriptHeader, type ScriptHeader } from './header.js';
+import { HEADER_LINES } from './tags.js';
+import { toInputSchema, toOutputSchema, toTraits } from './to-tool.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-// Nearly every header fits the first read; the second covers 80 lines of any sane length (SCR-19).
+// Nearly every header fits the first read; the second covers 80 lines of reasonable length (SCR-19).
 const HEAD_BYTES = 8 * 1024;
 const LONG_HEAD_BYTES = 1024 * 1024;
 const ANY_EXECUTE = 0o111;
 
-/** Reads scripts of `.agents/tools` directories (SCR). */
+/** Reads scripts in `.agents/tools` directories (SCR). */
 export function createScriptFormat(world: World): Format {
   return {
     name: 'script',
@@ -38,27 +39,27 @@ function readScript(fileName: string, place: Place, world: World): Reading | und
   if ('fault' in head) {
     if (fileName.includes('.')) return undefined;
     if (head.fault === 'not-a-file') {
-      world.debug(`${path}: passed over, not a regular file`);
+      world.debug(`${path}: skipped, not a regular file`);
       return undefined;
     }
-    return refuse(path, undefined, describeFault(head));
+    return reject(path, undefined, describeFault(head));
   }
   const { identity } = head;
   if (fileName.includes('.')) return readDotted(fileName, path, head.bytes, identity);
-  const complaint = findFileFault(fileName, head.bytes, identity);
-  if (complaint) return refuse(path, identity, complaint);
+  const finding = checkFile(fileName, head.bytes, identity);
+  if (finding) return reject(path, identity, finding);
 
-  const reading = readScriptHeader(firstLines(head.bytes).toString('utf8'));
-  for (const tag of reading.unknownTags) world.debug(`${path}: unknown tag @${tag} ignored`);
-  const problems: Problem[] = [
-    ...reading.errors.map((error) => toProblem('error', path, error)),
-    ...reading.warnings.map((warning) => toProblem('warning', path, warning)),
+  const { header, errors, warnings, unknownTags } = readScriptHeader(firstLines(head.bytes).toString('utf8'));
+  for (const tag of unknownTags) world.debug(`${path}: unknown tag @${tag} ignored`);
+  const problems = [
+    ...errors.map((error) => placeIn(path, 'error', error)),
+    ...warnings.map((warning) => placeIn(path, 'warning', warning)),
   ];
-  const tools = reading.header ? [toTool(fileName, path, identity, place, reading.header)] : [];
+  const tools = header ? [toTool(fileName, path, identity, place, header)] : [];
   return { tools, problems, states: [identity] };
 }
 
-// SCR-1: a dotted name is no tool; only one whose header says that it was meant as one earns a word.
+// SCR-1: a file with a dot in its name is not a tool; warn only if it has a valid header.
 function readDotted(
   fileName: string,
   path: string,
@@ -68,7 +69,7 @@ function readDotted(
   if (head[0] !== 0x23 || readScriptHeader(firstLines(head).toString('utf8')).header === undefined)
     return undefined;
   const name = fileName.slice(0, fileName.indexOf('.'));
-  return refuse(path, identity, {
+  return reject(path, identity, {
     message: 'not listed: a dot in the name',
     hint: `rename it to "${isToolName(name) ? name : 'a name without a dot'}"`,
   });
@@ -80,38 +81,34 @@ function readScriptHead(path: string): ReturnType<typeof readHead> {
     return head;
   const long = readHead(path, LONG_HEAD_BYTES);
   if ('fault' in long || long.complete) return long;
-  // The cut may fall into a character: an unfinished last line is left out.
+  // Drops an incomplete last line, which may end within a character.
   return { ...long, bytes: long.bytes.subarray(0, long.bytes.lastIndexOf(0x0a) + 1) };
 }
 
-function findFileFault(fileName: string, head: Buffer, identity: FileIdentity): Complaint | undefined {
+function checkFile(fileName: string, head: Buffer, identity: FileIdentity): HeaderFinding | undefined {
   if (!isToolName(fileName)) {
     return {
       message: 'not listed: the file name is not a tool name',
-      hint: 'use at most 64 letters, digits, _ and -, and do not begin with -',
+      hint: 'use at most 64 letters, digits, _ and -, and do not start with -',
     };
   }
   if (identity.size > MAX_FILE_BYTES) {
     return {
       message: `larger than ${formatBytes(MAX_FILE_BYTES)}`,
-      hint: 'keep the script small and let it start the large program',
+      hint: 'keep the script small and start the large program from it',
     };
   }
   if ((identity.mode & ANY_EXECUTE) === 0)
-    return { message: 'not executable', hint: 'let it be run', command: 'chmod +x' };
-  // An executable that is no script has no shebang either, and that is the more useful thing to say.
-  if (head[0] === 0x23 && !isUtf8(firstLines(head))) {
-    return {
-      message: `not UTF-8 in its first ${HEADER_LINES} lines`,
-      hint: 'save the file as UTF-8',
-    };
-  }
+    return { message: 'not executable', hint: 'run', command: 'chmod +x' };
+  // A binary has no shebang either, and the message about the shebang is more useful.
+  if (head[0] === 0x23 && !isUtf8(firstLines(head)))
+    return { message: `not UTF-8 in its first ${HEADER_LINES} lines`, hint: 'save the file as UTF-8' };
   return undefined;
 }
 
-function describeFault(fault: ReadFault): Complaint {
+function describeFault(fault: ReadFault): HeaderFinding {
   return fault.fault === 'missing'
-    ? { message: 'a link that leads nowhere', hint: 'remove the link, or make it point to a script' }
+    ? { message: 'broken symbolic link', hint: 'remove the link, or point it to a script' }
     : {
         message: `cannot be read: ${fault.message}`,
         hint: 'check the permissions of the file and its directory',
@@ -122,85 +119,42 @@ function toTool(
   name: string,
   file: string,
   identity: FileIdentity,
-  place: Place,
+  { directory, owner }: Place,
   header: ScriptHeader,
 ): Tool {
   const output = toOutputSchema(header);
+  const { description, shebang, needs, sandbox } = header;
   return {
     name,
-    description: header.description,
+    description,
     input: createJsonSchema(toInputSchema(header), { closed: true }),
-    ...(output === undefined ? {} : { output: createJsonSchema(output) }),
-    action: {
-      kind: 'process',
-      runs: 'script',
-      file,
-      identity,
-      shebang: header.shebang,
-      needs: header.needs,
-      ...(header.sandbox === undefined ? {} : { sandbox: header.sandbox }),
-    },
+    output: output && createJsonSchema(output),
+    action: { kind: 'process', runs: 'script', file, identity, shebang, needs, sandbox },
     origin: {
       format: 'script',
       get uri() {
         return pathToFileURL(file).href;
       },
-      directory: place.directory,
+      directory,
       source: null,
       digest: null,
       server: 'local',
-      owner: place.owner,
+      owner,
     },
     traits: toTraits(header),
   };
 }
 
-// SCR-8: one property a parameter, in header order.
-function toInputSchema(header: ScriptHeader): JsonSchema {
-  if (header.parameters.length === 0) return NO_PARAMETERS;
-  const required = header.parameters
-    .filter((parameter) => parameter.required)
-    .map((parameter) => parameter.name);
-  return {
-    type: 'object',
-    properties: Object.fromEntries(
-      header.parameters.map(({ name, type, description }) => [name, { type, description }]),
-    ),
-    ...(required.length > 0 ? { required } : {}),
-  };
+function reject(path: string, identity: FileIdentity | undefined, finding: HeaderFinding): Reading {
+  return { tools: [], problems: [placeIn(path, 'error', finding)], states: [identity] };
 }
 
-function toOutputSchema(header: ScriptHeader): JsonSchema | undefined {
-  if (header.returns === undefined) return undefined;
-  const { type, description } = header.returns;
-  return description === '' ? { type } : { type, description };
-}
-
-function toTraits(header: ScriptHeader): Traits {
-  return {
-    ...(header.group === undefined ? {} : { group: header.group }),
-    tags: header.tags,
-    hidden: header.flags.has('hidden'),
-    terminal: header.flags.has('terminal'),
-    ...(header.flags.has('readonly') ? { readOnly: true } : {}),
-    ...(header.flags.has('destructive') ? { destructive: true } : {}),
-    ...(header.timeoutMs === undefined ? {} : { timeoutMs: header.timeoutMs }),
-    examples: header.examples,
-  };
-}
-
-function refuse(path: string, identity: FileIdentity | undefined, complaint: Complaint): Reading {
-  return { tools: [], problems: [toProblem('error', path, complaint)], states: [identity] };
-}
-
-function toProblem(severity: Problem['severity'], path: string, complaint: Complaint): Problem {
-  const { message, hint, command } = complaint;
-  return {
-    severity,
-    path,
-    message,
+function placeIn(path: string, severity: Problem['severity'], finding: HeaderFinding): Problem {
+  const { hint, command } = finding;
+  return toProblem(path, severity, {
+    ...finding,
     hint: command === undefined ? hint : `${hint}: ${command} ${shellWord(path)}`,
-  };
+  });
 }
 
 function shellWord(path: string): string {

@@ -1,17 +1,17 @@
-// Reads what a skill's metadata says about calling it: tags, visibility, parameters, delegate, inheritance, time limit.
+// Parses the `metadata` of a SKILL.md: tags, visibility, parameters, delegate, inheritance, timeout.
 
 import { isRecord, type Json } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
+import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { parseDuration, quoteOutside } from '../../core/text.js';
-import type { Complaint } from '../script/header.js';
 
 export interface SkillMetadata {
   readonly tags: readonly string[];
   readonly hidden: boolean;
-  /** The JSON Schema of its input; absent where it takes none. */
+  /** JSON Schema of the input; absent if it takes none. */
   readonly params?: JsonSchema;
-  /** What runs in its place: a reference, or code. */
+  /** What runs instead of returning the text: a referenced tool, or code. */
   readonly delegate: SkillDelegate | null;
   readonly inherit: readonly string[] | false | null;
   readonly timeoutMs?: number;
@@ -21,69 +21,63 @@ export type SkillDelegate = { readonly ref: string } | { readonly code: string }
 
 export interface MetadataReading {
   readonly metadata: SkillMetadata;
-  readonly warnings: readonly Complaint[];
-  /** Why the skill cannot be called, where that is so; its text is a skill all the same. */
-  readonly fault?: Complaint;
+  readonly warnings: readonly Finding[];
+  /** Why the skill cannot be called; it can still be read. */
+  readonly error?: Finding;
 }
+
+type Result<T> = { readonly value: T } | { readonly error: Finding };
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object']);
 
-/** Reads the `metadata` of a SKILL.md (SKL-3). */
+/** Parses the `metadata` of a SKILL.md (SKL-3). */
 export function readSkillMetadata(fields: Readonly<Record<string, Json>>): MetadataReading {
-  const warnings: Complaint[] = [];
+  const warnings: Finding[] = [];
   const params = readParams(fields.params);
   const delegate = readDelegate(fields.delegate);
-  const fault = 'fault' in params ? params.fault : 'fault' in delegate ? delegate.fault : undefined;
-  const timeoutMs = readTimeout(fields.timeout, warnings);
   return {
     metadata: {
       tags: readTags(fields.tags, warnings),
       hidden: readHidden(fields.visibility, warnings),
-      ...('schema' in params && params.schema ? { params: params.schema } : {}),
-      delegate: 'delegate' in delegate ? delegate.delegate : null,
+      params: 'value' in params ? params.value : undefined,
+      delegate: 'value' in delegate ? delegate.value : null,
       inherit: readInherit(fields.$inherit, warnings),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      timeoutMs: readTimeout(fields.timeout, warnings),
     },
     warnings,
-    ...(fault === undefined ? {} : { fault }),
+    error: 'error' in params ? params.error : 'error' in delegate ? delegate.error : undefined,
   };
 }
 
-function readTags(value: Json | undefined, warnings: Complaint[]): string[] {
+function readTags(value: Json | undefined, warnings: Finding[]): string[] {
   if (value === undefined || value === null) return [];
   if (typeof value === 'string') return normalizeTags(value.split(/[\s,]+/));
-  if (Array.isArray(value) && value.every(isWord)) return normalizeTags(value.map(String));
-  warnings.push({
-    message: 'has metadata.tags that are neither text nor a list of words',
-    hint: 'write tags: [one, two]',
-  });
+  if (Array.isArray(value) && value.every(isTag)) return normalizeTags(value.map(String));
+  warnings.push({ message: 'metadata.tags must be a string or a list', hint: 'write tags: [one, two]' });
   return [];
 }
 
-function isWord(value: Json): boolean {
+function isTag(value: Json): boolean {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-function readHidden(value: Json | undefined, warnings: Complaint[]): boolean {
+function readHidden(value: Json | undefined, warnings: Finding[]): boolean {
   if (value === undefined || value === null || value === 'hidden') return value === 'hidden';
   warnings.push({
-    message: `has metadata.visibility ${quoteOutside(JSON.stringify(value), 40)}, which means nothing`,
-    hint: 'write visibility: hidden, or leave it out',
+    message: `unknown metadata.visibility ${quoteOutside(JSON.stringify(value), 40)}`,
+    hint: 'write visibility: hidden, or remove it',
   });
   return false;
 }
 
-type ParamsReading = { readonly schema: JsonSchema | undefined } | { readonly fault: Complaint };
-
-// A JSON Schema where there is `properties`; otherwise a map from names to schemas or types.
-function readParams(value: Json | undefined): ParamsReading {
-  if (value === undefined || value === null) return { schema: undefined };
-  if (!isRecord(value)) return badParams('is no map of parameters');
+// A JSON Schema if it has `properties`, otherwise a map from names to schemas or type names.
+function readParams(value: Json | undefined): Result<JsonSchema | undefined> {
+  if (value === undefined || value === null) return { value: undefined };
+  if (!isRecord(value)) return invalidParams('must be a map of parameters');
   const { type } = value;
   if (isRecord(value.properties) || type === 'object') {
-    if (type !== undefined && type !== 'object')
-      return badParams('is a schema of something else than an object');
-    return { schema: { ...(value as JsonSchema), type: 'object' } };
+    if (type !== undefined && type !== 'object') return invalidParams('must be the schema of an object');
+    return { value: { ...(value as JsonSchema), type: 'object' } };
   }
   const properties: Record<string, Json> = {};
   const required: string[] = [];
@@ -92,58 +86,55 @@ function readParams(value: Json | undefined): ParamsReading {
     else if (isRecord(entry)) {
       const { required: isRequired, ...schema } = entry as Record<string, Json>;
       if (isRequired !== undefined && typeof isRequired !== 'boolean')
-        return badParams(`has "${quoteOutside(name, 40)}" with a "required" that is neither true nor false`);
+        return invalidParams(`"${quoteOutside(name, 40)}": required must be true or false`);
       properties[name] = schema;
       if (isRequired === true) required.push(name);
-    } else return badParams(`has "${quoteOutside(name, 40)}", which is neither a type nor a schema`);
+    } else return invalidParams(`"${quoteOutside(name, 40)}" must be a type or a schema`);
   }
-  return { schema: { type: 'object', properties, ...(required.length > 0 ? { required } : {}) } };
+  return { value: { type: 'object', properties, ...(required.length > 0 ? { required } : {}) } };
 }
 
-function badParams(what: string): { readonly fault: Complaint } {
+function invalidParams(what: string): { readonly error: Finding } {
   return {
-    fault: {
+    error: {
       message: `metadata.params ${what}, so it cannot be called`,
       hint: 'write params: { city: { type: string, required: true } }, or a JSON Schema with properties',
     },
   };
 }
 
-function readDelegate(
-  value: Json | undefined,
-): { readonly delegate: SkillDelegate | null } | { readonly fault: Complaint } {
-  if (value === undefined || value === null) return { delegate: null };
-  if (typeof value === 'string' && value.trim() !== '') return { delegate: { ref: value.trim() } };
-  if (isRecord(value) && typeof value.code === 'string' && value.code.trim() !== '') {
-    return { delegate: { code: value.code } };
-  }
+function readDelegate(value: Json | undefined): Result<SkillDelegate | null> {
+  if (value === undefined || value === null) return { value: null };
+  if (typeof value === 'string' && value.trim() !== '') return { value: { ref: value.trim() } };
+  if (isRecord(value) && typeof value.code === 'string' && value.code.trim() !== '')
+    return { value: { code: value.code } };
   return {
-    fault: {
-      message: 'metadata.delegate names no tool, so it cannot be called',
+    error: {
+      message: 'metadata.delegate does not name a tool, so it cannot be called',
       hint: 'write delegate: name-of-a-tool',
     },
   };
 }
 
-function readInherit(value: Json | undefined, warnings: Complaint[]): readonly string[] | false | null {
+function readInherit(value: Json | undefined, warnings: Finding[]): readonly string[] | false | null {
   if (value === undefined || value === null) return null;
   if (value === false) return false;
   const names = Array.isArray(value) ? value : [value];
   if (names.every((name): name is string => typeof name === 'string' && name.trim() !== ''))
     return names.map((name) => name.trim());
   warnings.push({
-    message: 'has metadata.$inherit that names no skill, so it inherits nothing',
+    message: 'metadata.$inherit does not name a skill, so nothing is inherited',
     hint: 'write $inherit: name, a list of names, or false',
   });
   return false;
 }
 
-function readTimeout(value: Json | undefined, warnings: Complaint[]): number | undefined {
+function readTimeout(value: Json | undefined, warnings: Finding[]): number | undefined {
   if (value === undefined || value === null) return undefined;
   const timeoutMs = parseDuration(String(value));
   if (timeoutMs === undefined) {
     warnings.push({
-      message: `has metadata.timeout ${quoteOutside(JSON.stringify(value), 40)}, which is no duration`,
+      message: `metadata.timeout ${quoteOutside(JSON.stringify(value), 40)} is not a duration`,
       hint: 'write timeout: 30s, 5m or 1h',
     });
   }

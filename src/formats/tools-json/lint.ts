@@ -1,12 +1,12 @@
-// Advice on a tools.json that holds together: what is never used, what is riskier than it needs to be.
+// Lints a valid tools.json: unused entries and mappings that are riskier than necessary.
 
 import type { Execution, Mapping } from '../../core/command.js';
 import { escapePointer, isRecord } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
-import type { PlacedComplaint } from '../../core/strict-object.js';
 import type { DeclaredTool, ToolsDescriptor } from './parse.js';
 
-// Programs that run other programs, or write anywhere, through their arguments.
+// Programs that run other programs, or write any file, through their arguments.
 const EXEC_CAPABLE = new Set(
   `awk bash busybox cargo curl docker env expect find gdb git go make man mysql nc node npm npx perl php pip psql python
   python3 rsync ruby sed sh sqlite3 ssh strace sudo tar tee time vi vim watch wget xargs zip zsh`.split(
@@ -14,32 +14,29 @@ const EXEC_CAPABLE = new Set(
   ),
 );
 
-/** Advice, each at the JSON pointer of the one-file layout. */
-export function lintToolsDescriptor({ tools, allowlist }: ToolsDescriptor): PlacedComplaint[] {
-  const advice: PlacedComplaint[] = [];
+/** Returns warnings; pointers are those of the one-file layout. */
+export function lintToolsDescriptor({ tools, allowlist }: ToolsDescriptor): Finding[] {
+  const findings: Finding[] = [];
   const used = usedPairs(tools);
   for (const [binary, subcommands] of Object.entries(allowlist)) {
     const pointer = `/allowlist/${escapePointer(binary)}`;
     subcommands.forEach((subcommand, index) => {
       if (used.has(`${binary}\n${subcommand}`)) return;
-      advice.push({
+      findings.push({
         pointer: `${pointer}/${index}`,
-        message: `"${subcommand}" is listed and never run`,
+        message: `"${subcommand}" is never used`,
         hint: 'remove it',
       });
     });
     if (EXEC_CAPABLE.has(binary) && tools.some((tool) => hasFreeArgument(tool, binary))) {
-      advice.push({
+      findings.push({
         pointer,
         message: `"${binary}" can run programs through its arguments`,
-        hint: 'bind each argument to an enum or a pattern',
+        hint: 'restrict each argument with an enum or a pattern',
       });
     }
   }
-  tools.forEach((tool, index) => {
-    advice.push(...lintTool(tool, `/tools/${index}`));
-  });
-  return advice;
+  return [...findings, ...tools.flatMap((tool, index) => lintTool(tool, `/tools/${index}`))];
 }
 
 function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
@@ -58,38 +55,36 @@ function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
   return pairs;
 }
 
-function lintTool(tool: DeclaredTool, pointer: string): PlacedComplaint[] {
-  const advice: PlacedComplaint[] = [];
-  const say = (at: string, message: string, hint: string): void =>
-    void advice.push({ pointer: `${pointer}${at}`, message, hint });
-  if (tool.description === '') say('', `"${tool.name}" has no description`, 'say in a sentence what it does');
+function lintTool(tool: DeclaredTool, pointer: string): Finding[] {
+  const findings: Finding[] = [];
+  const report = (message: string, hint: string, at = ''): void =>
+    void findings.push({ pointer: `${pointer}${at}`, message, hint });
+  if (tool.description === '') report(`"${tool.name}" has no description`, 'describe it in a sentence');
   const mapped = new Set(tool.executions.flatMap(parametersOf));
   for (const name of Object.keys(propertiesOf(tool.parameters))) {
     if (!mapped.has(name)) {
-      say(
-        `/parameters/properties/${escapePointer(name)}`,
-        `"${name}" of ${tool.name} never reaches the command`,
+      report(
+        `"${name}" of ${tool.name} is never passed to the command`,
         'map it, or remove it',
+        `/parameters/properties/${escapePointer(name)}`,
       );
     }
   }
-  for (const mapping of tool.executions.flatMap((execution) => execution.args)) {
-    if (mapping.normalizeNewlines) {
-      say(
-        '',
-        `${tool.name}: normalizeNewlines turns a typed \\n in "${mapping.param}" into a line end`,
-        'let the caller send real line ends, and remove it',
+  for (const { param, normalizeNewlines, resolve } of tool.executions.flatMap(({ args }) => args)) {
+    if (normalizeNewlines) {
+      report(
+        `${tool.name}: normalizeNewlines turns a typed \\n in "${param}" into a newline`,
+        'remove it; callers can send real newlines',
       );
     }
-    if (mapping.resolve?.onFailure === 'keep') {
-      say(
-        '',
-        `${tool.name}: where the resolver of "${mapping.param}" fails, the value is used as it was given`,
+    if (resolve?.onFailure === 'keep') {
+      report(
+        `${tool.name}: if the resolver of "${param}" fails, the original value is used`,
         'add "onFailure": "reject"',
       );
     }
   }
-  return advice;
+  return findings;
 }
 
 function parametersOf({ args, when, postProcess, hints }: Execution): string[] {
@@ -114,8 +109,8 @@ function isFree(mapping: Mapping, parameters: JsonSchema): boolean {
   if (mapping.kind !== 'positional' && mapping.kind !== 'flag') return false;
   const schema = propertiesOf(parameters)[mapping.param];
   if (!isRecord(schema)) return true;
-  const bound = 'enum' in schema || 'const' in schema || 'pattern' in schema;
-  return !bound && !['integer', 'number', 'boolean'].includes(String(schema.type));
+  const restricted = 'enum' in schema || 'const' in schema || 'pattern' in schema;
+  return !restricted && !['integer', 'number', 'boolean'].includes(String(schema.type));
 }
 
 function propertiesOf(schema: JsonSchema): Record<string, unknown> {

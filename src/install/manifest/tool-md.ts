@@ -1,7 +1,7 @@
 // Reads TOOL.md: what a packaged tool says about itself.
 
 import { isRecord, type Json } from '../../core/json.js';
-import { readFrontmatter } from '../../formats/skill/frontmatter.js';
+import { readFrontmatter } from '../../formats/shared/frontmatter.js';
 
 export interface ToolFacts {
   readonly description: string | null;

@@ -213,7 +213,7 @@ describe('the cascade', () => {
     expect((await toolbox.catalog.problems()).map(({ severity, message }) => [severity, message])).toEqual([
       ['error', 'skills inherit from each other in a circle: a → b → a'],
       ['error', 'skills inherit from each other in a circle: b → a → b'],
-      ['error', 'lost inherits from "nowhere", which is not there'],
+      ['error', 'lost inherits from "nowhere", which does not exist'],
     ]);
     for (const [tool, data] of [
       ['a', { circle: ['a', 'b', 'a'] }],

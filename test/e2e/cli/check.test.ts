@@ -144,9 +144,13 @@ describe('advice', () => {
       execution: { hintConditions: [{ whenArg: { seen: 'x' }, hint: 'h' }] },
     });
     expect(await adviceOn(descriptor)).toEqual([
-      ['notes/tools.json', '/allowlist/args/1', '"push" is listed and never run'],
-      ['notes/tools.json', '/allowlist/other/0', '"x" is listed and never run'],
-      ['notes/tools.json', '/tools/0/parameters/properties/dead', '"dead" of run never reaches the command'],
+      ['notes/tools.json', '/allowlist/args/1', '"push" is never used'],
+      ['notes/tools.json', '/allowlist/other/0', '"x" is never used'],
+      [
+        'notes/tools.json',
+        '/tools/0/parameters/properties/dead',
+        '"dead" of run is never passed to the command',
+      ],
     ]);
   });
 
@@ -160,8 +164,8 @@ describe('advice', () => {
       ]),
     );
     expect(advice.map(([, , message]) => message)).toEqual([
-      expect.stringContaining('normalizeNewlines turns a typed \\n in "a" into a line end'),
-      expect.stringContaining('where the resolver of "b" fails, the value is used as it was given'),
+      expect.stringContaining('normalizeNewlines turns a typed \\n in "a" into a newline'),
+      expect.stringContaining('if the resolver of "b" fails, the original value is used'),
     ]);
   });
 

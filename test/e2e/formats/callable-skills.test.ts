@@ -160,12 +160,16 @@ describe('a text', () => {
 
   spec('SKL-3', 'whose metadata cannot be used is readable, not callable, and a problem', async () => {
     for (const [header, severity, message] of [
-      ['metadata:\n  params: 3', 'error', 'metadata.params is no map'],
-      ['metadata:\n  params: { city: town }', 'error', '"city", which is neither a type nor a schema'],
-      ['metadata:\n  params: { city: { type: string, required: often } }', 'error', '"required"'],
-      ['metadata:\n  params: { properties: {}, type: array }', 'error', 'something else than an object'],
+      ['metadata:\n  params: 3', 'error', 'metadata.params must be a map'],
+      ['metadata:\n  params: { city: town }', 'error', '"city" must be a type or a schema'],
+      [
+        'metadata:\n  params: { city: { type: string, required: often } }',
+        'error',
+        '"city": required must be true or false',
+      ],
+      ['metadata:\n  params: { properties: {}, type: array }', 'error', 'must be the schema of an object'],
       ['metadata:\n  params: { city: { pattern: "(" } }', 'error', 'metadata.params cannot be used'],
-      ['metadata:\n  delegate: [a]', 'error', 'metadata.delegate names no tool'],
+      ['metadata:\n  delegate: [a]', 'error', 'metadata.delegate does not name a tool'],
     ] as const) {
       const workspace = createWorkspace();
       const path = writeSkill(workspace, 'notes', { header });
@@ -192,7 +196,7 @@ describe('a text', () => {
     const workspace = createWorkspace();
     workspace.write('.agents/skills/odd/SKILL.md', '---\nname: odd notes\ndescription: x\n---\nOdd.\n');
     expect((await workspace.toolbox().catalog.problems()).map(({ message }) => message)).toContain(
-      'is named "odd notes", as no tool can be: it can be read, and not called',
+      'name "odd notes" is not a tool name: the skill can be read but not called',
     );
     expect((await workspace.toolbox().call('read_skill', { skill_name: 'odd notes' })).ok).toBe(true);
   });
@@ -294,12 +298,12 @@ describe('a delegate', () => {
     const path = writeSkill(workspace, 'trip', { header: 'metadata:\n  delegate: book' });
     const toolbox = workspace.toolbox();
     expect(await toolbox.catalog.problems()).toMatchObject([
-      { severity: 'error', path, message: 'trip delegates to "book", which is not there' },
+      { severity: 'error', path, message: 'trip delegates to "book", which does not exist' },
     ]);
     expect(names(await toolbox.list())).toEqual(['read_skill']);
     expect((await toolbox.call('trip', {})).error?.code).toBe('invalid_ref');
     expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([
-      { level: 'error', message: 'delegates to "book", which is not there' },
+      { level: 'error', message: 'delegates to "book", which does not exist' },
     ]);
     workspace.script('book', shellScript('echo booked'));
     expect(await toolbox.catalog.problems()).toEqual([]);
@@ -382,7 +386,7 @@ describe('references in a text', () => {
 
   spec('SKL-5', 'that name nothing are a problem, for doctor and for check', async () => {
     const workspace = withReferences();
-    const message = 'refers to the tool "gone", which is not there';
+    const message = 'refers to the tool "gone", which does not exist';
     expect(json(await wield(workspace, ['doctor', '--json'])).warnings).toMatchObject([
       { severity: 'warning', path: join(workspace.dir, '.agents/skills/guide/SKILL.md'), message },
     ]);
@@ -405,7 +409,7 @@ describe('references in a text', () => {
     expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(
       ':tool[secret] :skill[quiet] :tool[quiet]\n:::tool{ref="secret"}\n:::\n:tool[workdir]\n',
     );
-    // They are there: an author has nothing to mend.
+    // They are there: an author has nothing to fix.
     expect(await toolbox.catalog.problems()).toEqual([]);
   });
 });

@@ -174,7 +174,7 @@ describe('code in the place of a skill', () => {
       const workspace = createModuleWorkspace();
       const path = writeSkill(workspace, 'trip', { header: withCode('return 1;', { params: '' }) });
       const toolbox = workspace.toolbox();
-      const message = expect.stringContaining('exports no function as default');
+      const message = expect.stringContaining('code without a default export');
       expect(await toolbox.catalog.problems()).toMatchObject([{ severity: 'error', path, message }]);
       expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
       expect((await toolbox.call('read_skill', { skill_name: 'trip' })).ok).toBe(true);

@@ -136,7 +136,7 @@ describe('problems', () => {
         'below.tool.mjs': [`import './broken.mjs';`, /broken.mjs:2: Error: from below/],
         'twice.tool.mjs': [
           `${moduleText('same', '() => 1')}${moduleText('same', '() => 2').replace('const tool', 'const more')}`,
-          /two tools of the name "same"/,
+          /two tools named "same"/,
         ],
         'invalid.tool.mjs': [
           `${moduleText('fine', '() => 1')}export const bad = { name: 'b d', description: 'D', execute() {} };

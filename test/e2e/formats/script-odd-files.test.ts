@@ -47,11 +47,11 @@ describe('odd files', () => {
         problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]),
       );
       expect(said).toEqual({
-        'circle-a': 'a link that leads nowhere',
-        'circle-b': 'a link that leads nowhere',
-        dangling: 'a link that leads nowhere',
-        elf: expect.stringContaining('does not begin with a shebang'),
-        empty: expect.stringContaining('does not begin with a shebang'),
+        'circle-a': 'broken symbolic link',
+        'circle-b': 'broken symbolic link',
+        dangling: 'broken symbolic link',
+        elf: expect.stringContaining('does not start with a shebang'),
+        empty: expect.stringContaining('does not start with a shebang'),
         latin1: 'not UTF-8 in its first 80 lines',
         sparse: 'larger than 64 MiB',
       });

@@ -27,7 +27,7 @@ const found: Found[] = existsSync(FILE)
 const REFUSED: Readonly<Record<string, RegExp>> = {};
 // Each that is read with a warning.
 const WARNED: Readonly<Record<string, RegExp>> = {
-  postgresql: /^is named "postgresql-table-design"/,
+  postgresql: /^name "postgresql-table-design" differs/,
 };
 
 specIf(

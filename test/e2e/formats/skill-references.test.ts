@@ -78,7 +78,7 @@ describe('references that skills hold', () => {
         expect([ref, (await toolbox.call('guide', {})).error?.code]).toEqual([ref, 'invalid_ref']);
         const { findings } = json(await wield(workspace, ['check', '--json']));
         expect(findings).toMatchObject([
-          { level: 'error', message: `delegates to "${ref}", which is not there` },
+          { level: 'error', message: `delegates to "${ref}", which does not exist` },
         ]);
       }
     },
@@ -117,7 +117,7 @@ describe('references that skills hold', () => {
     expect((await toolbox.catalog.cascade('guide')).permissions).toEqual([['d']]);
     writeSkill(workspace, 'guide', { header: 'metadata:\n  $inherit: ./notes' });
     expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
-      'guide inherits from "./notes", which is not there',
+      'guide inherits from "./notes", which does not exist',
     ]);
     expect((await toolbox.call('guide', {})).error?.code).toBe('invalid_ref');
     writeSkill(workspace, 'notes', { header: 'metadata:\n  $inherit: ../guide' });
@@ -152,8 +152,8 @@ describe('references that skills hold', () => {
     expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
     writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
     expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
-      'refers to the tool "./find", which is not there',
-      'refers to the skill "./notes", which is not there',
+      'refers to the tool "./find", which does not exist',
+      'refers to the skill "./notes", which does not exist',
     ]);
     // What lies elsewhere is there, and nothing that a model finds.
     expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(

@@ -49,10 +49,10 @@ describe('SKILL.md', () => {
       ['---\nname:\ndescription: Keep notes.\n---\n', 'has no name'],
       ['---\nname: notes\n---\n', 'has no description'],
       ['---\nname: notes\ndescription: "  "\n---\n', 'has no description'],
-      ['---\nname: ../notes\ndescription: x\n---\n', 'which is not allowed'],
-      [`---\nname: ${'n'.repeat(65)}\ndescription: x\n---\n`, 'which is not allowed'],
-      ['---\n- a\n- b\n---\n', 'no list of fields'],
-      ['---\nname: [notes\n}: x\n---\n', 'frontmatter that is not YAML'],
+      ['---\nname: ../notes\ndescription: x\n---\n', 'is not allowed'],
+      [`---\nname: ${'n'.repeat(65)}\ndescription: x\n---\n`, 'is not allowed'],
+      ['---\n- a\n- b\n---\n', 'must be a YAML mapping'],
+      ['---\nname: [notes\n}: x\n---\n', 'frontmatter is not valid YAML'],
       [`---\nname: notes\ndescription: ${'x'.repeat(70_000)}\n---\n`, '64 KiB'],
     ] as const) {
       const workspace = withSkill(text);
@@ -78,9 +78,9 @@ describe('SKILL.md', () => {
     'with a slip in its YAML, or another name than its directory, is read with a warning',
     async () => {
       for (const [text, message] of [
-        ['---\nname: notes\ndescription: Keep notes: all: of them\n---\n', 'not quite YAML'],
-        ['---\nname: other\ndescription: x\n---\n', 'is named "other", and its directory "notes"'],
-        ['---\nname: notes\ndescription: x\nallowed-tools: 3\n---\n', 'neither text nor a list'],
+        ['---\nname: notes\ndescription: Keep notes: all: of them\n---\n', 'frontmatter is not valid YAML'],
+        ['---\nname: other\ndescription: x\n---\n', 'name "other" differs from the directory "notes"'],
+        ['---\nname: notes\ndescription: x\nallowed-tools: 3\n---\n', 'must be a string or a list'],
       ] as const) {
         const workspace = withSkill(text);
         expect(await workspace.toolbox().catalog.problems()).toMatchObject([

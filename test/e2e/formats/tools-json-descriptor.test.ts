@@ -183,7 +183,7 @@ describe('what is refused, and where', () => {
     ]);
     const good = declare([{ param: 'a' }]);
     expect(await problemsOf(good.tools, { 'execution.json': good.execution })).toMatchObject([
-      { file: 'allowlist.json', message: 'an allowlist is missing' },
+      { file: 'allowlist.json', message: 'the allowlist is missing' },
     ]);
     expect(await problemsOf(good.tools, { 'allowlist.json': good.allowlist })).toMatchObject([
       { file: 'execution.json', message: 'the executions are missing' },
@@ -214,15 +214,10 @@ describe('what is refused, and where', () => {
       ['/execution/0/subcommand', 'sub', '/execution/0/subcommand', 'is not in allowlist["args"]'],
       ['/allowlist/args', [], '/execution/0/subcommand', 'is not in allowlist["args"]'],
       ['/allowlist/args', 'all', '/allowlist/args', 'must be an array of subcommands'],
-      ['/allowlist/~1bin~1sh', [''], '/allowlist/~1bin~1sh', 'is not the bare name of a program'],
+      ['/allowlist/~1bin~1sh', [''], '/allowlist/~1bin~1sh', 'is not a program name'],
       ['/execution/0/args/0/param', 'b', '/execution/0/args/0/param', 'is not a parameter'],
-      ['/execution/0/args/0/flag', '', '/execution/0/args/0/flag', 'must be text that is not empty'],
-      [
-        '/execution/0/args/0/flagIfTrue',
-        ' ',
-        '/execution/0/args/0/flagIfTrue',
-        'must be text that is not empty',
-      ],
+      ['/execution/0/args/0/flag', '', '/execution/0/args/0/flag', 'must be a non-empty string'],
+      ['/execution/0/args/0/flagIfTrue', ' ', '/execution/0/args/0/flagIfTrue', 'must be a non-empty string'],
       ['/execution/0/args/0/kind', 'flags', '/execution/0/args/0/kind', 'is not a kind'],
       [
         '/execution/0/args/0/subcommandOverride',

@@ -48,11 +48,10 @@ async function describeModule(id: number, source: ModuleFiles): Promise<void> {
     const description = describe(collect(await loader.load(source), source.file));
     send({ type: 'described', id, description: JSON.parse(JSON.stringify(description)) });
   } catch (error) {
-    const complaint = describeLoadError(error);
     send({
       type: 'described',
       id,
-      description: { loaded: false, tools: [], complaints: [{ ...complaint }] },
+      description: { loaded: false, tools: [], findings: [{ ...describeLoadError(error) }] },
     });
   }
 }

@@ -1,99 +1,68 @@
-// Splits the frontmatter from a Markdown text and reads it: plain lines by hand, anything more by a YAML parser.
+// Parses the YAML frontmatter of a Markdown file; simple `key: value` lines are read without a YAML parser.
 
 import { isRecord } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
-import type { Complaint } from '../script/header.js';
 
 export interface Frontmatter {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The text below it. */
+  /** The text below the frontmatter. */
   readonly body: string;
-  readonly warnings: readonly Complaint[];
+  readonly warnings: readonly Finding[];
 }
 
 const FENCE = /^---[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?^(?:---|\.\.\.)[ \t]*$/m;
 const PLAIN_LINE = /^([A-Za-z_][\w-]*):[ \t]+([A-Za-z][^#:"'`&*!|>%@{}[\],]*)$/;
-const WORDS = new Set([
-  'true',
-  'false',
-  'null',
-  'yes',
-  'no',
-  'on',
-  'off',
-  'True',
-  'False',
-  'Null',
-  'TRUE',
-  'FALSE',
-  'NULL',
-]);
+const YAML_KEYWORD = /^(?:true|false|null|yes|no|on|off|True|False|Null|TRUE|FALSE|NULL)$/;
 const MAX_CHARACTERS = 64 * 1024;
+const QUOTE_HINT = 'put values that contain a colon in quotes';
 
-/** The frontmatter of a text, or what is wrong with it. */
-export function readFrontmatter(text: string): Frontmatter | Complaint {
+/** Returns the frontmatter of a text, or what is wrong with it. */
+export function readFrontmatter(text: string): Frontmatter | Finding {
   const source = text.startsWith('\ufeff') ? text.slice(1) : text;
   const match = source.startsWith('---') ? FENCE.exec(source) : null;
   if (match === null || match.index !== 0) {
     return {
       message: 'has no frontmatter',
-      hint: 'begin it with a block between two lines of ---, with name: and description:',
+      hint: 'start the file with name: and description: between two lines of ---',
     };
   }
   const block = match[1]!;
   const body = source.slice(match[0].length).replace(/^\r?\n/, '');
-  if (block.length > MAX_CHARACTERS)
-    return { message: 'has a frontmatter of over 64 KiB', hint: 'shorten it' };
+  if (block.length > MAX_CHARACTERS) return { message: 'frontmatter is over 64 KiB', hint: 'shorten it' };
   const plain = readPlain(block);
-  if (plain) return { fields: plain, body, warnings: [] };
-  return readYaml(block, body);
+  return plain ? { fields: plain, body, warnings: [] } : readYaml(block, body);
 }
 
-// Most frontmatters are a few lines of `key: words`; those need no parser, whose loading takes longer than a listing.
+// Most frontmatter is simple, and loading the YAML parser takes longer than a listing.
 function readPlain(block: string): Record<string, string> | undefined {
   const fields: Record<string, string> = {};
   for (const line of block.split(/\r?\n/)) {
     if (line.trim() === '') continue;
     const match = PLAIN_LINE.exec(line);
-    if (match === null || WORDS.has(match[2]!.trim()) || Object.hasOwn(fields, match[1]!)) return undefined;
+    if (match === null || YAML_KEYWORD.test(match[2]!.trim()) || Object.hasOwn(fields, match[1]!))
+      return undefined;
     fields[match[1]!] = match[2]!.trim();
   }
   return fields;
 }
 
-function readYaml(block: string, body: string): Frontmatter | Complaint {
+function readYaml(block: string, body: string): Frontmatter | Finding {
   const { createRequire } = process.getBuiltinModule('node:module');
   const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   try {
     const fields = yaml.parse(block, { maxAliasCount: 20, schema: 'core' }) as unknown;
     if (isRecord(fields)) return { fields, body, warnings: [] };
-    return {
-      message: 'has a frontmatter that is no list of fields',
-      hint: 'write name: … and description: …',
-    };
+    return { message: 'frontmatter must be a YAML mapping', hint: 'write name: … and description: …' };
   } catch (error) {
     const reason = quoteOutside((error as Error).message.split('\n')[0]!.replace(/:$/, ''), 160);
+    const problem = { message: `frontmatter is not valid YAML: ${reason}`, hint: QUOTE_HINT };
     const fields = readLoose(block);
-    if (fields === undefined) {
-      return {
-        message: `has a frontmatter that is not YAML: ${reason}`,
-        hint: 'put values with a colon in quotes',
-      };
-    }
-    return {
-      fields,
-      body,
-      warnings: [
-        {
-          message: `has a frontmatter that is not quite YAML: ${reason}`,
-          hint: 'put values with a colon in quotes',
-        },
-      ],
-    };
+    return fields === undefined ? problem : { fields, body, warnings: [problem] };
   }
 }
 
-// An unquoted colon in a description is the commonest slip: a line at the margin is then taken as it stands.
+// Fallback for invalid YAML, most often an unquoted colon in a description: takes top-level lines literally.
 function readLoose(block: string): Record<string, string> | undefined {
   const fields: Record<string, string> = {};
   let last: string | undefined;

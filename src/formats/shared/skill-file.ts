@@ -1,8 +1,8 @@
-// Reads SKILL.md: the frontmatter's name, description and permissions, and the text below.
+// Parses SKILL.md: name, description, allowed tools and metadata from the frontmatter, and the text below.
 
 import { isRecord, type Json } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
-import type { Complaint } from '../script/header.js';
 import { readFrontmatter } from './frontmatter.js';
 
 export interface SkillHeader {
@@ -12,26 +12,26 @@ export interface SkillHeader {
   readonly metadata: Readonly<Record<string, Json>>;
   /** The text below the frontmatter. */
   readonly body: string;
-  /** Where that text begins, in characters. */
+  /** Offset of that text in characters. */
   readonly start: number;
 }
 
 export interface SkillReading {
-  /** Absent where an error keeps it from being a skill. */
+  /** Absent if there are errors. */
   readonly skill?: SkillHeader;
-  readonly errors: readonly Complaint[];
-  readonly warnings: readonly Complaint[];
+  readonly errors: readonly Finding[];
+  readonly warnings: readonly Finding[];
 }
 
 const MAX_NAME = 64;
 
-/** Reads the text of a SKILL.md (SKL-1). */
-export function readSkill(text: string): SkillReading {
+/** Parses the text of a SKILL.md (SKL-1). */
+export function parseSkillFile(text: string): SkillReading {
   const frontmatter = readFrontmatter(text);
   if ('message' in frontmatter) return { errors: [frontmatter], warnings: [] };
   const { fields, body } = frontmatter;
-  const errors: Complaint[] = [];
-  const warnings: Complaint[] = [...frontmatter.warnings];
+  const errors: Finding[] = [];
+  const warnings: Finding[] = [...frontmatter.warnings];
   const name = readName(fields.name, errors);
   const description = readText(fields.description);
   if (description === '') {
@@ -52,18 +52,18 @@ export function readSkill(text: string): SkillReading {
   };
 }
 
-// What the Agent Skills format asks for, widened by what is found in the wild and harms nobody. No constant: a pattern of
-// all letters takes a millisecond to make, and most starts read no skill.
+// Wider than the Agent Skills format, for existing skills. Not a constant: compiling a Unicode pattern takes a
+// millisecond, and most commands read no skill.
 function isAllowedName(name: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N} ._:-]*$/u.test(name);
 }
 
-function readName(value: unknown, errors: Complaint[]): string {
+function readName(value: unknown, errors: Finding[]): string {
   const name = readText(value);
   if (name === '') errors.push({ message: 'has no name', hint: 'add name: the name of its directory' });
   else if (name.length > MAX_NAME || !isAllowedName(name)) {
     errors.push({
-      message: `has the name "${quoteOutside(name, 60)}", which is not allowed`,
+      message: `name "${quoteOutside(name, 60)}" is not allowed`,
       hint: 'use at most 64 letters, digits and hyphens',
     });
   }
@@ -74,13 +74,13 @@ function readText(value: unknown): string {
   return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
 }
 
-// As a list, or as text with commas or spaces between: both are found.
-function readAllowedTools(value: unknown, warnings: Complaint[]): readonly string[] | null {
+// Accepts a list, or a string separated by commas or spaces.
+function readAllowedTools(value: unknown, warnings: Finding[]): readonly string[] | null {
   if (value === undefined || value === null) return null;
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
   if (typeof value === 'string') return splitSelectors(value);
   warnings.push({
-    message: 'has allowed-tools that are neither text nor a list, so it may call nothing',
+    message: 'allowed-tools must be a string or a list, so no tool is allowed',
     hint: 'write allowed-tools: name name',
   });
   return [];

@@ -1,0 +1,139 @@
+// Checks the parts of a tools.json against each other: names, allowlist, parameters and conditions (TJS-4).
+
+import type { Allowlist, Execution, Resolver } from '../../core/command.js';
+import { escapePointer, isRecord } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { Report } from '../../core/strict-object.js';
+import { nearest, quoteOutside } from '../../core/text.js';
+
+export interface PlacedExecution {
+  readonly tool: string;
+  readonly pointer: string;
+  readonly execution: Execution;
+}
+
+export interface CrossCheckOptions {
+  readonly tools: readonly { readonly name: string; readonly parameters: JsonSchema }[];
+  /** JSON Pointer of the array of tools. */
+  readonly toolsPointer: string;
+  readonly allowlist: Allowlist;
+  readonly executions: readonly PlacedExecution[];
+  /** Reports a problem of a tool. */
+  readonly reportTool: Report;
+  /** Reports a problem of an execution. */
+  readonly report: Report;
+}
+
+export function crossCheck(options: CrossCheckOptions): void {
+  const { tools, toolsPointer, executions, reportTool, report } = options;
+  for (const { tool, execution, pointer } of executions) {
+    const declared = tools.find((candidate) => candidate.name === tool);
+    if (declared === undefined) {
+      const names = tools.map((candidate) => candidate.name);
+      report({
+        pointer: `${pointer}/tool`,
+        message: `"${quoteOutside(tool, 60)}" is not declared`,
+        hint: suggest(tool, names),
+      });
+      continue;
+    }
+    checkCommands(execution, pointer, options);
+    checkParameters(declared.parameters, execution, pointer, report);
+  }
+  for (const [index, { name }] of tools.entries()) {
+    if (!executions.some((entry) => entry.tool === name)) {
+      reportTool({
+        pointer: `${toolsPointer}/${index}`,
+        message: `"${name}" has no execution`,
+        hint: `add one: { "tool": "${name}", "binary": …, "subcommand": … }`,
+      });
+    }
+  }
+  checkAlternatives(executions, report);
+}
+
+function checkCommands(
+  execution: Execution,
+  pointer: string,
+  { allowlist, report }: CrossCheckOptions,
+): void {
+  const check = (binary: string, subcommand: string, at: string, key = 'subcommand'): void => {
+    const listed = Object.hasOwn(allowlist, binary) ? allowlist[binary] : undefined;
+    if (listed === undefined) {
+      report({
+        pointer: `${at}/binary`,
+        message: `"${quoteOutside(binary, 60)}" is not in the allowlist`,
+        hint: suggest(binary, Object.keys(allowlist)),
+      });
+    } else if (!listed.includes(subcommand)) {
+      report({
+        pointer: `${at}/${key}`,
+        message: `"${quoteOutside(subcommand, 60)}" is not in allowlist["${binary}"]`,
+        hint: suggest(subcommand, listed),
+      });
+    }
+  };
+  // TJS-17: checked even if there is a script, since the binary runs when scripts are disabled.
+  const checkResolver = (resolver: Resolver | undefined, at: string): void => {
+    if (resolver?.binary !== undefined) check(resolver.binary, resolver.subcommand, at);
+  };
+  check(execution.binary, execution.subcommand, pointer);
+  for (const [index, { subcommandOverride, resolve }] of execution.args.entries()) {
+    const at = `${pointer}/args/${index}`;
+    if (subcommandOverride !== undefined)
+      check(execution.binary, subcommandOverride, at, 'subcommandOverride');
+    checkResolver(resolve, `${at}/resolveCommand`);
+  }
+  checkResolver(execution.postProcess, `${pointer}/postProcess`);
+}
+
+function checkParameters(
+  parameters: JsonSchema,
+  { args, when, hints }: Execution,
+  pointer: string,
+  report: Report,
+): void {
+  const properties = isRecord(parameters.properties) ? Object.keys(parameters.properties) : [];
+  const check = (name: string, at: string): void => {
+    if (properties.includes(name)) return;
+    report({
+      pointer: at,
+      message: `"${quoteOutside(name, 60)}" is not a parameter of the tool`,
+      hint: suggest(name, properties),
+    });
+  };
+  args.forEach((mapping, index) => {
+    if (mapping.kind !== 'literal') check(mapping.param, `${pointer}/args/${index}/param`);
+  });
+  for (const part of ['present', 'absent'] as const) {
+    when?.[part].forEach((name, index) => {
+      check(name, `${pointer}/paramCondition/${part}/${index}`);
+    });
+  }
+  hints.forEach(({ whenArg }, index) => {
+    for (const name of Object.keys(whenArg))
+      check(name, `${pointer}/hintConditions/${index}/whenArg/${escapePointer(name)}`);
+  });
+}
+
+// Several executions of one tool must have different conditions; one may have none.
+function checkAlternatives(executions: readonly PlacedExecution[], report: Report): void {
+  const seen = new Set<string>();
+  for (const { tool, execution, pointer } of executions) {
+    const key = JSON.stringify([tool, execution.when ?? null, execution.binGroup ?? null]);
+    if (seen.has(key)) {
+      report({
+        pointer,
+        message: `a second execution of "${tool}" with the same condition`,
+        hint: 'give each a different paramCondition: { "present": [...], "absent": [...] }',
+      });
+    }
+    seen.add(key);
+  }
+}
+
+function suggest(name: string, candidates: readonly string[]): string {
+  const [close] = nearest(name, candidates);
+  if (close !== undefined) return `did you mean "${close}"?`;
+  return candidates.length === 0 ? 'nothing is declared' : `known: ${candidates.slice(0, 10).join(', ')}`;
+}

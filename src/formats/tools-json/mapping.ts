@@ -1,0 +1,167 @@
+// Parses how a parameter of a tools.json is passed to its command, and the commands that resolve values.
+
+import type { Mapping, MappingKind, Resolver } from '../../core/command.js';
+import type { Json } from '../../core/json.js';
+import { type Report, readShape, type Shape } from '../../core/strict-object.js';
+import { quoteOutside } from '../../core/text.js';
+
+/** Where a value is, and how its problems are reported. */
+export interface ReadAt {
+  readonly pointer: string;
+  /** Whether the descriptor is split into three files. */
+  readonly split: boolean;
+  readonly report: Report;
+}
+
+const MAPPING: Shape = {
+  param: 'non-empty string',
+  kind: 'non-empty string',
+  flag: 'non-empty string',
+  flagIfTrue: 'non-empty string',
+  flagIfFalse: 'non-empty string',
+  subcommandOverride: 'string',
+  value: 'string',
+  normalizeNewlines: 'boolean',
+  allowDash: 'boolean',
+  split: 'boolean',
+  absentDefault: 'value',
+  optional: 'boolean',
+  disambiguateAfterSkippedPositionals: 'boolean',
+  readPath: 'boolean',
+  writePath: 'boolean',
+  unsafePath: 'boolean',
+  resolveCommand: 'object',
+};
+const COMMAND: Shape = {
+  script: 'non-empty string',
+  binary: 'non-empty string',
+  subcommand: 'string',
+  args: 'strings',
+};
+const RESOLVER: Shape = { ...COMMAND, onFailure: 'non-empty string' };
+export const POST_PROCESS: Shape = { ...COMMAND, emptyIsResult: 'boolean' };
+
+// Fields whose guarantees wield does not provide. Ignoring them would run less safely than was written.
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  binaryWrapper: 'it starts a program that is not in the allowlist',
+  sideRead: 'it reads files that are not parameters',
+  denyPattern: 'it duplicates the schema; use "pattern" or "enum" in parameters',
+  denyResolveCommand: 'it belongs to denyPattern',
+  denyAlwaysResolve: 'it belongs to denyPattern',
+};
+const KINDS: readonly MappingKind[] = [
+  'positional',
+  'flag',
+  'flagifboolean',
+  'stdin',
+  'workingdir',
+  'tempfile',
+  'literal',
+];
+const SCRIPT_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
+
+/** Reports fields that are not supported; returns whether there were any. */
+export function reportUnsupported(value: unknown, { pointer, report }: ReadAt): boolean {
+  const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  const found = keys.filter((key) => Object.hasOwn(UNSUPPORTED, key));
+  for (const key of found) {
+    report({
+      pointer: `${pointer}/${key}`,
+      message: `"${key}" is not supported: ${UNSUPPORTED[key]}`,
+      hint: 'remove it',
+    });
+  }
+  return found.length > 0;
+}
+
+export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
+  const { pointer, split, report } = at;
+  if (reportUnsupported(value, at)) return undefined;
+  const entry = readShape(value, pointer, MAPPING, report);
+  if (entry === undefined) return undefined;
+  const kind = ((entry.kind as string | undefined) ?? 'positional').toLowerCase() as MappingKind;
+  if (!KINDS.includes(kind)) {
+    report({
+      pointer: `${pointer}/kind`,
+      message: `"${quoteOutside(String(entry.kind), 40)}" is not a kind`,
+      hint: `use one of ${KINDS.join(', ')}`,
+    });
+    return undefined;
+  }
+  const needed = kind === 'literal' ? 'value' : 'param';
+  if (typeof entry[needed] !== 'string') {
+    report({
+      pointer: `${pointer}/${needed}`,
+      message: `"${needed}" is missing`,
+      hint: `add it to the ${kind}`,
+    });
+    return undefined;
+  }
+  const param = (entry.param as string | undefined) ?? '';
+  return {
+    kind,
+    param,
+    flag: toFlag((entry.flag as string | undefined) ?? param, split && typeof entry.flag === 'string'),
+    flagIfTrue: optionalString(entry.flagIfTrue),
+    flagIfFalse: optionalString(entry.flagIfFalse),
+    subcommandOverride: optionalString(entry.subcommandOverride),
+    literal: optionalString(entry.value),
+    normalizeNewlines: entry.normalizeNewlines === true,
+    allowDash: entry.allowDash === true,
+    split: entry.split === true,
+    absentDefault: entry.absentDefault as Json | undefined,
+    optional: entry.optional === true,
+    separateIfSkipped: entry.disambiguateAfterSkippedPositionals === true,
+    contained: (entry.readPath === true || entry.writePath === true) && entry.unsafePath !== true,
+    resolve: readResolver(entry.resolveCommand, `${pointer}/resolveCommand`, RESOLVER, report),
+  };
+}
+
+// TJS-8: a flag with dashes is used as is; in the split layout a single letter gets a single dash.
+function toFlag(name: string, shortLetters: boolean): string {
+  if (name.startsWith('-')) return name;
+  return shortLetters && name.length === 1 ? `-${name}` : `--${name}`;
+}
+
+export function optionalString(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function readResolver(
+  value: unknown,
+  pointer: string,
+  shape: Shape,
+  report: Report,
+): Resolver | undefined {
+  if (value === undefined) return undefined;
+  const entry = readShape(value, pointer, shape, report);
+  if (entry === undefined) return undefined;
+  const script = optionalString(entry.script);
+  const binary = optionalString(entry.binary);
+  if (script === undefined && binary === undefined)
+    report({ pointer, message: 'has neither a script nor a binary', hint: 'add one of them' });
+  // TJS-16: a file name, never a path.
+  if (script !== undefined && (!SCRIPT_NAME.test(script) || script.includes('..'))) {
+    report({
+      pointer: `${pointer}/script`,
+      message: `"${quoteOutside(script, 60)}" is not the name of a file in scripts/`,
+      hint: 'use a plain name, without separators',
+    });
+  }
+  const { onFailure = 'keep' } = entry;
+  if (onFailure !== 'keep' && onFailure !== 'reject') {
+    report({
+      pointer: `${pointer}/onFailure`,
+      message: 'must be "keep" or "reject"',
+      hint: 'write "reject"',
+    });
+  }
+  return {
+    script,
+    binary,
+    subcommand: optionalString(entry.subcommand) ?? '',
+    args: (entry.args as string[] | undefined) ?? [],
+    onFailure: onFailure === 'reject' ? 'reject' : 'keep',
+    emptyIsResult: entry.emptyIsResult === true,
+  };
+}
