@@ -1,4 +1,4 @@
-// Turns the faults of a value into one error that a person or a model can act on (RUN-3, TOOL-22).
+// Turns the faults of an input or output into one error (RUN-3, TOOL-22).
 
 import { ToolError } from './error.js';
 import { isRecord } from './json.js';
@@ -6,17 +6,17 @@ import type { Fault } from './schema.js';
 import { listSome, nearest, quoteOutside } from './text.js';
 import type { Tool } from './tool.js';
 
-/** What is wrong with an input. */
+/** Creates the error for an input that does not match its schema. */
 export function describeFaults(tool: Pick<Tool, 'name' | 'input'>, faults: readonly Fault[]): ToolError {
   const declared = Object.keys(isRecord(tool.input.json.properties) ? tool.input.json.properties : {});
-  const message = faults.map((fault) => describeFault(fault)).join('; ');
+  const message = faults.map(describeFault).join('; ');
   return new ToolError('invalid_input', message, { hint: hintFor(tool, faults, declared), data: { faults } });
 }
 
-function describeFault({ path, expected, got }: Fault): string {
+function describeFault({ kind, path, expected, got }: Fault): string {
   const name = quoteOutside(path.slice(1), 80);
-  if (got.startsWith('undeclared ')) return `unknown parameter "${name}"`;
-  if (got === 'nothing') return `missing required parameter "${name}"`;
+  if (kind === 'unknown') return `unknown parameter "${name}"`;
+  if (kind === 'missing') return `missing required parameter "${name}"`;
   return `${name === '' ? 'the input' : name} must be ${article(expected)}, got ${got}`;
 }
 
@@ -26,21 +26,21 @@ function article(expected: string): string {
 }
 
 function hintFor(tool: Pick<Tool, 'name'>, faults: readonly Fault[], declared: readonly string[]): string {
-  const unknown = faults.find((fault) => fault.got.startsWith('undeclared '));
+  const unknown = faults.find(({ kind }) => kind === 'unknown');
   const close = unknown ? nearest(unknown.path.slice(1), declared) : [];
   const takes =
     declared.length === 0 ? `${tool.name} takes no parameters` : `${tool.name} takes ${listSome(declared)}`;
   return close.length > 0 ? `did you mean ${close.join(', ')}? ${takes}` : takes;
 }
 
-/** What is wrong with an output; only the first fault stands in the message, since it is for the tool's author. */
+/** Creates the error for an output that does not match its schema. The message names the first fault only. */
 export function describeOutputFaults(tool: string, faults: readonly Fault[]): ToolError {
   const { path, expected, got } = faults[0]!;
   return new ToolError(
     'invalid_output',
-    `${tool} gave a wrong output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
+    `${tool} returned an invalid output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
     {
-      hint: 'this is for the author of the tool: its output does not fit its own schema',
+      hint: 'fix the tool: its output does not match its own output schema',
       data: { faults },
     },
   );

@@ -1,4 +1,4 @@
-// A schema's two faces: the JSON that callers are shown, and the check that is enforced.
+// Schemas: the JSON Schema that callers see, the check that is enforced, and reading of schema nodes.
 
 import { isRecord, type Json } from './json.js';
 
@@ -7,20 +7,24 @@ export type JsonSchema = { readonly [keyword: string]: Json };
 
 /** One thing wrong with a value. */
 export interface Fault {
+  readonly kind: FaultKind;
   /** JSON Pointer to the value, empty for the whole. */
   readonly path: string;
   readonly expected: string;
   readonly got: string;
 }
 
+/** An undeclared property, a missing one, a wrong type, or a value that breaks another constraint. */
+export type FaultKind = 'unknown' | 'missing' | 'type' | 'value';
+
 export type Check =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 export interface Schema {
-  /** What callers are shown. */
+  /** The published schema. */
   readonly json: JsonSchema;
-  /** What is enforced; a value that passes comes back with defaults filled in where the schema's author asked. */
+  /** Validates a value. The returned value has defaults filled in if the schema's author chose so. */
   check(value: Json): Check | Promise<Check>;
 }
 
@@ -30,10 +34,10 @@ export const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
 /** A node of a schema: an object of keywords. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
 
-// A chain of references or unions longer than this is a circle.
+// A longer chain of references or unions is treated as a cycle.
 const MAX_STEPS = 16;
 
-/** A node with its local `$ref` followed, keywords beside the reference kept; empty where there is nothing. */
+/** Resolves the local `$ref` of a node and merges the keywords next to it. Returns an empty node if there is none. */
 export function followRef(node: unknown, root: JsonSchema): SchemaNode {
   let here = node;
   for (let step = 0; step < MAX_STEPS && isRecord(here); step++) {
@@ -45,7 +49,7 @@ export function followRef(node: unknown, root: JsonSchema): SchemaNode {
   return isRecord(here) ? here : {};
 }
 
-/** What a local reference points at; undefined where there is nothing, or where it is no pointer. */
+/** Returns the node a local reference points to, or undefined. */
 export function lookUp(root: JsonSchema, ref: string): unknown {
   if (ref === '#') return root;
   if (!ref.startsWith('#/')) return undefined;
@@ -68,7 +72,7 @@ function decodeStep(step: string): string {
   }
 }
 
-/** The types that a node accepts; empty where it does not say. */
+/** Returns the types that a node accepts; empty if it does not restrict them. */
 export function acceptedTypes(node: SchemaNode, root: JsonSchema, depth = 0): ReadonlySet<string> {
   const { type } = node;
   if (typeof type === 'string') return new Set([type]);
@@ -85,7 +89,7 @@ export function acceptedTypes(node: SchemaNode, root: JsonSchema, depth = 0): Re
     : new Set(accepted.flatMap((types) => [...types]));
 }
 
-// What every part that says something accepts.
+// The types accepted by every part that restricts them.
 function inAll(parts: readonly ReadonlySet<string>[]): ReadonlySet<string> {
   const [first, ...others] = parts.filter((types) => types.size > 0);
   return new Set([...(first ?? [])].filter((type) => others.every((types) => types.has(type))));

@@ -5,7 +5,7 @@ import { followRef, type JsonSchema } from '../core/schema.js';
 
 const MAX_DEPTH = 64;
 
-/** The value with the `default` of each property that is not there, at every depth; nothing else changes. */
+/** Returns a copy of the value with the `default` of each missing property, at every depth. */
 export function fillDefaults(value: Json, schema: JsonSchema): Json {
   const walk = (here: Json, node: unknown, depth: number): Json => {
     if (depth > MAX_DEPTH || typeof here !== 'object' || here === null) return here;

@@ -1,11 +1,11 @@
-// Faults for people from the validator's error units: one entry a fault, leaves only, in words.
+// Turns the validator's error units into faults that name the value, what was expected and what was found.
 
 import type { OutputUnit } from '@cfworker/json-schema';
 import { describeValue, escapePointer, isRecord, type Json } from '../core/json.js';
 import type { Fault, JsonSchema } from '../core/schema.js';
 import { listSome } from '../core/text.js';
 
-// Keywords that only say that something below them failed.
+// Keywords that only report that a subschema failed.
 const WRAPPERS = new Set([
   'properties',
   'patternProperties',
@@ -18,58 +18,68 @@ const WRAPPERS = new Set([
   'if',
   'then',
   'else',
+  // Reported by the keyword that has the `false`.
+  'false',
 ]);
 const UNIONS = new Set(['anyOf', 'oneOf']);
+const CLOSING = new Set(['unevaluatedProperties', 'additionalProperties']);
 
-/** The faults of a value, without repeating a fault for each schema above it. */
+/** Returns the faults of a value; a fault is not repeated for each schema around it. */
 export function explain(units: readonly OutputUnit[], schema: JsonSchema, value: Json): Fault[] {
-  // Inside a union every branch reports its own failure; the union itself is the fault.
+  // Each branch of a union reports its own failure; the union itself is the fault.
   const unions = units.filter((unit) => UNIONS.has(unit.keyword)).map((unit) => unit.keywordLocation);
+  const isInUnion = ({ keywordLocation }: OutputUnit): boolean =>
+    unions.some((location) => keywordLocation.startsWith(`${location}/`));
   const faults = new Map<string, Fault>();
   const add = (fault: Fault): void => {
     faults.set(`${fault.path}\n${fault.expected}`, fault);
   };
-  const leaves = units.filter(
-    (unit) =>
-      !WRAPPERS.has(unit.keyword) &&
-      !unions.some((location) => unit.keywordLocation.startsWith(`${location}/`)),
-  );
-  for (const unit of leaves) {
-    if (isUndeclared(unit)) continue;
-    const path = toPointer(unit.instanceLocation);
-    if (unit.keyword === 'false') continue;
-    if (unit.keyword === 'required' || unit.keyword === 'dependentRequired') {
-      const name = /(?:required property|does not have) "(.*)"\.$/s.exec(unit.error)?.[1] ?? '';
-      add({
-        path: `${path}/${escapePointer(name)}`,
-        expected: 'a value, since it is required',
-        got: 'nothing',
-      });
-      continue;
-    }
-    add({
-      path,
-      expected: expectation(unit, lookUp(schema, unit.keywordLocation)),
-      got: describeValue(lookUp(value, unit.instanceLocation)),
-    });
+  const undeclared: string[] = [];
+  for (const [at, unit] of units.entries()) {
+    if (WRAPPERS.has(unit.keyword) || isInUnion(unit)) continue;
+    // The unit after this one is about the property itself.
+    if (CLOSING.has(unit.keyword)) undeclared.push(units[at + 1]!.instanceLocation);
+    else for (const fault of toFaults(unit, schema, value)) add(fault);
   }
   const faulty = [...faults.values()].map((fault) => fault.path);
-  for (const unit of leaves) {
-    if (!isUndeclared(unit)) continue;
-    const name = /^Property "(.*)" does not match/s.exec(unit.error)?.[1];
-    if (name === undefined) continue;
-    const path = `${toPointer(unit.instanceLocation)}/${escapePointer(name)}`;
+  for (const location of undeclared) {
+    const path = toPointer(location);
     // A declared property that failed is "unevaluated" too; its own fault says enough.
     if (faulty.some((other) => other === path || other.startsWith(`${path}/`))) continue;
-    add({ path, expected: 'no such parameter', got: `undeclared "${name}"` });
+    const name = steps(location).at(-1);
+    add({ kind: 'unknown', path, expected: 'no such parameter', got: `undeclared "${name}"` });
   }
   return faults.size > 0
     ? [...faults.values()]
-    : [{ path: '', expected: 'a value that fits the schema', got: describeValue(value) }];
+    : [{ kind: 'value', path: '', expected: 'a value that fits the schema', got: describeValue(value) }];
 }
 
-function isUndeclared(unit: OutputUnit): boolean {
-  return unit.keyword === 'unevaluatedProperties' || unit.keyword === 'additionalProperties';
+function toFaults(unit: OutputUnit, schema: JsonSchema, value: Json): Fault[] {
+  const path = toPointer(unit.instanceLocation);
+  const limit = lookUp(schema, unit.keywordLocation);
+  const found = lookUp(value, unit.instanceLocation);
+  const missing = missingNames(unit.keyword, limit, found);
+  if (missing === undefined) {
+    const kind = unit.keyword === 'type' ? 'type' : 'value';
+    return [{ kind, path, expected: expectation(unit, limit), got: describeValue(found) }];
+  }
+  return missing.map((name) => ({
+    kind: 'missing',
+    path: `${path}/${escapePointer(name)}`,
+    expected: 'a value, since it is required',
+    got: 'nothing',
+  }));
+}
+
+// The required properties that an object lacks; undefined for other keywords.
+function missingNames(keyword: string, limit: unknown, found: unknown): string[] | undefined {
+  if (!isRecord(found)) return undefined;
+  const lacks = (name: unknown): name is string => typeof name === 'string' && !Object.hasOwn(found, name);
+  if (keyword === 'required' && Array.isArray(limit)) return limit.filter(lacks);
+  if (keyword !== 'dependentRequired' || !isRecord(limit)) return undefined;
+  return Object.entries(limit).flatMap(([name, needed]) =>
+    Object.hasOwn(found, name) && Array.isArray(needed) ? needed.filter(lacks) : [],
+  );
 }
 
 function expectation(unit: OutputUnit, limit: unknown): string {
@@ -126,7 +136,7 @@ function unionExpectation(branches: unknown, keyword: string): string {
     : 'one of the alternatives in the schema';
 }
 
-// The validator's locations are URI fragments of JSON Pointers.
+// Resolves a location of the validator: a JSON Pointer as URI fragment.
 function lookUp(root: unknown, location: string): unknown {
   let node = root;
   for (const step of steps(location)) {

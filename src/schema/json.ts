@@ -1,4 +1,4 @@
-// JSON Schema as a Schema: bounded when it is made, checked by a validator that is loaded when first needed.
+// Creates a Schema from a JSON Schema document; the validator is loaded at the first check.
 
 import { ToolError } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
@@ -7,20 +7,20 @@ import { quoteOutside } from '../core/text.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
-// In a row, for one value.
+// Length of a chain of references for one value.
 const MAX_REFERENCES = 200;
 
 export interface JsonSchemaOptions {
-  /** Refuse properties that the root does not declare, as RUN-3 says. On for input, off for output. */
+  /** Reject properties that the root does not declare (RUN-3). On for input, off for output. */
   readonly closed?: boolean;
 }
 
-// The validator is the heaviest thing a toolbox loads, and a listing checks nothing.
+// Loaded lazily: the validator is large, and listing tools does not need it.
 let validation: typeof import('./validate.js') | undefined;
 
 /**
- * A Schema from a JSON Schema document. The document is bounded and self-contained, else `invalid_definition`;
- * the validator is made at the first check.
+ * Creates a Schema from a JSON Schema document. Throws `invalid_definition` if the document is too large or refers to
+ * other documents.
  */
 export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchemaOptions = {}): Schema {
   const { hasPattern } = inspectSchema(json);
@@ -35,15 +35,14 @@ export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchem
 
 type SchemaPath = readonly (string | number)[];
 
-/** Keywords whose values are data and no schemas. */
+/** Keywords whose values are data, not schemas. */
 export const DATA: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
 
 interface SchemaTraits {
   readonly hasPattern: boolean;
 }
 
-// Upstream schemas are untrusted: bounded in depth and size, no reference that leaves the document, and every
-// regular expression compiles.
+// Upstream schemas are untrusted: limits depth and size, rejects external references and invalid regular expressions.
 function inspectSchema(json: JsonSchema): SchemaTraits {
   if (!isRecord(json)) throw badSchema([], 'is not an object');
   const path: (string | number)[] = [];
@@ -87,23 +86,24 @@ function inspectSchema(json: JsonSchema): SchemaTraits {
     path.pop();
   };
   walk(json);
-  if (hasReference) assertNoCircle(json);
+  if (hasReference) assertAcyclic(json);
   return { hasPattern };
 }
 
-// Keywords whose schemas judge the same value again.
+// Keywords whose subschemas apply to the same value.
 const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'];
 const IN_PLACE = ['not', 'if', 'then', 'else'];
 
-// A schema that leads back to itself for one and the same value would be checked for ever; one that does for a part of
-// the value ends with the value.
-function assertNoCircle(json: JsonSchema): void {
+// Rejects schemas that refer to themselves for the same value: validation would not terminate. Recursion into a part of
+// the value is fine.
+function assertAcyclic(json: JsonSchema): void {
   const done = new Set<unknown>();
   const open = new Set<unknown>();
   const enter = (node: unknown): void => {
     if (!isRecord(node) || done.has(node)) return;
     if (open.has(node)) throw badSchema([], 'refers to itself for the same value');
-    if (open.size > MAX_REFERENCES) throw badSchema([], `leads through over ${MAX_REFERENCES} references`);
+    if (open.size > MAX_REFERENCES)
+      throw badSchema([], `has a chain of more than ${MAX_REFERENCES} references`);
     open.add(node);
     if (typeof node.$ref === 'string') enter(lookUp(json, node.$ref));
     for (const key of IN_PLACE) enter(node[key]);
@@ -131,6 +131,6 @@ function badSchema(path: SchemaPath, problem: string): ToolError {
   const where = path.map((step) => `/${step}`).join('');
   const place = where === '' ? '' : ` at ${quoteOutside(where)}`;
   return new ToolError('invalid_definition', `the schema${place} ${quoteOutside(problem, 200)}`, {
-    hint: 'give a JSON Schema (2020-12) whose references begin with "#"',
+    hint: 'use JSON Schema 2020-12 with references that begin with "#"',
   });
 }

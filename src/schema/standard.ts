@@ -1,11 +1,11 @@
-// Schemas of libraries: Standard Schema with its JSON Schema export, by declaration only, so that no library is needed.
+// Schemas of libraries that implement Standard Schema and Standard JSON Schema.
 
 import { ToolError } from '../core/error.js';
 import { describeValue, escapePointer, isRecord } from '../core/json.js';
 import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import { createJsonSchema } from './json.js';
 
-/** What a library's schema is to us (Standard Schema 1 and Standard JSON Schema). */
+/** The parts of Standard Schema 1 and Standard JSON Schema that are used here. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;
@@ -28,21 +28,21 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a value of a library's schema is before it is parsed. */
+/** The type of a value before parsing. */
 export type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer I }
     ? I
     : unknown
   : unknown;
 
-/** What it is afterwards: defaults filled in, transformed. */
+/** The type of a value after parsing, with defaults and transforms applied. */
 export type OutputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer O }
     ? O
     : unknown
   : unknown;
 
-/** Some libraries make schemas that are functions. */
+/** Whether a value is a Standard Schema; some libraries use functions as schemas. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard = (value as { '~standard'?: unknown })['~standard'];
@@ -53,7 +53,7 @@ export type Parsed =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
-/** What the library makes of a value, its issues as faults of ours. */
+/** Parses a value with the library; its issues become faults. */
 export async function parseStandard(schema: StandardSchema, value: unknown): Promise<Parsed> {
   const result = await schema['~standard'].validate(value);
   if (result.issues === undefined) return { ok: true, value: result.value };
@@ -61,8 +61,8 @@ export async function parseStandard(schema: StandardSchema, value: unknown): Pro
 }
 
 /**
- * A Schema from a library's: the published face is its JSON Schema, and a value has to fit both that and the
- * library's own refinements. The value stays as it was given; `parseStandard` gives what the library makes of it.
+ * Creates a Schema from a library's schema. A value must match the published JSON Schema and the library's own
+ * refinements. `check` returns the value unchanged; `parseStandard` returns the parsed one.
  */
 export function createStandardSchema(schema: StandardSchema, face: 'input' | 'output'): Schema {
   const published = createJsonSchema(publish(schema, face), { closed: face === 'input' });
@@ -70,7 +70,7 @@ export function createStandardSchema(schema: StandardSchema, face: 'input' | 'ou
     json: published.json,
     async check(value) {
       const check = await published.check(value);
-      // An output was parsed when the function gave it, and what parsing made need not parse again.
+      // An output was parsed when the function returned it, and a parsed value may not parse again.
       if (!check.ok || face === 'output') return check;
       const parsed = await parseStandard(schema, value);
       return parsed.ok ? check : { ok: false, faults: parsed.faults };
@@ -89,9 +89,9 @@ function publish(schema: StandardSchema, face: 'input' | 'output'): JsonSchema {
       },
     );
   }
-  // The dialect is always this one, and a provider may refuse the keyword.
+  // The dialect is always 2020-12, and some providers reject the keyword.
   const { $schema: _, ...json } = jsonSchema[face]({ target: 'draft-2020-12' });
-  // Through text, since a library may share parts of its own within the document.
+  // Copied, because a library may share objects within the document.
   return JSON.parse(JSON.stringify(json)) as JsonSchema;
 }
 
@@ -100,8 +100,8 @@ function toFault({ message, path = [] }: StandardIssue, value: unknown): Fault {
   let found: unknown = value;
   for (const step of steps) found = isIndexable(found) ? found[step] : undefined;
   return {
+    kind: 'value',
     path: steps.map((step) => `/${escapePointer(step)}`).join(''),
-    // The library's own words, which are about this value.
     expected: `acceptable (${message})`,
     got: found === undefined ? 'no value' : describeValue(found),
   };

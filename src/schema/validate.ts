@@ -1,22 +1,22 @@
-// Checks values against a JSON Schema; the one importer of the validator.
+// Validates values against a JSON Schema with @cfworker/json-schema.
 
 import { type OutputUnit, Validator } from '@cfworker/json-schema';
 import { describeValue, isRecord, type Json } from '../core/json.js';
 import type { Check, Fault, JsonSchema } from '../core/schema.js';
 import { explain } from './explain.js';
 
-// A `pattern` can backtrack for hours on a few characters; checking gets this long (TOOL-4).
+// A `pattern` can backtrack for hours on a few characters, so validation has a time limit (TOOL-4).
 const PATTERN_TIMEOUT_MS = 250;
 
 export interface CheckOptions {
-  /** Refuse properties that the root does not declare. */
+  /** Reject properties that the root does not declare. */
   readonly closed: boolean;
-  /** Whether a regular expression of the schema's author is tried on values. */
+  /** Whether the schema contains regular expressions. */
   readonly hasPattern: boolean;
 }
 
 export function createCheck(json: JsonSchema, { closed, hasPattern }: CheckOptions): (value: Json) => Check {
-  // The validator writes marks into the schema it is given, and ours may be frozen, or somebody else's.
+  // The validator adds properties to its schema, which may be frozen or belong to the caller.
   const own = structuredClone(closed ? closeRoot(json) : json);
   const validator = new Validator(own, '2020-12', false);
   return (value) => {
@@ -26,22 +26,23 @@ export function createCheck(json: JsonSchema, { closed, hasPattern }: CheckOptio
   };
 }
 
-/** The schema that is enforced: undeclared properties are refused unless the root speaks of them itself (RUN-3). */
+/** Rejects undeclared properties unless the root schema allows or restricts them itself (RUN-3). */
 function closeRoot(json: JsonSchema): JsonSchema {
-  const speaks =
+  const isExplicit =
     'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
-  return speaks ? json : { ...json, unevaluatedProperties: false };
+  return isExplicit ? json : { ...json, unevaluatedProperties: false };
 }
 
 function tooSlow(value: Json): Fault {
   return {
+    kind: 'value',
     path: '',
-    expected: `a value that the schema's patterns can be tried on within ${PATTERN_TIMEOUT_MS} ms`,
+    expected: `a value that the schema's patterns can be matched against within ${PATTERN_TIMEOUT_MS} ms`,
     got: describeValue(value),
   };
 }
 
-// The engine's own watchdog is the only thing that can stop a regular expression (one check costs 0.07 ms more).
+// Only the watchdog of node:vm can stop a regular expression; it adds 0.07 ms to a check.
 function validateWithin(
   validator: Validator,
   value: Json,
@@ -58,7 +59,7 @@ function validateWithin(
         return runInThisContext('globalThis[Symbol.for("wield.check")]()', { timeout: PATTERN_TIMEOUT_MS });
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-        // The watchdog's clock runs on while a busy machine lets us wait: only time that was worked counts.
+        // The watchdog measures wall time; on a busy machine, only CPU time counts.
         const { user, system } = process.cpuUsage(began);
         if (user + system >= PATTERN_TIMEOUT_MS * 1000) return undefined;
       }

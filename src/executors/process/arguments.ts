@@ -150,6 +150,7 @@ function dashError({ param }: Mapping, why: string): ToolError {
     data: {
       faults: [
         {
+          kind: 'value',
           path: `/${escapePointer(param)}`,
           expected: 'text that does not begin with "-"',
           got: 'a leading "-"',

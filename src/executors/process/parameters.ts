@@ -45,7 +45,9 @@ function naturalForm(name: string, value: Json): string {
   if (text.includes('\0')) {
     throw new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
       hint: 'leave it out',
-      data: { faults: [{ path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }] },
+      data: {
+        faults: [{ kind: 'value', path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }],
+      },
     });
   }
   return text;
