@@ -43,7 +43,6 @@ export const WORDING: readonly string[] = [
   'examples/',
   'scripts/',
   'spec/',
-  'src/adapters/',
   'src/audit/',
   'src/builtin/',
   'src/catalog/',

@@ -1,16 +1,16 @@
-// Tools for the AI SDK: a toolbox as its set of tools, each of which runs through the toolbox.
+// The adapter for the AI SDK.
 
 import type { Json } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import { ANY_PROVIDER } from '../lowering/profile.js';
-import { shownParts, shownText } from '../shared/content.js';
-import { type ModelCallOptions, type ModelDoor, type OfferOptions, openDoor } from '../shared/door.js';
+import { type Adapter, getAdapter, type ModelCallOptions, type OfferOptions } from '../shared/adapter.js';
+import { toModelParts, toModelText } from '../shared/content.js';
 
-export type { ModelCallOptions, OfferOptions } from '../shared/door.js';
+export type { ModelCallOptions, OfferOptions } from '../shared/adapter.js';
 
-/** A schema as the AI SDK takes it: shown to the model, and never the one that judges. */
+/** A schema that the AI SDK sends to the model. It accepts everything: the toolbox validates the input. */
 export interface AISDKSchema {
   readonly '~standard': {
     readonly version: 1;
@@ -39,7 +39,6 @@ export interface AISDKTool {
   toModelOutput(options: { readonly output: unknown }): AISDKOutput;
 }
 
-/** A part of a model's message that calls a tool. */
 export interface AISDKCall {
   readonly toolCallId: string;
   readonly toolName: string;
@@ -55,24 +54,24 @@ export interface AISDKResult {
 
 type AISDKOptions = Pick<OfferOptions, 'offer'> & ModelCallOptions;
 
-/** The visible tools for `generateText({ tools })`; a call that fails is an error to the SDK too. */
+/** Returns the visible tools for `generateText({ tools })`. Their `execute` throws if a call fails. */
 export async function toAISDKTools(
   toolbox: Toolbox,
   { offer, ...options }: AISDKOptions = {},
 ): Promise<Record<string, AISDKTool>> {
-  const door = openAISDKDoor(toolbox, offer);
+  const adapter = getAISDKAdapter(toolbox, offer);
   const tools: Record<string, AISDKTool> = {};
-  for (const { name, description, lowering } of await door.list()) {
+  for (const { name, description, lowering } of await adapter.list()) {
     tools[name] = {
       description,
       inputSchema: toSchema(lowering.schema),
       async execute(input, { abortSignal }) {
-        const { result } = await door.call(name, input, {
+        const { result } = await adapter.call(name, input, {
           ...options,
           signal: abortSignal ?? options.signal,
         });
-        // The SDK takes what is thrown for an error of the tool and tells the model so.
-        if (!result.ok) throw new Error(shownText(result));
+        // The SDK reports the error to the model.
+        if (!result.ok) throw new Error(toModelText(result));
         return result;
       },
       toModelOutput: ({ output }) => toOutput(output as ToolResult),
@@ -81,31 +80,30 @@ export async function toAISDKTools(
   return tools;
 }
 
-/** Runs a call that the SDK left to its caller, and gives the part that answers it. */
+/** Runs a call that the SDK did not execute, and returns its result part. */
 export async function runAISDKCall(
   toolbox: Toolbox,
   { toolCallId, toolName, input }: AISDKCall,
   { offer, ...options }: AISDKOptions = {},
 ): Promise<AISDKResult> {
-  const { result } = await openAISDKDoor(toolbox, offer).call(toolName, input as Json, options);
+  const { result } = await getAISDKAdapter(toolbox, offer).call(toolName, input as Json, options);
   return { type: 'tool-result', toolCallId, toolName, output: toOutput(result) };
 }
 
-function openAISDKDoor(toolbox: Toolbox, offer: readonly string[] | undefined): ModelDoor {
-  return openDoor(toolbox, { door: 'ai-sdk', profile: ANY_PROVIDER, offer });
+function getAISDKAdapter(toolbox: Toolbox, offer: readonly string[] | undefined): Adapter {
+  return getAdapter(toolbox, { door: 'ai-sdk', profile: ANY_PROVIDER, offer });
 }
 
-// The SDK knows its own schemas by a registered symbol and sends them unchanged. Its types know them by the public
-// standard alone, which is there as well.
+// With the registered symbol the SDK sends the schema unchanged; its types only know Standard Schema.
 function toSchema(json: JsonSchema): AISDKSchema {
   const schema = () => json as Record<string, unknown>;
-  const known = {
+  const sdkSchema = {
     [Symbol.for('vercel.ai.schema')]: true,
     jsonSchema: json,
     validate: (value: unknown) => ({ success: true, value }),
   };
   return {
-    ...known,
+    ...sdkSchema,
     '~standard': {
       version: 1,
       vendor: 'wield',
@@ -116,9 +114,9 @@ function toSchema(json: JsonSchema): AISDKSchema {
 }
 
 function toOutput(result: ToolResult): AISDKOutput {
-  const parts = shownParts(result);
-  if (!result.ok) return { type: 'error-text', value: shownText(result) };
-  if (parts.every((part) => part.type === 'text')) return { type: 'text', value: shownText(result) };
+  const parts = toModelParts(result);
+  if (!result.ok) return { type: 'error-text', value: toModelText(result) };
+  if (parts.every((part) => part.type === 'text')) return { type: 'text', value: toModelText(result) };
   return {
     type: 'content',
     value: parts.map((part) =>

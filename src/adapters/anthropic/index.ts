@@ -1,10 +1,10 @@
-// Tools for Anthropic's SDK: a toolbox as its `tools`, and its calls run through the toolbox.
+// The adapter for Anthropic's SDK.
 
-export type { ModelCallOptions, OfferOptions } from '../shared/door.js';
+export type { ModelCallOptions, OfferOptions } from '../shared/adapter.js';
 export {
   type AnthropicTool,
   type AnthropicToolResult,
   type AnthropicToolUse,
   runAnthropicCall,
   toAnthropicTools,
-} from './format.js';
+} from './convert.js';

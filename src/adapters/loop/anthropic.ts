@@ -1,8 +1,8 @@
-// Drives a model through a client of Anthropic's SDK.
+// The driver for clients of Anthropic's SDK.
 
 import type { Toolbox } from '../../core/toolbox.js';
-import { anthropicDoor, toAnthropicResult, toAnthropicTools } from '../anthropic/format.js';
-import type { OfferOptions } from '../shared/door.js';
+import { getAnthropicAdapter, toAnthropicResult, toAnthropicTools } from '../anthropic/convert.js';
+import type { OfferOptions } from '../shared/adapter.js';
 import type { Driver, Message } from './driver.js';
 
 export interface AnthropicClient {
@@ -14,8 +14,8 @@ interface Reply {
   readonly content: readonly Message[];
 }
 
-// The interface has no default of its own.
-const MAX_TOKENS = 4096;
+// Required by the API.
+const DEFAULT_MAX_TOKENS = 4096;
 
 export function createAnthropicDriver(
   client: AnthropicClient,
@@ -23,8 +23,8 @@ export function createAnthropicDriver(
   offer: OfferOptions,
 ): Driver {
   return {
-    door: anthropicDoor(toolbox, offer),
-    async ask({ model, system, messages, maxTokens = MAX_TOKENS, request, signal }) {
+    adapter: getAnthropicAdapter(toolbox, offer),
+    async send({ model, system, messages, maxTokens = DEFAULT_MAX_TOKENS, request, signal }) {
       const tools = await toAnthropicTools(toolbox, offer);
       const body = {
         max_tokens: maxTokens,
@@ -41,12 +41,12 @@ export function createAnthropicDriver(
         messages: [{ role: 'assistant', content: reply.content }],
         calls: uses.map(({ id, name, input }) => ({ id: String(id), name: String(name), args: input })),
         text: reply.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
-        cut: reply.stop_reason === 'max_tokens',
+        truncated: reply.stop_reason === 'max_tokens',
         paused: reply.stop_reason === 'pause_turn',
       };
     },
-    answer: (calls, answers) => [
-      { role: 'user', content: answers.map((answer, index) => toAnthropicResult(calls[index]!.id, answer)) },
+    toMessages: (calls, results) => [
+      { role: 'user', content: results.map((result, index) => toAnthropicResult(calls[index]!.id, result)) },
     ],
   };
 }

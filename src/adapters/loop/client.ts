@@ -1,9 +1,9 @@
-// Which provider a client speaks to: as its caller says, or by the methods that it has.
+// Chooses the driver for a client, by the `provider` option or by the client's methods.
 
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { Toolbox } from '../../core/toolbox.js';
-import type { OfferOptions } from '../shared/door.js';
+import type { OfferOptions } from '../shared/adapter.js';
 import { type AnthropicClient, createAnthropicDriver } from './anthropic.js';
 import type { Driver } from './driver.js';
 import { createOllamaDriver, type OllamaClient } from './ollama.js';
@@ -14,7 +14,7 @@ import {
   type OpenAIResponsesClient,
 } from './openai.js';
 
-/** A client of one of the SDKs, by its shape: none of them is a dependency. */
+/** A client of one of the SDKs, as structural types: none of them is a dependency. */
 export type ModelClient = AnthropicClient | OpenAIChatClient | OpenAIResponsesClient | OllamaClient;
 
 export type Provider = 'anthropic' | 'openai' | 'openai-responses' | 'ollama';
@@ -39,13 +39,13 @@ export function createDriver(
 
 function detect(client: ModelClient): Provider {
   const { messages, chat, responses } = client as unknown as Record<string, unknown>;
-  // OpenAI's client has both of its interfaces; chat completions are what compatible services have too.
+  // OpenAI's client has both APIs; compatible services support chat completions.
   if (isCallable(chat)) return 'ollama';
   if (isRecord(chat) && isRecord(chat.completions)) return 'openai';
   if (isRecord(messages) && isCallable(messages.create)) return 'anthropic';
   if (isRecord(responses) && isCallable(responses.create)) return 'openai-responses';
-  throw new ToolError('usage', 'the client is none that the loop knows', {
-    hint: "pass a client of Anthropic's, OpenAI's or Ollama's SDK, or say which it is with `provider`",
+  throw new ToolError('usage', 'unknown client', {
+    hint: "pass a client of Anthropic's, OpenAI's or Ollama's SDK, or set `provider`",
   });
 }
 

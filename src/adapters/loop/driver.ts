@@ -1,39 +1,39 @@
-// What the loop needs of a provider: ask the model, read its calls, write down the answers.
+// A Driver: how the loop talks to one provider.
 
-import type { ModelAnswer, ModelDoor } from '../shared/door.js';
+import type { Adapter, ModelCallResult } from '../shared/adapter.js';
 
-/** A message in the provider's own form; the loop only keeps them in order. */
+/** A message in the provider's format. */
 export type Message = Readonly<Record<string, unknown>>;
 
-export interface Call {
+export interface ModelCall {
   readonly id: string;
   readonly name: string;
   readonly args: unknown;
 }
 
-export interface AskOptions {
+export interface ModelRequest {
   readonly model: string;
   readonly system: string;
   readonly messages: readonly Message[];
   readonly maxTokens: number | undefined;
-  /** What else the request holds, as the provider names it. */
+  /** Further fields of the request, in the provider's format. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** What a model said when it was asked once. */
-export interface Said {
+export interface ModelReply {
   readonly messages: readonly Message[];
-  readonly calls: readonly Call[];
+  readonly calls: readonly ModelCall[];
   readonly text: string;
-  /** Cut off at a limit: the arguments of a call may be half of what was meant. */
-  readonly cut: boolean;
-  /** The provider stopped in between and wants to be asked to go on. */
+  /** Cut off at the token limit, so the arguments of its calls may be incomplete. */
+  readonly truncated: boolean;
+  /** The provider paused and expects to be called again. */
   readonly paused: boolean;
 }
 
 export interface Driver {
-  readonly door: ModelDoor;
-  ask(options: AskOptions): Promise<Said>;
-  answer(calls: readonly Call[], answers: readonly ModelAnswer[]): readonly Message[];
+  readonly adapter: Adapter;
+  send(request: ModelRequest): Promise<ModelReply>;
+  /** Returns the messages with the results of the calls. */
+  toMessages(calls: readonly ModelCall[], results: readonly ModelCallResult[]): readonly Message[];
 }

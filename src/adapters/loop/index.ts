@@ -1,4 +1,4 @@
-// The agent loop: a model with the tools of a toolbox, driven to the end of a task or of a turn.
+// The agent loop: runs a model with the tools of a toolbox until its task or turn ends.
 
 export type { ModelClient, Provider } from './client.js';
 export type { Message } from './driver.js';

@@ -1,51 +1,51 @@
-// Drives a model with tools until a terminal tool is called, none is, or the turns are used up (SDK-3).
+// Runs a model until it calls a terminal tool, calls no tool, or reaches the maximum number of turns (SDK-3).
 
 import { ToolError } from '../../core/error.js';
 import type { ToolResult } from '../../core/result.js';
 import type { Toolbox } from '../../core/toolbox.js';
-import { type ModelAnswer, type ModelCallOptions, type OfferOptions, toFailure } from '../shared/door.js';
+import type { ModelCallOptions, ModelCallResult, OfferOptions } from '../shared/adapter.js';
 import { createDriver, type ModelClient, type Provider } from './client.js';
-import type { Driver, Message, Said } from './driver.js';
+import type { Driver, Message, ModelReply } from './driver.js';
 
 export interface AgentLoopOptions<M extends object = Message>
   extends OfferOptions,
     Omit<ModelCallOptions, 'client'> {
   /** A client of Anthropic's, OpenAI's or Ollama's SDK. */
   readonly client: ModelClient;
-  /** Which of them it is; by its shape where left out. */
+  /** By default recognised by the client's methods. */
   readonly provider?: Provider;
   readonly model: string;
   readonly toolbox: Toolbox;
-  /** The conversation so far, in the provider's own form. */
+  /** The conversation so far, in the provider's format. */
   readonly messages: readonly M[];
-  /** The system prompt; what the toolbox has to say to a model comes after it. */
+  /** The system prompt; the toolbox's instructions are appended. */
   readonly system?: string;
-  /** How often the model is asked at most; 20 by default. */
+  /** Maximum number of requests to the model; 20 by default. */
   readonly maxTurns?: number;
   readonly maxTokens?: number;
-  /** What else each request holds, as the provider names it. */
+  /** Further fields of each request, in the provider's format. */
   readonly request?: Readonly<Record<string, unknown>>;
-  /** Sees each message when it is added. */
+  /** Called for each new message. */
   readonly onMessage?: (message: M) => void;
 }
 
-/** Why a loop ended; the first three are said by a terminal tool. */
+/** Why a loop ended; the first three are set by a terminal tool. */
 export type LoopStatus = 'completed' | 'failed' | 'waiting' | 'stopped' | 'max_turns' | 'cancelled';
 
 export interface LoopResult<M extends object = Message> {
   readonly status: LoopStatus;
-  /** What was given and all that came after; every call in it has its answer. */
+  /** The given messages and all new ones; every call has its result. */
   readonly messages: M[];
-  /** What the model said last. */
+  /** The text of the model's last message. */
   readonly text: string;
-  /** How often it was asked. */
+  /** Number of requests to the model. */
   readonly turns: number;
   /** The terminal tool that ended the loop, and its result. */
   readonly terminal?: { readonly tool: string; readonly result: ToolResult };
 }
 
 export interface ChatTurnOptions<M extends object = Message> extends AgentLoopOptions<M> {
-  /** What the person says now; left out where it stands in the messages already. */
+  /** A user message to append. */
   readonly input?: string;
 }
 
@@ -53,7 +53,7 @@ const MAX_TURNS = 20;
 // SDK-10. Any other terminal tool completes.
 const STATUS: Readonly<Record<string, LoopStatus>> = { fail_task: 'failed', wait_task: 'waiting' };
 
-/** Drives a model to the end of its task. Rejects only where the model cannot be asked. */
+/** Runs a model until its task ends. Rejects only if a request to the model fails. */
 export async function runAgentLoop<M extends object = Message>(
   options: AgentLoopOptions<M>,
 ): Promise<LoopResult<M>> {
@@ -70,7 +70,7 @@ export async function runAgentLoop<M extends object = Message>(
   const { strict, offer, signal, timeoutMs, onProgress, trust, approve, elicit, ask } = options;
   const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve, elicit, ask };
   const driver = createDriver(client, provider, toolbox, { strict, offer });
-  const told = [system, await toolbox.workspace.instructions({ capabilities: true })]
+  const systemPrompt = [system, await toolbox.workspace.instructions({ capabilities: true })]
     .filter(Boolean)
     .join('\n\n');
   const messages: M[] = [...options.messages];
@@ -87,30 +87,30 @@ export async function runAgentLoop<M extends object = Message>(
     messages,
     text,
     turns,
-    ...(terminal === undefined ? {} : { terminal }),
+    terminal,
   });
 
   while (turns < maxTurns) {
-    const asked = {
+    const modelRequest = {
       model,
-      system: told,
+      system: systemPrompt,
       messages: messages as readonly Message[],
       maxTokens,
       request,
       signal,
     };
-    const said = await untilAborted(() => driver.ask(asked), signal);
-    if (said === undefined) return end('cancelled');
+    const reply = await untilAborted(() => driver.send(modelRequest), signal);
+    if (reply === undefined) return end('cancelled');
     turns++;
-    text = said.text;
-    add(said.messages);
-    if (said.calls.length === 0) {
-      if (said.paused) continue;
+    text = reply.text;
+    add(reply.messages);
+    if (reply.calls.length === 0) {
+      if (reply.paused) continue;
       return end('stopped');
     }
-    const answers = await answerAll(driver, said, callOptions);
-    add(driver.answer(said.calls, answers));
-    const last = answers.find(({ tool, result }) => tool?.traits.terminal === true && result.ok);
+    const results = await runCalls(driver, reply, callOptions);
+    add(driver.toMessages(reply.calls, results));
+    const last = results.find(({ tool, result }) => tool?.traits.terminal === true && result.ok);
     if (last?.tool !== undefined) {
       const { name } = last.tool;
       return end(STATUS[name] ?? 'completed', { tool: name, result: last.result });
@@ -120,36 +120,43 @@ export async function runAgentLoop<M extends object = Message>(
   return end('max_turns');
 }
 
-/** One turn of a conversation: the model is asked, and its tools run, until it calls none. */
+/** Runs one turn of a conversation: until the model calls no tool. */
 export async function runChatTurn<M extends object = Message>({
   input,
   ...options
 }: ChatTurnOptions<M>): Promise<LoopResult<M>> {
-  const spoken = input === undefined ? [] : [{ role: 'user', content: input } as unknown as M];
-  return runAgentLoop({ ...options, messages: [...options.messages, ...spoken] });
+  const added = input === undefined ? [] : [{ role: 'user', content: input } as unknown as M];
+  return runAgentLoop({ ...options, messages: [...options.messages, ...added] });
 }
 
-// In parallel, answered in order. A call never throws, so that none is left without its answer (SDK-4).
-function answerAll(
-  { door }: Driver,
-  { calls, cut }: Said,
+// In parallel, with results in order. A call never throws, so every call gets a result (SDK-4).
+function runCalls(
+  { adapter }: Driver,
+  { calls, truncated }: ModelReply,
   options: ModelCallOptions,
-): Promise<ModelAnswer[]> {
+): Promise<ModelCallResult[]> {
   return Promise.all(
-    calls.map(async ({ name, args }) => (cut ? { result: CUT } : door.call(name, args, options))),
+    calls.map(async ({ name, args }) =>
+      truncated ? { result: NOT_RUN } : adapter.call(name, args, options),
+    ),
   );
 }
 
-// Half of the arguments can be valid and mean something else.
-const CUT = toFailure({
-  code: 'invalid_input',
-  message: 'the message was cut off at its limit, so its calls were not run',
-  hint: 'call again with shorter arguments, fewer calls at once',
-});
+// Incomplete arguments can be valid and mean something else.
+const NOT_RUN: ToolResult = {
+  ok: false,
+  content: [],
+  error: {
+    code: 'invalid_input',
+    message: 'the message was cut off at its token limit, so its calls were not run',
+    hint: 'call again with shorter arguments or fewer calls at once',
+  },
+  meta: { durationMs: 0 },
+};
 
-// Undefined where it was aborted. Not every client takes a signal, and nobody waits for one that does not.
+// Resolves to undefined when the signal is aborted, also if the client ignores it.
 async function untilAborted<T>(
-  ask: () => Promise<T>,
+  send: () => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T | undefined> {
   if (signal?.aborted) return undefined;
@@ -159,11 +166,11 @@ async function untilAborted<T>(
     signal?.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    return await Promise.race([ask(), aborted]);
+    return await Promise.race([send(), aborted]);
   } catch (error) {
     if (signal?.aborted) return undefined;
-    throw new ToolError('unavailable', `the model could not be asked: ${(error as Error).message}`, {
-      hint: 'look at the address, the key and the name of the model, and run it again',
+    throw new ToolError('unavailable', `the request to the model failed: ${(error as Error).message}`, {
+      hint: 'check the address, the API key and the model name, then run it again',
       cause: error,
     });
   } finally {

@@ -1,8 +1,8 @@
-// Drives a model through a client of Ollama's library.
+// The driver for clients of Ollama's library.
 
 import type { Toolbox } from '../../core/toolbox.js';
-import { ollamaDoor, toOllamaResult, toOllamaTools } from '../ollama/format.js';
-import type { OfferOptions } from '../shared/door.js';
+import { getOllamaAdapter, toOllamaResult, toOllamaTools } from '../ollama/convert.js';
+import type { OfferOptions } from '../shared/adapter.js';
 import type { Driver, Message } from './driver.js';
 
 export interface OllamaClient {
@@ -21,8 +21,8 @@ interface Reply {
 
 export function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, offer: OfferOptions): Driver {
   return {
-    door: ollamaDoor(toolbox, offer),
-    async ask({ model, system, messages, maxTokens, request }) {
+    adapter: getOllamaAdapter(toolbox, offer),
+    async send({ model, system, messages, maxTokens, request }) {
       const tools = await toOllamaTools(toolbox, offer);
       const body = {
         ...(maxTokens === undefined ? {} : { options: { num_predict: maxTokens } }),
@@ -35,18 +35,18 @@ export function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, offer
       const { message, done_reason: reason } = (await client.chat(body as never)) as Reply;
       return {
         messages: [message],
-        // Calls have no ids here: answers are told apart by their order.
+        // Calls have no ids; results are matched by their order.
         calls: (message.tool_calls ?? []).map(({ function: { name, arguments: args } }, index) => ({
           id: String(index),
           name,
           args,
         })),
         text: message.content ?? '',
-        cut: reason === 'length',
+        truncated: reason === 'length',
         paused: false,
       };
     },
-    answer: (calls, answers) =>
-      answers.map((answer, index) => ({ ...toOllamaResult(calls[index]!.name, answer) })),
+    toMessages: (calls, results) =>
+      results.map((result, index) => ({ ...toOllamaResult(calls[index]!.name, result) })),
   };
 }

@@ -1,8 +1,8 @@
-// Drives a model through a client of OpenAI's SDK, by chat completions or by responses.
+// The drivers for clients of OpenAI's SDK: chat completions and responses.
 
 import type { Toolbox } from '../../core/toolbox.js';
-import { openaiDoor, toChatResult, toOpenAITools, toResponsesResult } from '../openai/format.js';
-import type { OfferOptions } from '../shared/door.js';
+import { getOpenAIAdapter, toChatResult, toOpenAITools, toResponsesResult } from '../openai/convert.js';
+import type { OfferOptions } from '../shared/adapter.js';
 import type { Driver, Message } from './driver.js';
 
 export interface OpenAIChatClient {
@@ -37,8 +37,8 @@ export function createOpenAIChatDriver(
   offer: OfferOptions,
 ): Driver {
   return {
-    door: openaiDoor(toolbox, offer),
-    async ask({ model, system, messages, maxTokens, request, signal }) {
+    adapter: getOpenAIAdapter(toolbox, offer),
+    async send({ model, system, messages, maxTokens, request, signal }) {
       const tools = await toOpenAITools(toolbox, offer);
       const body = {
         ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
@@ -58,12 +58,12 @@ export function createOpenAIChatDriver(
           args: call.function?.arguments ?? '',
         })),
         text: choice.message.content ?? '',
-        cut: choice.finish_reason === 'length',
+        truncated: choice.finish_reason === 'length',
         paused: false,
       };
     },
-    answer: (calls, answers) =>
-      answers.map((answer, index) => ({ ...toChatResult(calls[index]!.id, answer) })),
+    toMessages: (calls, results) =>
+      results.map((result, index) => ({ ...toChatResult(calls[index]!.id, result) })),
   };
 }
 
@@ -73,8 +73,8 @@ export function createOpenAIResponsesDriver(
   offer: OfferOptions,
 ): Driver {
   return {
-    door: openaiDoor(toolbox, offer),
-    async ask({ model, system, messages, maxTokens, request, signal }) {
+    adapter: getOpenAIAdapter(toolbox, offer),
+    async send({ model, system, messages, maxTokens, request, signal }) {
       const tools = await toOpenAITools(toolbox, { ...offer, api: 'responses' });
       const body = {
         ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
@@ -87,18 +87,18 @@ export function createOpenAIResponsesDriver(
       };
       const reply = (await client.responses.create(body as never, { signal } as never)) as Response;
       return {
-        // All of it goes back: a reasoning item belongs to the call that follows it.
+        // All items are sent back, since a reasoning item belongs to the call that follows it.
         messages: reply.output,
         calls: reply.output
           .filter((item) => item.type === 'function_call')
           .map(({ call_id, name, arguments: args }) => ({ id: String(call_id), name: String(name), args })),
         text: reply.output.map(textOfItem).join(''),
-        cut: reply.status === 'incomplete',
+        truncated: reply.status === 'incomplete',
         paused: false,
       };
     },
-    answer: (calls, answers) =>
-      answers.map((answer, index) => ({ ...toResponsesResult(calls[index]!.id, answer) })),
+    toMessages: (calls, results) =>
+      results.map((result, index) => ({ ...toResponsesResult(calls[index]!.id, result) })),
   };
 }
 

@@ -1,32 +1,32 @@
-// A codec: how the values of a node are written under a provider's strict mode, and read back.
+// Codecs: how the values of a schema node are encoded for a provider's strict mode, and decoded.
 
 import { isRecord, type Json } from '../../core/json.js';
 import type { Node } from './sanitize.js';
 
 export interface Codec {
-  /** The node in the provider's words. */
+  /** The node, as strict mode expresses it. */
   readonly schema: Node;
-  /** Types of JSON of the values, and of what they are written as. */
+  /** JSON types of the values and of their encoded form. */
   readonly from: ReadonlySet<string>;
   readonly to: ReadonlySet<string>;
-  /** Whether every value is written as it is. */
+  /** Whether every value is encoded as itself. */
   readonly plain: boolean;
-  /** Properties that must be there and hold one of a few values: they tell alternatives apart. */
+  /** Required properties with a few possible values, which distinguish alternatives. */
   readonly tags: ReadonlyMap<string, ReadonlySet<string>>;
   encode(value: Json): Json;
-  /** Total: what was not written by `encode` comes back as near as it can, for the validator to judge. */
+  /** Never throws: what `encode` did not write is decoded as far as possible, and validated later. */
   restore(value: Json): Json;
 }
 
 const NO_TAGS: Codec['tags'] = new Map();
 
-/** The type of a value; integers are numbers. */
+/** Returns the JSON type of a value; integers are numbers. */
 export function typeOfJson(value: Json): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** A codec of values that are written as they are. */
+/** A codec for values that are encoded as themselves. */
 export function plainCodec(schema: Node, type: string): Codec {
   const types = new Set([type === 'integer' ? 'number' : type]);
   const same = (value: Json): Json => value;
@@ -50,7 +50,7 @@ export function arrayCodec(schema: Node, items: Codec): Codec {
   };
 }
 
-/** An open map as a list of its entries. */
+/** Encodes a map as a list of entries. */
 export function mapCodec(schema: Node, values: Codec): Codec {
   return {
     schema: {
@@ -85,13 +85,13 @@ function isEntry(entry: Json): entry is { key: string; value: Json } {
   return isRecord(entry) && typeof entry.key === 'string' && 'value' in entry;
 }
 
-/** Alternatives. Undefined where what was written by one could be read back by another as something else. */
+/** Encodes alternatives. Returns undefined if a value could be decoded with another alternative than it was encoded. */
 export function unionCodec(branches: readonly Codec[]): Codec | undefined {
   if (branches.length === 1) return branches[0];
-  const told = branches.every((one, index) =>
-    branches.slice(index + 1).every((other) => (one.plain && other.plain) || areApart(one, other)),
+  const distinct = branches.every((one, index) =>
+    branches.slice(index + 1).every((other) => (one.plain && other.plain) || areDistinguishable(one, other)),
   );
-  if (!told) return undefined;
+  if (!distinct) return undefined;
   const pick = (value: Json, side: 'from' | 'to'): Codec | undefined =>
     branches.find((branch) => branch[side].has(typeOfJson(value)) && hasTags(value, branch.tags));
   return {
@@ -105,12 +105,12 @@ export function unionCodec(branches: readonly Codec[]): Codec | undefined {
   };
 }
 
-/** The alternatives of a node that is nothing but alternatives. */
+/** Returns the alternatives of a node that has only `anyOf`, else the node itself. */
 export function alternativesOf(schema: Node): Node[] {
   return Object.keys(schema).join() === 'anyOf' ? (schema.anyOf as Node[]) : [schema];
 }
 
-function areApart(one: Codec, other: Codec): boolean {
+function areDistinguishable(one: Codec, other: Codec): boolean {
   const disjoint = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean => ![...a].some((x) => b.has(x));
   if (disjoint(one.from, other.from) && disjoint(one.to, other.to)) return true;
   return [...one.tags].some(([name, values]) => {

@@ -1,4 +1,4 @@
-// Proves that lowering loses no valid value and keeps to what providers take, on schemas made at random.
+// Tests lowering with random schemas: no valid value is lost, and providers accept the result.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -69,7 +69,7 @@ const nodes = fc.letrec<{ node: JsonSchema; object: JsonSchema }>((tie) => ({
     fc.record({ oneOf: fc.array(tie('node'), { minLength: 1, maxLength: 2 }) }) as fc.Arbitrary<JsonSchema>,
     fc.record({ allOf: fc.array(tie('node'), { minLength: 1, maxLength: 2 }) }) as fc.Arbitrary<JsonSchema>,
     fc.record({ type: fc.constant('object'), additionalProperties: tie('node') }) as fc.Arbitrary<JsonSchema>,
-    // Not beside itself: a schema that is its own alternative describes nothing.
+    // Only inside an array: a schema that is its own alternative describes nothing.
     fc.constant({ type: 'array', items: { $ref: '#' } }),
     fc.record({ not: tie('node') }) as fc.Arbitrary<JsonSchema>,
     tie('object'),
@@ -108,7 +108,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false }
 
 spec(
   'SDK-2',
-  'every valid value has an encoding that the lowered schema takes and that restores to it',
+  'every valid value has an encoding that the lowered schema accepts and that restores to the value',
   async () => {
     const seen = { values: 0, strict: 0, loose: 0 };
     await fc.assert(
@@ -146,7 +146,7 @@ spec(
             seen.values++;
           }
           if (strict) seen[lowering.strict ? 'strict' : 'loose']++;
-          // Whatever else a provider sends under the lowered schema reaches the one validator, and no further.
+          // Anything else that fits the lowered schema can be restored and validated.
           for (const sent of fc.sample(valuesOf(lowering.schema), { numRuns: 3, seed })) {
             expect(await own.check(lowering.restore(sent))).toHaveProperty('ok');
           }
@@ -164,7 +164,7 @@ spec(
 describe('strict mode of OpenAI', () => {
   const strict = (schema: JsonSchema) => lower(schema, OPENAI, { strict: true });
 
-  test('an optional property may be null, and null is absence again', () => {
+  test('sends an optional property as nullable and restores null as absent', () => {
     const { schema, restore, encode } = strict({
       type: 'object',
       properties: { path: { type: 'string', description: 'Path' }, limit: { type: 'integer', minimum: 1 } },
@@ -184,7 +184,7 @@ describe('strict mode of OpenAI', () => {
     expect(restore({ path: 'a', limit: 3 })).toEqual({ path: 'a', limit: 3 });
   });
 
-  test('null that is a value stays one, and absence has a mark of its own', () => {
+  test('distinguishes null from absent for a nullable property', () => {
     const { restore, encode } = strict({
       type: 'object',
       properties: { note: { type: ['string', 'null'] } },
@@ -193,7 +193,7 @@ describe('strict mode of OpenAI', () => {
     expect(restore(encode({}))).toEqual({});
   });
 
-  test('what it has no words for is said in the description', () => {
+  test('adds constraints it cannot express to the description', () => {
     const { schema } = strict({
       type: 'object',
       properties: {
@@ -215,7 +215,7 @@ describe('strict mode of OpenAI', () => {
     });
   });
 
-  test('an open map is a list of entries', () => {
+  test('encodes a map as a list of entries', () => {
     const { schema, restore, encode } = strict({
       type: 'object',
       properties: { env: { type: 'object', additionalProperties: { type: 'string' } } },
@@ -228,9 +228,9 @@ describe('strict mode of OpenAI', () => {
 
   test.each<[string, JsonSchema]>([
     ['open', { type: 'object', properties: { a: {} }, additionalProperties: true }],
-    ['open inside', { type: 'object', properties: { a: { type: 'object', properties: {} } } }],
-    ['of any value', { type: 'object', properties: { a: {} } }],
-    ['circular', { type: 'object', properties: { a: { $ref: '#' } } }],
+    ['open in a nested object', { type: 'object', properties: { a: { type: 'object', properties: {} } } }],
+    ['without a type', { type: 'object', properties: { a: {} } }],
+    ['recursive', { type: 'object', properties: { a: { $ref: '#' } } }],
     [
       'ambiguous',
       {
@@ -259,25 +259,25 @@ describe('strict mode of OpenAI', () => {
         ),
       },
     ],
-  ])('a schema that is %s is sent without it', (_what, schema) => {
+  ])('sends a schema that is %s without strict mode', (_what, schema) => {
     expect(strict(schema).strict).toBe(false);
   });
 });
 
-test('a name that Anthropic refuses gets another, both ways', () => {
+test('renames properties that Anthropic rejects, in both directions', () => {
   const { schema, restore, encode } = lower(
     { type: 'object', properties: { 'odd name': { type: 'string' }, odd_name: { type: 'string' } } },
     ANTHROPIC,
   );
   expect(schema.properties).toEqual({
-    odd_name_2: { type: 'string', description: 'Stands for the parameter "odd name".' },
+    odd_name_2: { type: 'string', description: 'The parameter "odd name".' },
     odd_name: { type: 'string' },
   });
   expect(encode({ 'odd name': 'x', odd_name: 'y' })).toEqual({ odd_name_2: 'x', odd_name: 'y' });
   expect(restore({ odd_name_2: 'x', odd_name: 'y' })).toEqual({ 'odd name': 'x', odd_name: 'y' });
 });
 
-test('an input that is no object is sent as one', () => {
+test('wraps an input that is not an object', () => {
   const { schema, restore, encode } = lower({ type: 'array', items: { type: 'integer' } }, OPENAI, {
     strict: true,
   });

@@ -1,4 +1,4 @@
-// Lowers an input schema to what a provider takes, by a plan that can be undone: no valid value is lost (SDK-2).
+// Lowers an input schema to what a provider accepts, reversibly and without losing a valid value (SDK-2).
 
 import { isRecord, type Json } from '../../core/json.js';
 import { acceptedTypes, followRef, type JsonSchema } from '../../core/schema.js';
@@ -9,27 +9,27 @@ import { type Node, sanitize } from './sanitize.js';
 import { compileStrict } from './strict.js';
 
 export interface Lowering {
-  /** What the provider is sent. */
+  /** The schema to send to the provider. */
   readonly schema: JsonSchema & { readonly type: 'object' };
-  /** Whether it is in the words of the provider's strict mode. */
+  /** Whether it fits the provider's strict mode. */
   readonly strict: boolean;
-  /** Arguments as a model sent them, in the words of the tool; never throws, the tool's own check judges. */
+  /** Converts a model's arguments back for the tool's own schema. Never throws; they are validated later. */
   restore(args: Json): Json;
-  /** A valid input in the words of the lowered schema. */
+  /** Converts a valid input to arguments for the lowered schema. */
   encode(input: Json): Json;
 }
 
 export interface LowerOptions {
-  /** Strict mode where the provider has one and the schema can be said in it without loss. */
+  /** Uses strict mode if the provider has one and it can express the schema without loss. */
   readonly strict?: boolean;
 }
 
-// The name under which an input that is no object is sent.
+// The property that contains an input that is not an object.
 const WRAPPED = 'input';
 
 export function lower(json: JsonSchema, profile: Profile, { strict = false }: LowerOptions = {}): Lowering {
   const wrapped = !takesObject(json);
-  const { schema: plain, cut } = sanitize(json);
+  const { schema: plain, incomplete } = sanitize(json);
   const whole: Node = wrapped
     ? { type: 'object', properties: { [WRAPPED]: plain }, required: [WRAPPED], additionalProperties: false }
     : plain;
@@ -37,10 +37,10 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false }: Lo
   const closed = wrapped || isClosed(json);
   const renamed = renameSchema(whole, renames);
   const root = flattenRoot(renamed, closed);
-  // Undeclared properties that an alternative lets in have no place in strict mode.
-  const sealed = closed && (root.additionalProperties === false || !viewObject(renamed, closed).speaks);
+  // Strict mode cannot express undeclared properties, which an alternative may allow.
+  const sealed = closed && (root.additionalProperties === false || !viewObject(renamed, closed).explicit);
   const codec =
-    strict && profile.strict !== undefined && sealed && !cut
+    strict && profile.strict !== undefined && sealed && !incomplete
       ? compileStrict(root, profile.strict)
       : undefined;
   return {
@@ -69,9 +69,9 @@ function takesObject(json: JsonSchema): boolean {
   return types.size === 0 || (types.size === 1 && types.has('object'));
 }
 
-// RUN-3: undeclared properties are refused unless the root itself speaks of them.
+// RUN-3: undeclared properties are rejected unless the root itself mentions them.
 function isClosed(json: JsonSchema): boolean {
   if (json.additionalProperties === false || json.unevaluatedProperties === false) return true;
-  const speaks = 'additionalProperties' in json || 'unevaluatedProperties' in json;
-  return !speaks && isRecord(json.properties);
+  const mentioned = 'additionalProperties' in json || 'unevaluatedProperties' in json;
+  return !mentioned && isRecord(json.properties);
 }

@@ -1,17 +1,17 @@
-// What each provider takes of JSON Schema, as data: letters of names, and the rules of its strict mode.
+// What each provider accepts: property names, and the rules of its strict mode.
 
 /** The rules of a provider's strict mode. */
 export interface StrictRules {
-  /** How a property that may be left out is written: as one that may be null, or as it is. */
-  readonly optional: 'nullable' | 'kept';
-  /** Alternatives that are objects must not begin with the same property. */
+  /** Whether optional properties must be sent as nullable ones. */
+  readonly optional: 'nullable' | 'supported';
+  /** Whether alternatives that are objects must start with different properties. */
   readonly distinctFirstKeys: boolean;
   readonly maxDepth: number;
   readonly maxProperties: number;
   readonly maxEnumValues: number;
-  /** Characters of all names and choices of one schema. */
+  /** Total length of all property names and enum values of a schema. */
   readonly maxNameCharacters: number;
-  /** What all strict tools of one request may hold together. */
+  /** Limits for all strict tools of one request together. */
   readonly perRequest?: StrictBudget;
 }
 
@@ -23,12 +23,12 @@ export interface StrictBudget {
 
 export interface Profile {
   readonly name: string;
-  /** Property names that are sent as they are; others get a name of these letters. */
+  /** Valid property names; others are renamed. */
   readonly propertyName?: RegExp;
   readonly strict?: StrictRules;
 }
 
-// Two generations of limits are in use, and compatible services keep the older ones: the smaller hold.
+// The older, smaller limits, which compatible services still have.
 const OPENAI_STRICT: StrictRules = {
   optional: 'nullable',
   distinctFirstKeys: true,
@@ -39,7 +39,7 @@ const OPENAI_STRICT: StrictRules = {
 };
 
 const ANTHROPIC_STRICT: StrictRules = {
-  optional: 'kept',
+  optional: 'supported',
   distinctFirstKeys: false,
   maxDepth: 10,
   maxProperties: 200,
@@ -57,5 +57,5 @@ export const ANTHROPIC: Profile = {
 };
 export const OPENAI: Profile = { name: 'openai', strict: OPENAI_STRICT };
 export const OLLAMA: Profile = { name: 'ollama' };
-/** For a library that speaks to any provider: what all of them take. */
+/** For libraries that support any provider: what all of them accept. */
 export const ANY_PROVIDER: Profile = { name: 'any', propertyName: SAFE_PROPERTY_NAME };

@@ -1,19 +1,19 @@
-// Property names that a provider refuses, given others: one exchange of keys, the same in schemas and in values.
+// Renames properties whose names a provider rejects, in schemas and in values alike.
 
 import { isRecord, type Json } from '../../core/json.js';
 import type { Node } from './sanitize.js';
 
-/** Each name and its stand-in, both ways. Empty where no name must change. */
+/** Maps each name to its replacement and back, so that applying it twice changes nothing. */
 export type Renames = ReadonlyMap<string, string>;
 
-/** Exchanges for every property of a schema whose name does not fit. */
-export function findRenames(schema: Node, fits: RegExp | undefined): Renames {
+/** Finds replacements for all property names that do not match the pattern. */
+export function findRenames(schema: Node, valid: RegExp | undefined): Renames {
   const renames = new Map<string, string>();
-  if (fits === undefined) return renames;
+  if (valid === undefined) return renames;
   const names = propertyNames(schema);
   const taken = new Set(names);
   for (const name of names) {
-    if (fits.test(name)) continue;
+    if (valid.test(name)) continue;
     const base = name.replace(/[^A-Za-z0-9_.-]/g, '_').slice(0, 60) || 'property';
     let safe = base;
     for (let number = 2; taken.has(safe); number++) safe = `${base.slice(0, 58)}_${number}`;
@@ -23,7 +23,7 @@ export function findRenames(schema: Node, fits: RegExp | undefined): Renames {
   return renames;
 }
 
-/** Every name that stands in `properties` or `required` of any node. */
+/** Returns every name in `properties` or `required` of any node. */
 export function propertyNames(schema: Node): string[] {
   const names = new Set<string>();
   eachNode(schema, (node) => {
@@ -33,7 +33,7 @@ export function propertyNames(schema: Node): string[] {
   return [...names];
 }
 
-/** A value with its keys exchanged at every depth. The exchange undoes itself, so no two keys become one. */
+/** Renames the keys of a value at every depth. */
 export function renameKeys(value: Json, renames: Renames): Json {
   if (renames.size === 0 || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((entry) => renameKeys(entry, renames));
@@ -42,13 +42,13 @@ export function renameKeys(value: Json, renames: Renames): Json {
   );
 }
 
-/** A schema for values whose keys were exchanged. */
+/** Renames the properties of a schema, for values with renamed keys. */
 export function renameSchema(schema: Node, renames: Renames): Node {
   if (renames.size === 0) return schema;
   const walk = (node: Node): Node => {
     const out: Node = {};
     for (const [key, value] of Object.entries(node)) {
-      // A pattern would see other names than it was written for: without it the node is wider.
+      // Patterns would match against renamed properties; without them the node is wider.
       if (key === 'patternProperties') continue;
       if (key === 'additionalProperties' && 'patternProperties' in node) continue;
       if (key === 'properties') {
@@ -70,7 +70,7 @@ export function renameSchema(schema: Node, renames: Renames): Node {
 }
 
 function noteName(node: Node, name: string): Node {
-  const note = `Stands for the parameter ${JSON.stringify(name)}.`;
+  const note = `The parameter ${JSON.stringify(name)}.`;
   return { ...node, description: node.description === undefined ? note : `${node.description} ${note}` };
 }
 

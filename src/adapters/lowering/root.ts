@@ -1,27 +1,27 @@
-// The root of an input schema as one plain object: providers refuse combinations there.
+// Flattens the root of an input schema to one plain object, since providers reject combinators there.
 
 import { isRecord } from '../../core/json.js';
 import { mayBe, type Node } from './sanitize.js';
 
-/** What a node says of the properties of an object, its combinations included. */
+/** The properties that a node and its combinators describe. */
 export interface ObjectView {
   readonly properties: Map<string, Node>;
   readonly required: Set<string>;
-  /** Whether properties that are not declared may be there. */
+  /** Whether undeclared properties are allowed. */
   readonly open: boolean;
-  /** Whether some part of the node says so, rather than leave it unsaid. */
-  readonly speaks: boolean;
+  /** Whether some part of the node allows them explicitly. */
+  readonly explicit: boolean;
 }
 
 /**
- * The object that a node with combinations describes, never narrower than the node. Where one alternative does not
- * speak of a property, that property may be anything, unless `closed` says that undeclared ones are refused.
+ * Returns the object that a node with combinators describes, never narrower than the node. A property that one
+ * alternative does not declare accepts anything, unless `closed` says that undeclared properties are rejected.
  */
 export function viewObject(node: Node, closed: boolean): ObjectView {
   const properties = new Map<string, Node>(isRecord(node.properties) ? entriesOf(node.properties) : []);
   const required = new Set<string>((node.required as string[] | undefined) ?? []);
   const { additionalProperties: additional, patternProperties: patterns } = node;
-  const speaks = (additional !== undefined && additional !== false) || patterns !== undefined;
+  const explicit = (additional !== undefined && additional !== false) || patterns !== undefined;
   let open = additional !== false || patterns !== undefined;
   const views = ((node.allOf as Node[] | undefined) ?? []).map((part) => viewObject(part, closed));
   if (Array.isArray(node.anyOf)) {
@@ -41,7 +41,7 @@ export function viewObject(node: Node, closed: boolean): ObjectView {
     for (const name of view.required) required.add(name);
     open &&= view.open;
   }
-  return { properties, required, open, speaks: speaks || views.some((view) => view.speaks) };
+  return { properties, required, open, explicit: explicit || views.some((view) => view.explicit) };
 }
 
 function joinViews(views: readonly ObjectView[], closed: boolean): ObjectView {
@@ -50,7 +50,7 @@ function joinViews(views: readonly ObjectView[], closed: boolean): ObjectView {
   for (const name of names) {
     const schemas = new Map<string, Node>();
     for (const view of views) {
-      const schema = view.properties.get(name) ?? (view.open && (!closed || view.speaks) ? {} : undefined);
+      const schema = view.properties.get(name) ?? (view.open && (!closed || view.explicit) ? {} : undefined);
       if (schema !== undefined) schemas.set(JSON.stringify(schema), schema);
     }
     const different = [...schemas.values()];
@@ -63,11 +63,11 @@ function joinViews(views: readonly ObjectView[], closed: boolean): ObjectView {
     properties,
     required: new Set(required),
     open: views.some((view) => view.open),
-    speaks: views.some((view) => view.speaks),
+    explicit: views.some((view) => view.explicit),
   };
 }
 
-/** The root as a plain object schema. */
+/** Returns the root as a plain object schema. */
 export function flattenRoot(root: Node, closed: boolean): Node {
   const { properties, required } = viewObject(root, closed);
   const { description, title, additionalProperties, patternProperties } = root;

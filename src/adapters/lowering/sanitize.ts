@@ -1,15 +1,15 @@
-// A schema in the few keywords that providers share: references inlined, malformed and foreign keywords left out.
+// Reduces a schema to the keywords that providers share: references inlined, unknown and malformed keywords removed.
 
 import { isRecord } from '../../core/json.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 
-/** A node of a schema that was made here, to be changed at will. */
+/** A mutable schema node. */
 export type Node = Record<string, unknown>;
 
 export interface Sanitized {
   readonly schema: Node;
-  /** Something was left out that could admit a property or a value: the schema shows less than there is. */
-  readonly cut: boolean;
+  /** Something was removed that could allow further properties or values. */
+  readonly incomplete: boolean;
 }
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'null', 'object', 'array']);
@@ -27,22 +27,22 @@ const NUMBERS = [
   'maxProperties',
 ];
 const TEXTS = ['pattern', 'format'];
-/** Keywords that narrow a value without giving it a shape. */
+/** Keywords that limit a value without describing its structure. */
 export const CONSTRAINTS: readonly string[] = [...NUMBERS, 'pattern', 'format', 'uniqueItems'];
 const ANNOTATIONS = new Set(['title', 'description', 'default', 'examples', '$comment', 'deprecated']);
-// What only holds under a condition is shown as one possibility among all.
+// Conditional schemas are shown as one alternative.
 const CONDITIONAL = ['then', 'else'];
 const MAX_NODES = 4000;
 
 /**
- * Every value that fits the schema fits the result: what is left out or cannot be told makes it wider, never
- * narrower. So negations and conditions go, `oneOf` becomes `anyOf`, and a circle ends in a node for anything.
+ * Returns a schema that accepts every value that the original accepts, and maybe more: negations and conditions are
+ * removed, `oneOf` becomes `anyOf`, and a recursive reference becomes a node that accepts anything.
  */
 export function sanitize(root: JsonSchema): Sanitized {
   let nodes = 0;
-  let cut = false;
+  let incomplete = false;
   const anything = (): Node => {
-    cut = true;
+    incomplete = true;
     return {};
   };
   const walk = (node: unknown, open: readonly string[]): Node => {
@@ -79,7 +79,7 @@ export function sanitize(root: JsonSchema): Sanitized {
     };
     set('properties', map(node.properties, open));
     set('patternProperties', map(node.patternProperties, open));
-    if (out.patternProperties !== undefined) cut = true;
+    if (out.patternProperties !== undefined) incomplete = true;
     if (Array.isArray(node.required)) {
       const names = node.required.filter((name) => typeof name === 'string');
       if (names.length > 0) out.required = [...new Set(names)];
@@ -94,7 +94,7 @@ export function sanitize(root: JsonSchema): Sanitized {
       ...CONDITIONAL.filter((key) => isRecord(node.if) && isRecord(node[key])).map((key) => node[key]),
       ...(isRecord(node.dependentSchemas) ? Object.values(node.dependentSchemas) : []),
     ];
-    if (isRecord(node.if) || conditions.length > 0 || isRecord(node.unevaluatedProperties)) cut = true;
+    if (isRecord(node.if) || conditions.length > 0 || isRecord(node.unevaluatedProperties)) incomplete = true;
     const all = [
       ...(list(node.allOf, open) ?? []),
       ...(Array.isArray(node.oneOf) && node.oneOf.length > 0
@@ -102,17 +102,17 @@ export function sanitize(root: JsonSchema): Sanitized {
         : []),
       ...conditions.map((entry) => ({ anyOf: [walk(entry, open), {}] })),
     ];
-    // The common case stays as flat as it was.
+    // Keeps the common case flat.
     if (all.length === 1 && out.anyOf === undefined && Object.keys(all[0]!).join() === 'anyOf')
       out.anyOf = all[0]!.anyOf;
     else if (all.length > 0) out.allOf = all;
     if (out.items === undefined && mayBe(out, 'array')) out.items = {};
     return out;
   };
-  return { schema: walk(root, ['#']), cut };
+  return { schema: walk(root, ['#']), incomplete };
 }
 
-/** Whether a node names a type among others or alone. */
+/** Whether a node's `type` includes the name. */
 export function mayBe({ type }: Node, name: string): boolean {
   return type === name || (Array.isArray(type) && type.includes(name));
 }

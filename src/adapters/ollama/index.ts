@@ -1,10 +1,10 @@
-// Tools for Ollama's library: a toolbox as its `tools`, and its calls run through the toolbox.
+// The adapter for Ollama's library.
 
-export type { ModelCallOptions, OfferOptions } from '../shared/door.js';
+export type { ModelCallOptions, OfferOptions } from '../shared/adapter.js';
 export {
   type OllamaCall,
   type OllamaResult,
   type OllamaTool,
   runOllamaCall,
   toOllamaTools,
-} from './format.js';
+} from './convert.js';

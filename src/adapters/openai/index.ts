@@ -1,6 +1,6 @@
-// Tools for OpenAI's SDK: a toolbox as its `tools`, and its calls run through the toolbox.
+// The adapter for OpenAI's SDK: chat completions and responses.
 
-export type { ModelCallOptions, OfferOptions } from '../shared/door.js';
+export type { ModelCallOptions, OfferOptions } from '../shared/adapter.js';
 export {
   type OpenAIChatCall,
   type OpenAIChatResult,
@@ -11,4 +11,4 @@ export {
   type OpenAIResponsesTool,
   runOpenAICall,
   toOpenAITools,
-} from './format.js';
+} from './convert.js';

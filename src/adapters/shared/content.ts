@@ -1,42 +1,44 @@
-// A result as a model reads it: errors as text to act on, pictures where they can be shown, a line for the rest.
+// Converts a result to what models can be shown: text, common image formats, and a note for everything else.
 
 import { formatError } from '../../core/model-text.js';
 import type { Part, ToolResult } from '../../core/result.js';
 import { formatBytes } from '../../core/text.js';
 
-export type ShownPart =
+export type ModelPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string };
 
+type Content = Pick<ToolResult, 'content' | 'error'>;
+
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-/** What a model is shown of a result, in order and without empty parts; an error stands first. */
-export function shownParts({ content, error }: Pick<ToolResult, 'content' | 'error'>): ShownPart[] {
-  const parts: ShownPart[] = error === undefined ? [] : [{ type: 'text', text: formatError(error) }];
+/** Returns the parts in order and without empty ones; an error comes first. */
+export function toModelParts({ content, error }: Content): ModelPart[] {
+  const parts: ModelPart[] = error === undefined ? [] : [{ type: 'text', text: formatError(error) }];
   for (const part of content) {
-    const shown = toShown(part);
-    if (shown.type !== 'text' || shown.text !== '') parts.push(shown);
+    const converted = toModelPart(part);
+    if (converted.type !== 'text' || converted.text !== '') parts.push(converted);
   }
   return parts;
 }
 
-/** The same as one text, for providers that take nothing else. */
-export function shownText(result: Pick<ToolResult, 'content' | 'error'>): string {
-  return shownParts(result)
-    .map((part) => (part.type === 'text' ? part.text : note('a picture', part.mimeType, part.data)))
+/** Returns all parts as one text, for providers that accept nothing else. */
+export function toModelText(result: Content): string {
+  return toModelParts(result)
+    .map((part) => (part.type === 'text' ? part.text : note('an image', part.mimeType, part.data)))
     .join('\n');
 }
 
-function toShown(part: Part): ShownPart {
+function toModelPart(part: Part): ModelPart {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text };
     case 'image':
       return IMAGES.has(part.mimeType)
         ? part
-        : { type: 'text', text: note('a picture', part.mimeType, part.data) };
+        : { type: 'text', text: note('an image', part.mimeType, part.data) };
     case 'audio':
-      return { type: 'text', text: note('a sound', part.mimeType, part.data) };
+      return { type: 'text', text: note('audio', part.mimeType, part.data) };
     case 'resource_link':
       return { type: 'text', text: `${part.name}: ${part.uri}` };
     case 'resource': {

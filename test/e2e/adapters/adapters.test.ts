@@ -1,4 +1,4 @@
-// Each adapter with its vendor's real SDK: the types fit, tools go out, calls come back, answers are taken.
+// Adapters, tested with the vendors' real SDKs.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ const PICTURE = defineTool({
 const TEN = [() => ({ calls: [{ name: 'note--add', args: { a: 4, b: 6 } }] }), () => ({ text: 'Ten.' })];
 
 describe('with its SDK', () => {
-  spec('SDK-1 SDK-6', 'Anthropic: tools out, a call in, its result out', async () => {
+  spec('SDK-1 SDK-6', 'Anthropic: converts tools, a call and its result', async () => {
     const toolbox = createTools();
     const server = await serveModel([
       TEN[0]!,
@@ -86,7 +86,7 @@ describe('with its SDK', () => {
     expect(server.refused).toEqual([]);
   });
 
-  spec('SDK-1 SDK-6', 'OpenAI, chat completions: tools out, a call in, its result out', async () => {
+  spec('SDK-1 SDK-6', 'OpenAI chat completions: converts tools, a call and its result', async () => {
     const toolbox = createTools();
     const server = await serveModel(TEN);
     const client = new OpenAI({ ...OPTIONS, baseURL: `${server.url}/v1` });
@@ -101,7 +101,7 @@ describe('with its SDK', () => {
     expect(server.seen[1]!.results).toEqual([{ text: '10', isError: false }]);
   });
 
-  spec('SDK-1 SDK-6', 'OpenAI, responses: tools out, a call in, its result out', async () => {
+  spec('SDK-1 SDK-6', 'OpenAI responses: converts tools, a call and its result', async () => {
     const toolbox = createTools();
     const server = await serveModel(TEN);
     const client = new OpenAI({ ...OPTIONS, baseURL: `${server.url}/v1` });
@@ -115,7 +115,7 @@ describe('with its SDK', () => {
     expect(server.seen[1]!.results).toEqual([{ text: '10', isError: false }]);
   });
 
-  spec('SDK-1 SDK-6', 'Ollama: tools out, a call in, its result out', async () => {
+  spec('SDK-1 SDK-6', 'Ollama: converts tools, a call and its result', async () => {
     const toolbox = createTools();
     const server = await serveModel(TEN);
     const client = new Ollama({ host: server.url });
@@ -130,7 +130,7 @@ describe('with its SDK', () => {
 
   spec(
     'SDK-1 SDK-6',
-    'AI SDK: a run of several turns with parallel, malformed, denied, unapproved and terminal calls',
+    'AI SDK: runs several turns with parallel, malformed, denied, unapproved and terminal calls',
     async () => {
       const workspace = createWorkspace();
       workspace.script('greet', shellScript('echo "Hello, $WIELD_PARAM_WHO"', '@param *who string Whom'));
@@ -177,14 +177,14 @@ describe('with its SDK', () => {
       });
       expect(text).toBe('Task completed: greeted');
       expect(steps).toHaveLength(5);
-      // Failed calls are errors to the SDK as well.
+      // The SDK reports failed calls as errors.
       const errors = steps[1]!.content.filter((part) => part.type === 'tool-error');
       expect(errors).toHaveLength(4);
       expect(server.refused).toEqual([]);
     },
   );
 
-  spec('SDK-4 SDK-6', 'AI SDK: its signal ends a running call', async () => {
+  spec('SDK-4 SDK-6', 'AI SDK: its signal cancels a running call', async () => {
     const workspace = createWorkspace();
     const started = join(workspace.dir, 'started');
     workspace.script('slow', shellScript(`touch ${started}; sleep 60`));
@@ -209,7 +209,7 @@ describe('with its SDK', () => {
 });
 
 describe('every adapter', () => {
-  spec('SDK-1', 'gives names that providers take, and takes them back', async () => {
+  spec('SDK-1', 'encodes tool names for providers and decodes them', async () => {
     for (const { list, call } of ADAPTERS) {
       const toolbox = createTools();
       expect((await list(toolbox)).map((tool) => tool.name)).toEqual(['note--add']);
@@ -217,7 +217,7 @@ describe('every adapter', () => {
     }
   });
 
-  spec('SDK-1', 'marks an error as one, with what to do next', async () => {
+  spec('SDK-1', 'marks errors and includes the hint', async () => {
     for (const { name, call } of ADAPTERS) {
       const answer = await call(createTools(), 'note--add', { a: 4 });
       expect([name, answer.isError]).toEqual([name, true]);
@@ -225,13 +225,13 @@ describe('every adapter', () => {
     }
   });
 
-  spec('SDK-1', 'is made of types alone: no SDK is a dependency', () => {
+  spec('SDK-1', 'needs no SDK as a dependency', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     for (const name of ['@anthropic-ai/sdk', 'openai', 'ollama', 'ai', '@ai-sdk/openai-compatible'])
       expect(Object.keys(dependencies)).not.toContain(name);
   });
 
-  test('tells a model of tools that nobody trusts yet, and refuses to run them', async () => {
+  test('marks untrusted tools and does not run them', async () => {
     const workspace = createWorkspace();
     workspace.script('greet', shellScript('echo hello'));
     for (const { list, call } of ADAPTERS) {
@@ -241,7 +241,7 @@ describe('every adapter', () => {
     }
   });
 
-  test('names its door', async () => {
+  test('sets the door of the caller', async () => {
     for (const { door, call } of ADAPTERS) {
       const toolbox = createTools();
       const callers: string[] = [];
@@ -254,8 +254,8 @@ describe('every adapter', () => {
   });
 });
 
-describe('pictures', () => {
-  test('go where they can be shown, and are named where they cannot', async () => {
+describe('images', () => {
+  test('are sent if the provider accepts them, else described', async () => {
     const toolbox = createTools(PICTURE);
     const use = { type: 'tool_use', id: 't', name: 'picture', input: {} } as const;
     expect((await runAnthropicCall(toolbox, use)).content).toEqual([
@@ -263,7 +263,7 @@ describe('pictures', () => {
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: DOT } },
       {
         type: 'text',
-        text: expect.stringMatching(/^\[a sound, audio\/wav, \d+ B: cannot be shown here\]$/),
+        text: expect.stringMatching(/^\[audio, audio\/wav, \d+ B: cannot be shown here\]$/),
       },
     ]);
     const item = { type: 'function_call', call_id: 'c', name: 'picture', arguments: '' } as const;
@@ -273,7 +273,7 @@ describe('pictures', () => {
       detail: 'auto',
     });
     const chat = { type: 'function', id: 'c', function: { name: 'picture', arguments: '{}' } } as const;
-    expect((await runOpenAICall(toolbox, chat)).content).toContain('[a picture, image/png');
+    expect((await runOpenAICall(toolbox, chat)).content).toContain('[an image, image/png');
   });
 });
 
@@ -291,7 +291,7 @@ describe('strict mode', () => {
     }),
   );
 
-  test('is asked for where a schema can be said in it, and what was null is absent again', async () => {
+  test('is used if it can express the schema, and null is restored as absent', async () => {
     const toolbox = createToolbox({ tools: many.slice(0, 1) });
     const [tool] = await toOpenAITools(toolbox, { strict: true });
     expect(tool!.function).toMatchObject({ strict: true, parameters: { required: ['must', 'may'] } });
@@ -300,7 +300,7 @@ describe('strict mode', () => {
     expect((await runOpenAICall(toolbox, call, { strict: true })).content).toBe('{"must":"x"}');
   });
 
-  test('keeps within what Anthropic takes in one request', async () => {
+  test('stays within the limits of one Anthropic request', async () => {
     const tools = await toAnthropicTools(createToolbox({ tools: many }), { strict: true });
     expect(tools.filter((tool) => tool.strict)).toHaveLength(20);
     expect(tools).toHaveLength(30);

@@ -1,4 +1,4 @@
-// The loop, driven through every vendor's real SDK by a scripted model.
+// The agent loop, tested with the vendors' real SDKs and a scripted model.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ async function drive(
 describe.each(VENDORS)('$name', (vendor) => {
   spec(
     'SDK-3 SDK-4 SDK-5 SDK-6 SDK-10',
-    'parallel calls, malformed, denied and unapproved ones, a repair, and a terminal call make one run',
+    'completes a task with parallel, malformed, denied, unapproved and repaired calls',
     async () => {
       const workspace = createOffice();
       const broken = vendor.sendsText ? '{"who": "Ad' : { whom: 'Ada' };
@@ -91,7 +91,7 @@ describe.each(VENDORS)('$name', (vendor) => {
           };
         },
         ({ results }) => {
-          // In the order of the calls, whichever ended first.
+          // In the order of the calls, not in the order of completion.
           expect(results).toEqual([
             { text: 'Hello, Ada\n', isError: false },
             { text: 'Hello, Bob\n', isError: false },
@@ -131,7 +131,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     },
   );
 
-  spec('SDK-6 CTX-1 CTX-2', 'a large result becomes a handle, which the model reads on', async () => {
+  spec('SDK-6 CTX-1 CTX-2', 'replaces a large result by a handle that the model can read', async () => {
     const workspace = createOffice();
     workspace.script('numbers', shellScript('seq 1 20000'));
     const { result } = await drive(vendor, workspace, [
@@ -150,7 +150,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(result).toMatchObject({ status: 'completed', turns: 3 });
   });
 
-  spec('SDK-4', 'a cancelled run leaves no call without its answer', async () => {
+  spec('SDK-4', 'answers every call when cancelled', async () => {
     const workspace = createOffice();
     const started = join(workspace.dir, 'started');
     workspace.script('slow', shellScript(`touch ${started}; sleep 60`));
@@ -172,7 +172,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     controller.abort();
     const { result } = await running;
     expect(result).toMatchObject({ status: 'cancelled', turns: 1 });
-    // The vendor's own rule: the conversation can go on from here.
+    // As vendors require, so that the conversation can be continued.
     const server = await serveModel([({ results }) => ({ text: results.map(({ text }) => text).join('|') })]);
     const next = await runChatTurn({
       client: vendor.connect(server.url),
@@ -185,7 +185,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(next.text).toMatch(/^\[invalid_input\].*\|\[cancelled\]/s);
   });
 
-  spec('SDK-3', 'ends where no tool is called, and after its last turn', async () => {
+  spec('SDK-3', 'ends if no tool is called, and after the maximum number of turns', async () => {
     const workspace = createOffice();
     const silent = await drive(vendor, workspace, [() => ({ text: 'No need.' })]);
     expect(silent.result).toMatchObject({ status: 'stopped', text: 'No need.', turns: 1 });
@@ -195,7 +195,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(JSON.stringify(endless.result.messages.at(-1))).toContain('Hello, Ada');
   });
 
-  spec('SDK-9', 'a chat turn goes on until the model calls no tool', async () => {
+  spec('SDK-9', 'a chat turn ends when the model calls no tool', async () => {
     const workspace = createOffice();
     const server = await serveModel([
       () => ({ calls: [{ name: 'greet', args: { who: 'Ada' } }] }),
@@ -215,7 +215,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(server.refused).toEqual([]);
   });
 
-  spec('SDK-4', 'calls of a message that was cut off are not run', async () => {
+  spec('SDK-4', 'does not run calls of a truncated message', async () => {
     const workspace = createOffice();
     await drive(vendor, workspace, [
       () => ({ calls: [{ name: 'deploy', args: { branch: 'test' } }], cut: true }),
@@ -227,7 +227,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
   });
 
-  test('a person who is asked can say yes, and the caller is the model at this door', async () => {
+  test('asks for approval, with the model as the caller', async () => {
     const workspace = createOffice();
     const asked: string[] = [];
     await drive(
@@ -250,7 +250,7 @@ describe.each(VENDORS)('$name', (vendor) => {
     expect(asked).toEqual([`model ${vendor.door} scripted`]);
   });
 
-  test('strict mode, where the provider has one, gives the same', async () => {
+  test('gives the same result in strict mode', async () => {
     const workspace = createOffice();
     const strict = vendor.provider !== 'ollama';
     const { server } = await drive(
@@ -276,7 +276,7 @@ describe.each(VENDORS)('$name', (vendor) => {
 describe('terminal tools', () => {
   const anthropic = VENDORS[0]!;
 
-  spec('SDK-10', 'each gives its status, after its turn and with its result', async () => {
+  spec('SDK-10', 'each sets the status and result after its turn', async () => {
     for (const [name, args, status, text] of [
       ['complete_task', { summary: 'all' }, 'completed', 'Task completed: all'],
       ['fail_task', { reason: 'no way' }, 'failed', 'Task failed: no way'],
@@ -299,7 +299,7 @@ describe('terminal tools', () => {
     }
   });
 
-  spec('SDK-5', 'are offered only where a loop asks for them, and one that fails ends nothing', async () => {
+  spec('SDK-5', 'are offered only on request, and a failed one does not end the loop', async () => {
     const workspace = createOffice();
     await drive(
       anthropic,
@@ -324,7 +324,7 @@ describe('terminal tools', () => {
     expect((await workspace.toolbox().list()).map((tool) => tool.name)).toEqual(['deploy', 'greet']);
   });
 
-  spec('SDK-3 SDK-5', "tools in code have them too, and a terminal tool of one's own completes", async () => {
+  spec('SDK-3 SDK-5', 'work with tools defined in code; a custom terminal tool completes', async () => {
     const server = await serveModel([
       ({ tools }) => {
         expect(tools).toEqual(['finish', 'complete_task', 'fail_task', 'wait_task']);
@@ -344,10 +344,10 @@ describe('terminal tools', () => {
   });
 });
 
-describe('a loop', () => {
+describe('the loop', () => {
   const toolbox = createToolbox({ tools: [] });
 
-  test('knows a client by its shape, and says so where it does not', async () => {
+  test('recognises clients by their methods and rejects unknown ones', async () => {
     for (const vendor of VENDORS.filter(({ provider }) => provider !== 'openai-responses')) {
       const server = await serveModel([() => ({ text: 'Here.' })]);
       const client = vendor.connect(server.url);
@@ -357,7 +357,7 @@ describe('a loop', () => {
     await expect(unknown).rejects.toMatchObject({ code: 'usage', hint: expect.stringContaining('provider') });
   });
 
-  test('that cannot reach its model says so', async () => {
+  test('rejects with unavailable if the model cannot be reached', async () => {
     for (const vendor of VENDORS) {
       const options = { client: vendor.connect('http://127.0.0.1:9'), provider: vendor.provider };
       const running = runAgentLoop({ ...options, model: 'scripted', toolbox, messages: ASK });

@@ -1,15 +1,15 @@
-// Ollama's chat: tools as `tools`, an entry of `tool_calls` in, a message of the role `tool` out.
+// Converts tools to Ollama's `tools`, and `tool_calls` to messages with the role `tool`.
 
 import type { Toolbox } from '../../core/toolbox.js';
 import { OLLAMA } from '../lowering/profile.js';
-import { shownText } from '../shared/content.js';
 import {
-  type ModelAnswer,
+  type Adapter,
+  getAdapter,
   type ModelCallOptions,
-  type ModelDoor,
+  type ModelCallResult,
   type OfferOptions,
-  openDoor,
-} from '../shared/door.js';
+} from '../shared/adapter.js';
+import { toModelText } from '../shared/content.js';
 
 export interface OllamaTool {
   type: string;
@@ -33,31 +33,31 @@ export interface OllamaResult {
 
 type OllamaOfferOptions = Pick<OfferOptions, 'offer'>;
 
-export function ollamaDoor(toolbox: Toolbox, { offer }: OllamaOfferOptions): ModelDoor {
-  return openDoor(toolbox, { door: 'ollama', profile: OLLAMA, offer });
+export function getOllamaAdapter(toolbox: Toolbox, { offer }: OllamaOfferOptions): Adapter {
+  return getAdapter(toolbox, { door: 'ollama', profile: OLLAMA, offer });
 }
 
-/** The visible tools for `ollama.chat({ tools })`. */
+/** Returns the visible tools for `ollama.chat({ tools })`. */
 export async function toOllamaTools(
   toolbox: Toolbox,
   options: OllamaOfferOptions = {},
 ): Promise<OllamaTool[]> {
-  return (await ollamaDoor(toolbox, options).list()).map(({ name, description, lowering }) => ({
+  return (await getOllamaAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
     type: 'function',
     function: { name, description, parameters: lowering.schema },
   }));
 }
 
-/** Runs a call and gives the message that answers it. */
+/** Runs a call and returns the message with its result. */
 export async function runOllamaCall(
   toolbox: Toolbox,
   call: OllamaCall,
   { offer, ...options }: OllamaOfferOptions & ModelCallOptions = {},
 ): Promise<OllamaResult> {
   const { name, arguments: args } = call.function;
-  return toOllamaResult(name, await ollamaDoor(toolbox, { offer }).call(name, args, options));
+  return toOllamaResult(name, await getOllamaAdapter(toolbox, { offer }).call(name, args, options));
 }
 
-export function toOllamaResult(name: string, { result }: ModelAnswer): OllamaResult {
-  return { role: 'tool', tool_name: name, content: shownText(result) };
+export function toOllamaResult(name: string, { result }: ModelCallResult): OllamaResult {
+  return { role: 'tool', tool_name: name, content: toModelText(result) };
 }

@@ -1,15 +1,15 @@
-// Anthropic's messages: tools as `tools`, a `tool_use` block in, a `tool_result` block out.
+// Converts tools to Anthropic's `tools`, and `tool_use` blocks to `tool_result` blocks.
 
 import type { Toolbox } from '../../core/toolbox.js';
 import { ANTHROPIC } from '../lowering/profile.js';
-import { shownParts } from '../shared/content.js';
 import {
-  type ModelAnswer,
+  type Adapter,
+  getAdapter,
   type ModelCallOptions,
-  type ModelDoor,
+  type ModelCallResult,
   type OfferOptions,
-  openDoor,
-} from '../shared/door.js';
+} from '../shared/adapter.js';
+import { toModelParts } from '../shared/content.js';
 
 export interface AnthropicTool {
   name: string;
@@ -18,7 +18,6 @@ export interface AnthropicTool {
   strict?: boolean;
 }
 
-/** A block of a model's message that calls a tool. */
 export interface AnthropicToolUse {
   readonly type: 'tool_use';
   readonly id: string;
@@ -45,38 +44,38 @@ export interface AnthropicToolResult {
 
 export type AnthropicOptions = OfferOptions & ModelCallOptions;
 
-export function anthropicDoor(toolbox: Toolbox, { strict, offer }: OfferOptions): ModelDoor {
-  return openDoor(toolbox, { door: 'anthropic', profile: ANTHROPIC, strict, offer });
+export function getAnthropicAdapter(toolbox: Toolbox, { strict, offer }: OfferOptions): Adapter {
+  return getAdapter(toolbox, { door: 'anthropic', profile: ANTHROPIC, strict, offer });
 }
 
-/** The visible tools for `client.messages.create({ tools })`. */
+/** Returns the visible tools for `client.messages.create({ tools })`. */
 export async function toAnthropicTools(
   toolbox: Toolbox,
   options: OfferOptions = {},
 ): Promise<AnthropicTool[]> {
-  return (await anthropicDoor(toolbox, options).list()).map(({ name, description, lowering }) => ({
+  return (await getAnthropicAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
     name,
     description,
     input_schema: lowering.schema as AnthropicTool['input_schema'],
-    ...(lowering.strict ? { strict: true } : {}),
+    strict: lowering.strict || undefined,
   }));
 }
 
-/** Runs a `tool_use` block and gives the block that answers it; the options are those of the listing. */
+/** Runs a `tool_use` block and returns its `tool_result`. Takes the options that the tools were listed with. */
 export async function runAnthropicCall(
   toolbox: Toolbox,
   block: AnthropicToolUse,
   { strict, offer, ...options }: AnthropicOptions = {},
 ): Promise<AnthropicToolResult> {
-  const door = anthropicDoor(toolbox, { strict, offer });
-  return toAnthropicResult(block.id, await door.call(block.name, block.input, options));
+  const adapter = getAnthropicAdapter(toolbox, { strict, offer });
+  return toAnthropicResult(block.id, await adapter.call(block.name, block.input, options));
 }
 
-export function toAnthropicResult(id: string, { result }: ModelAnswer): AnthropicToolResult {
+export function toAnthropicResult(id: string, { result }: ModelCallResult): AnthropicToolResult {
   return {
     type: 'tool_result',
     tool_use_id: id,
-    content: shownParts(result).map((part) =>
+    content: toModelParts(result).map((part) =>
       part.type === 'text'
         ? { type: 'text', text: part.text }
         : {
@@ -84,6 +83,6 @@ export function toAnthropicResult(id: string, { result }: ModelAnswer): Anthropi
             source: { type: 'base64', media_type: part.mimeType as 'image/png', data: part.data },
           },
     ),
-    ...(result.ok ? {} : { is_error: true }),
+    is_error: result.ok ? undefined : true,
   };
 }

@@ -1,15 +1,15 @@
-// OpenAI's two interfaces: tools and calls of chat completions, and those of responses.
+// Converts tools and calls for OpenAI's chat completions and responses.
 
 import type { Toolbox } from '../../core/toolbox.js';
 import { OPENAI } from '../lowering/profile.js';
-import { shownParts, shownText } from '../shared/content.js';
 import {
-  type ModelAnswer,
+  type Adapter,
+  getAdapter,
   type ModelCallOptions,
-  type ModelDoor,
+  type ModelCallResult,
   type OfferOptions,
-  openDoor,
-} from '../shared/door.js';
+} from '../shared/adapter.js';
+import { toModelParts, toModelText } from '../shared/content.js';
 
 export interface OpenAIChatTool {
   type: 'function';
@@ -59,15 +59,15 @@ export interface OpenAIResponsesResult {
 }
 
 export interface OpenAIOfferOptions extends OfferOptions {
-  /** Which of the two interfaces; chat completions by default. */
+  /** Chat completions by default. */
   readonly api?: 'chat' | 'responses';
 }
 
-export function openaiDoor(toolbox: Toolbox, { strict, offer }: OfferOptions): ModelDoor {
-  return openDoor(toolbox, { door: 'openai', profile: OPENAI, strict, offer });
+export function getOpenAIAdapter(toolbox: Toolbox, { strict, offer }: OfferOptions): Adapter {
+  return getAdapter(toolbox, { door: 'openai', profile: OPENAI, strict, offer });
 }
 
-/** The visible tools for `client.chat.completions.create({ tools })` or `client.responses.create({ tools })`. */
+/** Returns the visible tools for `client.chat.completions.create({ tools })` or `client.responses.create({ tools })`. */
 export function toOpenAITools(
   toolbox: Toolbox,
   options: OpenAIOfferOptions & { readonly api: 'responses' },
@@ -80,8 +80,8 @@ export async function toOpenAITools(
   toolbox: Toolbox,
   { api = 'chat', ...options }: OpenAIOfferOptions = {},
 ): Promise<OpenAIChatTool[] | OpenAIResponsesTool[]> {
-  // Said either way: the two interfaces differ in what they take silence for.
-  const tools = (await openaiDoor(toolbox, options).list()).map(({ name, description, lowering }) => ({
+  // `strict` is always set, since its default differs between the two APIs.
+  const tools = (await getOpenAIAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
     name,
     description,
     parameters: lowering.schema,
@@ -92,7 +92,7 @@ export async function toOpenAITools(
     : tools.map((tool): OpenAIResponsesTool => ({ type: 'function', ...tool }));
 }
 
-/** Runs a call of either interface and gives the message or item that answers it. */
+/** Runs a call of either API and returns the message or item with its result. */
 export function runOpenAICall(
   toolbox: Toolbox,
   call: OpenAIResponsesCall,
@@ -108,18 +108,18 @@ export async function runOpenAICall(
   call: OpenAIChatCall | OpenAIResponsesCall,
   { strict, offer, ...options }: OfferOptions & ModelCallOptions = {},
 ): Promise<OpenAIChatResult | OpenAIResponsesResult> {
-  const door = openaiDoor(toolbox, { strict, offer });
+  const adapter = getOpenAIAdapter(toolbox, { strict, offer });
   if (call.type === 'function_call')
-    return toResponsesResult(call.call_id, await door.call(call.name, call.arguments, options));
-  return toChatResult(call.id, await door.call(call.function.name, call.function.arguments, options));
+    return toResponsesResult(call.call_id, await adapter.call(call.name, call.arguments, options));
+  return toChatResult(call.id, await adapter.call(call.function.name, call.function.arguments, options));
 }
 
-export function toChatResult(id: string, { result }: ModelAnswer): OpenAIChatResult {
-  return { role: 'tool', tool_call_id: id, content: shownText(result) };
+export function toChatResult(id: string, { result }: ModelCallResult): OpenAIChatResult {
+  return { role: 'tool', tool_call_id: id, content: toModelText(result) };
 }
 
-export function toResponsesResult(id: string, { result }: ModelAnswer): OpenAIResponsesResult {
-  const parts = shownParts(result);
+export function toResponsesResult(id: string, { result }: ModelCallResult): OpenAIResponsesResult {
+  const parts = toModelParts(result);
   const output = parts.every((part) => part.type === 'text')
     ? parts.map((part) => part.text).join('\n')
     : parts.map((part) =>
