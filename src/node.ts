@@ -336,11 +336,11 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       approvals,
       shippedIndex: {
         async write(directory) {
-          const { writeShippedIndex } = await import('./catalog/write-shipped-index.js');
+          const { writeShippedIndex } = await import('./catalog/shipped/write.js');
           return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
         },
         async remove(directory) {
-          const { removeShippedIndex } = await import('./catalog/write-shipped-index.js');
+          const { removeShippedIndex } = await import('./catalog/shipped/write.js');
           return removeShippedIndex(directory);
         },
       },

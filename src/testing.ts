@@ -69,7 +69,7 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
 }
 
 function notFound(ref: string): ToolResult {
-  const error = new ToolError('not_found', `there is no tool "${ref}"`, {
+  const error = new ToolError('not_found', `tool not found: ${ref}`, {
     hint: 'give `call` to createTestContext',
   });
   return { ok: false, content: [textPart('')], error: error.toJSON(), meta: { durationMs: 0 } };

@@ -1,6 +1,7 @@
 // What is offered: which built-in tools are listed, which tools and skills a caller may know of, what a model is told first.
 
-import type { Catalog, Offered } from '../catalog/catalog.js';
+import type { Catalog } from '../catalog/catalog.js';
+import type { Audience } from '../catalog/listing.js';
 import { isToolOf, type References } from '../catalog/skill-references.js';
 import type { Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
@@ -28,7 +29,7 @@ export interface Offer {
   /** Whether someone asked for a built-in tool, by its name or its group. */
   isNamed(name: string, group: string | undefined): boolean;
   /** Who is shown a built-in tool. */
-  of(tool: Tool, skills: readonly Skill[]): Offered;
+  of(tool: Tool, skills: readonly Skill[]): Audience;
   /** Whether a caller of this kind may know of a tool (POL-8). */
   mayName(kind: CallerKind): (tool: Tool) => boolean;
   /** The skills whose texts a model may read. */

@@ -1,43 +1,138 @@
-// What lies at a path, past the search path: every format says what it finds there (RES-2).
+// Finds tools at a path, on the search path or elsewhere: each format reads what is there (RES-2).
 
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ToolError } from '../core/error.js';
-import type { Format } from '../core/format.js';
+import type { Format, Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
+import type { Owner, Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
+import { isWithin } from '../files/within.js';
+import type { Entry } from './entry.js';
+import type { FindOptions, Reach } from './reach.js';
+import { ambiguous, nothingAt, notUsable } from './refusals.js';
+import type { Views } from './views.js';
 
-/** An entry of a directory, as a format counts them. */
-export interface Located {
-  readonly directory: string;
-  readonly entry: string;
+/** A tool found by path or URI; one that yields gives way to the others found there. */
+export interface FoundTool {
+  readonly tool: Tool;
+  readonly yields: boolean;
 }
 
-/** The entry of a format that an absolute path leads to; undefined where it is none. */
-export function locate(path: string, format: Format): Located | undefined {
+export interface PathFinderOptions {
+  readonly places: () => readonly Place[];
+  readonly formats: readonly Format[];
+  readonly ownerOf: (directory: string) => Owner;
+  readonly toAbsolute: (path: string) => string | undefined;
+  readonly views: Pick<Views, 'of'>;
+  readonly clean: (tool: Tool) => Tool;
+}
+
+export interface PathFinder {
+  /** Returns the tools at a path that may be found, and the first error if a file there is broken. */
+  read(
+    path: string,
+    options: FindOptions,
+  ): { readonly tools: readonly FoundTool[]; readonly problem?: Problem };
+  /** Returns the one tool at a path. Throws `not_found` or `ambiguous`. */
+  find(ref: string, path: string, fragment: string | undefined, options: FindOptions): Tool;
+}
+
+export function createPathFinder(options: PathFinderOptions, { mayReach }: Reach): PathFinder {
+  const { places, formats, ownerOf, toAbsolute, views, clean } = options;
+
+  // An entry on the search path is read as part of its place.
+  const readEntry = (path: string, format: Format, visibleOnly: boolean): Entry['reading'] => {
+    const at = entryAt(path, format);
+    if (at === undefined) return undefined;
+    const { directory, entry } = at;
+    const known = places().find(
+      (place) => place.directory === directory && format.places.includes(place.kind),
+    );
+    if (visibleOnly) return known && views.of(known, format).at(entry);
+    const owner = known?.owner ?? ownerOf(directory);
+    return views.of({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry);
+  };
+
+  const read: PathFinder['read'] = (given, reach) => {
+    const { visibleOnly = false } = reach;
+    const path = toAbsolute(given);
+    if (path === undefined) return { tools: [] };
+    // For a model, nothing outside the search path is read.
+    if (visibleOnly && !places().some((place) => isWithin(place.directory, path))) return { tools: [] };
+    const readings = formats.flatMap((format) => {
+      const reading = readEntry(path, format, visibleOnly);
+      return reading === undefined ? [] : [{ reading, yields: format.yields === true }];
+    });
+    const tools = readings.flatMap(({ reading, yields }) =>
+      reading.tools.map((tool): FoundTool => ({ tool: clean(tool), yields })),
+    );
+    const problems = visibleOnly ? [] : readings.flatMap(({ reading }) => reading.problems);
+    return {
+      tools: tools.filter(({ tool }) => mayReach(tool, reach)),
+      problem: problems.find(({ severity }) => severity === 'error'),
+    };
+  };
+
+  return {
+    read,
+    find(ref, path, fragment, reach) {
+      const { tools, problem } = read(path, reach);
+      const tool = pickTool(ref, tools, fragment);
+      if (tool !== undefined) return tool;
+      throw problem === undefined ? nothingAt(ref, []) : notUsable(path, problem);
+    },
+  };
+}
+
+/** Returns the one tool, or the one that a fragment names. Throws `not_found` or `ambiguous`. */
+export function pickTool(
+  ref: string,
+  found: readonly FoundTool[],
+  fragment: string | undefined,
+): Tool | undefined {
+  const names = (some: readonly FoundTool[]): string[] => [...new Set(some.map(({ tool }) => tool.name))];
+  if (fragment !== undefined) {
+    const picked = found.find(({ tool }) => tool.name === fragment);
+    if (picked === undefined && found.length > 0) throw nothingAt(ref, names(found));
+    return picked?.tool;
+  }
+  // A skill gives way to the tools of its directory, as it does by name.
+  const first = found.filter(({ yields }) => !yields);
+  const candidates = first.length > 0 ? first : found;
+  if (names(candidates).length > 1) throw ambiguous(ref, names(candidates));
+  return candidates[0]?.tool;
+}
+
+/** Returns the path of a `file:` URI. Throws `invalid_ref` if it has none. */
+export function toFilePath(uri: string): string {
+  let path: string | undefined;
+  try {
+    // Relative ones are rejected: they would be resolved against the root.
+    path = /^file:\//.test(uri) ? fileURLToPath(uri) : undefined;
+  } catch {
+    // Reported below.
+  }
+  if (path !== undefined && !path.includes('\0')) return path;
+  throw new ToolError('invalid_ref', `"${uri}" is not a URI of a local file`, {
+    hint: 'write file:///path/to/file, or the path itself',
+  });
+}
+
+// The entry of a format at an absolute path.
+function entryAt(
+  path: string,
+  format: Format,
+): { readonly directory: string; readonly entry: string } | undefined {
   const stats = statOrNothing(path);
   const entry = basename(path);
   const directory = dirname(path);
   if (stats === undefined || entry === '') return undefined;
   if (format.entries === 'files') return stats.isFile() ? { directory, entry } : undefined;
   if (stats.isDirectory()) return { directory, entry };
-  // The first file of a directory stands for it.
-  const holder = basename(directory);
-  return holder !== '' && format.filesOf?.(holder)[0] === join(holder, entry)
-    ? { directory: dirname(directory), entry: holder }
+  // The main file of a directory refers to the directory.
+  const parent = basename(directory);
+  return parent !== '' && format.filesOf?.(parent)[0] === join(parent, entry)
+    ? { directory: dirname(directory), entry: parent }
     : undefined;
-}
-
-/** The path of a `file:` URI. Throws `invalid_ref` where it has none. */
-export function toFilePath(uri: string): string {
-  let path: string | undefined;
-  try {
-    // A relative one would be taken for one of the root.
-    path = /^file:\//.test(uri) ? fileURLToPath(uri) : undefined;
-  } catch {
-    // Said below.
-  }
-  if (path !== undefined && !path.includes('\0')) return path;
-  throw new ToolError('invalid_ref', `"${uri}" is no URI of a file on this machine`, {
-    hint: 'write file:///path/to/file, or the path itself',
-  });
 }

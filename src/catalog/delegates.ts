@@ -1,67 +1,98 @@
-// Follows delegates: a tool that calls another in its place takes the other's input, and never leads back to itself.
+// Follows delegates: a tool that calls another one has the input of that one. Cycles are rejected.
 
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
+import type { Problem } from '../core/problem.js';
+import type { Skill } from '../core/skill.js';
 import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
+import { pathOf } from './listing.js';
 
 export interface Delegates {
   /**
-   * The tool with what it has from its delegate; the same object while neither changes, and any other tool as it
-   * is. Throws `invalid_ref` where the delegate is not there or leads back (RES-15).
+   * Returns a tool with the schemas of its delegate; other tools are returned unchanged. Returns the same object until
+   * one of the tools changes. Throws `invalid_ref` if the delegate is missing or in a cycle (RES-15).
    */
   complete(tool: Tool): Tool;
+  /** Completes the tools of a listing. A tool whose delegate is missing becomes a problem. */
+  completeAll(
+    tools: readonly Tool[],
+    skills: readonly Skill[],
+  ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
 }
 
-/** `seek` gives the tool of a reference as it stands, or undefined where there is none. */
+/** `seek` returns the tool of a reference without following delegates, or undefined. */
 export function createDelegates(seek: (ref: string) => Tool | undefined): Delegates {
-  const completed = new WeakMap<Tool, { readonly way: readonly Tool[]; readonly tool: Tool }>();
+  const completed = new WeakMap<Tool, { readonly chain: readonly Tool[]; readonly tool: Tool }>();
 
   const follow = (tool: Tool): Tool[] => {
-    const way = [tool];
+    const chain = [tool];
     for (let here = tool; here.action.kind === 'delegate'; ) {
       const { ref } = here.action;
       const next = seek(anchorRef(ref, here.origin.directory));
       if (next === undefined) throw missing(here, ref);
-      const seen = way.findIndex((other) => isSame(other, next));
-      way.push(next);
-      if (seen !== -1) throw circle(way.slice(seen));
+      const seen = chain.findIndex((other) => isSameTool(other, next));
+      chain.push(next);
+      if (seen !== -1) throw cycle(chain.slice(seen));
       here = next;
     }
-    return way;
+    return chain;
+  };
+
+  const complete = (tool: Tool): Tool => {
+    if (tool.action.kind !== 'delegate') return tool;
+    const chain = follow(tool);
+    const known = completed.get(tool);
+    if (known?.chain.length === chain.length && known.chain.every((entry, at) => entry === chain[at]))
+      return known.tool;
+    const described = chain.find(({ action }) => action.kind !== 'delegate' || action.ownInput)!;
+    const made: Tool = {
+      ...tool,
+      input: described.input,
+      output: chain[chain.length - 1]!.output ?? tool.output,
+    };
+    completed.set(tool, { chain, tool: made });
+    return made;
   };
 
   return {
-    complete(tool) {
-      if (tool.action.kind !== 'delegate') return tool;
-      const way = follow(tool);
-      const known = completed.get(tool);
-      if (known?.way.length === way.length && known.way.every((step, at) => step === way[at]))
-        return known.tool;
-      const describing = way.find(({ action }) => action.kind !== 'delegate' || action.ownInput)!;
-      const { output } = way[way.length - 1]!;
-      const made: Tool = { ...tool, input: describing.input, ...(output === undefined ? {} : { output }) };
-      completed.set(tool, { way, tool: made });
-      return made;
+    complete,
+    completeAll(tools, skills) {
+      // By the names of skills, because reading an action may parse an index line.
+      const delegating = new Set(skills.filter(({ delegate }) => delegate !== null).map(({ name }) => name));
+      const problems: Problem[] = [];
+      if (delegating.size === 0) return { tools, problems };
+      const listed = tools.flatMap((tool) => {
+        if (!delegating.has(tool.name)) return [tool];
+        try {
+          return [complete(tool)];
+        } catch (error) {
+          if (!isToolError(error)) throw error;
+          const { message, hint = '' } = error;
+          problems.push({ severity: 'error', path: pathOf(tool), message, hint });
+          return [];
+        }
+      });
+      return { tools: listed, problems };
     },
   };
 }
 
-// A file that was read again gives another object of the same tool.
-function isSame(a: Tool, b: Tool): boolean {
+// A file that was read again gives a different object for the same tool.
+function isSameTool(a: Tool, b: Tool): boolean {
   return a === b || (a.name === b.name && a.origin.uri !== null && a.origin.uri === b.origin.uri);
 }
 
 function missing(tool: Tool, ref: string): ToolError {
   return new ToolError('invalid_ref', `${tool.name} delegates to "${ref}", which does not exist`, {
-    hint: 'name a tool that `wield list --all` shows',
+    hint: 'use the name of a tool that `wield list --all` shows',
     data: { ref },
   });
 }
 
-function circle(way: readonly Tool[]): ToolError {
-  const names = way.map(({ name }) => name);
-  return new ToolError('invalid_ref', `delegates lead back to where they began: ${names.join(' → ')}`, {
-    hint: 'let one of them answer itself, or name another tool',
+function cycle(chain: readonly Tool[]): ToolError {
+  const names = chain.map(({ name }) => name);
+  return new ToolError('invalid_ref', `delegates form a cycle: ${names.join(' → ')}`, {
+    hint: 'let one of them delegate to another tool, or to none',
     data: { circle: names },
   });
 }

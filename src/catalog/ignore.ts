@@ -1,10 +1,10 @@
-// What is passed over in a directory: names and globs of names, or globs of whole paths (RES-5).
+// Compiles the ignore list of a place: names, globs of names, and globs of whole paths (RES-5).
 
 import { compileGlob } from '../core/glob.js';
 
-/** Whether an entry is passed over. A glob with a separator is held against the entry's whole path. */
+/** Returns a test for ignored entries. A glob with a separator is matched against the whole path. */
 export function createIgnore(ignore: readonly string[], prefix: string): (entry: string) => boolean {
-  // Most are plain names, and a listing compiles nothing for them.
+  // Most are plain names, which need no glob.
   const names = new Set(ignore.filter((pattern) => /^[\w.-]+$/.test(pattern)));
   const globs = ignore
     .filter((pattern) => !names.has(pattern))

@@ -1,4 +1,4 @@
-// What a reference that leads to no tool is answered: what is near, where was looked, which one to pick.
+// Errors for references that no tool matches, with hints: similar names, searched places, what to pick.
 
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
@@ -16,19 +16,19 @@ export function notFound(name: string, tools: readonly Tool[], places: readonly 
   const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
     unread > 0
-      ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; look at what is there, then run: wield trust`
+      ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; review the workspace, then run: wield trust`
       : close.length > 0
         ? `did you mean ${close.join(', ')}? wield list shows all`
         : searched.length > 0
-          ? `wield list shows what there is; looked in ${searched.join(', ')}`
-          : 'give the tool to createToolbox';
-  return new ToolError('not_found', `there is no tool "${name}"`, {
+          ? `wield list shows all tools; searched ${searched.join(', ')}`
+          : 'pass the tool to createToolbox';
+  return new ToolError('not_found', `tool not found: ${name}`, {
     hint,
     data: { nearest: close, searched },
   });
 }
 
-/** There is something of that name or at that path, and it gives no tool. */
+/** Something has that name or path, but is not a usable tool. */
 export function notUsable(shown: string, problem: Problem): ToolError {
   return new ToolError('not_found', `${shown} is not a tool: ${problem.path} ${problem.message}`, {
     hint: problem.hint,
@@ -36,15 +36,15 @@ export function notUsable(shown: string, problem: Problem): ToolError {
   });
 }
 
-/** Nothing that a URI or a path leads to is a tool; `names` are those that could be picked there. */
+/** No tool is at a URI or path; `names` are tools that a fragment could pick there. */
 export function nothingAt(ref: string, names: readonly string[]): ToolError {
   const shown = quoteOutside(ref, 200);
   const before = ref.slice(0, Math.max(0, ref.lastIndexOf('#')));
-  return new ToolError('not_found', `there is no tool at "${shown}"`, {
+  return new ToolError('not_found', `no tool at "${shown}"`, {
     hint:
       names.length > 0
-        ? `there are ${names.join(', ')}: write ${before}#${names[0]}`
-        : 'name a script, a skill or a tools.json; wield list shows the tools there are',
+        ? `it has ${names.join(', ')}; write ${before}#${names[0]}`
+        : 'use the path of a script, a skill or a tools.json; wield list shows all tools',
     data: { ref: shown, names },
   });
 }
@@ -52,7 +52,7 @@ export function nothingAt(ref: string, names: readonly string[]): ToolError {
 /** RES-2 */
 export function ambiguous(ref: string, names: readonly string[]): ToolError {
   return new ToolError('ambiguous', `"${quoteOutside(ref, 200)}" has ${names.length} tools`, {
-    hint: `pick one: ${names
+    hint: `use one of ${names
       .slice(0, 5)
       .map((name) => `${quoteOutside(ref, 200)}#${name}`)
       .join(', ')}`,

@@ -1,4 +1,4 @@
-// Reading files that someone else may have made: opened first, checked on the descriptor, read bounded.
+// Reads files that may be untrusted: opened first, checked on the descriptor, with a size limit.
 
 import {
   closeSync,
@@ -21,13 +21,13 @@ export interface FileReading {
 
 export type ReadFault = { readonly fault: 'missing' | 'not-a-file' | 'unreadable'; readonly message: string };
 
-/** The state of a file, links followed; undefined where there is none, or none that can be reached. */
+/** Returns the identity of a file, following links; undefined if it does not exist or cannot be reached. */
 export function statIdentity(path: string): FileIdentity | undefined {
   const stats = statOrNothing(path);
   return stats === undefined ? undefined : toIdentity(stats);
 }
 
-/** A circle of links, or a directory that may not be entered, is as good as nothing there. */
+/** Returns the stats of a file; undefined if it does not exist, also for link cycles and unreachable directories. */
 export function statOrNothing(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -36,7 +36,16 @@ export function statOrNothing(path: string): Stats | undefined {
   }
 }
 
-/** Whether something is there, be it a link that leads nowhere. */
+/** Like `statOrNothing`, without following links. */
+export function lstatOrNothing(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a path exists, dangling links included; true if that cannot be determined. */
 export function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -55,7 +64,7 @@ export function toIdentity(stats: Stats): FileIdentity {
   };
 }
 
-/** Whether a file is in that very state; the same as comparing identities, without making one for each look. */
+/** Compares stats with an identity without allocating one. */
 export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
   return (
     stats.ino === identity.inode &&
@@ -67,8 +76,8 @@ export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
 }
 
 /**
- * Opens a regular file (or a link to one) without ever blocking on a FIFO or device, and hands the descriptor
- * to `use`. The check is made on the descriptor, so that nothing can be exchanged between look and read.
+ * Opens a regular file (or a link to one) without blocking on a FIFO or device, and passes the descriptor to `use`.
+ * Checks the descriptor, so that the file cannot be replaced between check and read.
  */
 export function withFile<T>(
   path: string,
@@ -93,7 +102,7 @@ export function withFile<T>(
   }
 }
 
-/** At most `limit` bytes from the beginning of a file. */
+/** Reads at most `limit` bytes from the beginning of a file. */
 export function readHead(path: string, limit: number): FileReading | ReadFault {
   return withFile(path, (descriptor, identity) => {
     const buffer = Buffer.allocUnsafe(Math.min(limit, identity.size + 1));
@@ -102,7 +111,7 @@ export function readHead(path: string, limit: number): FileReading | ReadFault {
   });
 }
 
-/** The whole of a small text file; undefined where there is none. Throws on anything else that is wrong. */
+/** Reads a small text file; returns undefined if it does not exist and throws on any other fault. */
 export function readTextFile(path: string, limit = 4 * 1024 * 1024): string | undefined {
   const reading = readHead(path, limit);
   if ('fault' in reading) {
@@ -132,7 +141,7 @@ export function readTextOrFault(file: string, limit = 4 * 1024 * 1024): string |
   return isThere(file) ? { fault: 'dangling-link', message: 'a symbolic link to a missing file' } : undefined;
 }
 
-// Until the buffer is full or the file ends; a file that gave its whole size is not asked once more.
+// Reads until the buffer is full or the file ends, without a final read if the whole size was read.
 function readFully(descriptor: number, buffer: Buffer, size: number): number {
   let length = 0;
   while (length < buffer.length && (length < size || size === 0)) {

@@ -71,7 +71,7 @@ describe('an untrusted workspace', () => {
         code: 'needs_trust',
         message: 'the server far is not started: the workspace is not trusted',
       });
-    expect((await wield(workspace, ['call', 'farther'], { env })).stderr).toContain('there is no tool');
+    expect((await wield(workspace, ['call', 'farther'], { env })).stderr).toContain('tool not found');
     expect((await wield(workspace, ['trust'], { env })).status).toBe(0);
     expect((await wield(workspace, ['list'], { env })).stdout).toContain('far_echo');
     expect(workspace.starts('far')).toHaveLength(1);

@@ -21,7 +21,6 @@ export const SIBLINGS: readonly string[] = ['executors/module/host/main.ts'];
 
 /** Prefixes of `src/` that may still contain import cycles. */
 export const CYCLES: readonly string[] = [
-  'catalog/',
   'config/',
   'context/',
   'executors/',

@@ -318,10 +318,10 @@ describe('a delegate', () => {
     writeSkill(workspace, 'self', { header: 'metadata:\n  delegate: self' });
     const toolbox = workspace.toolbox();
     expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
-      'delegates lead back to where they began: b → c → b',
-      'delegates lead back to where they began: b → c → b',
-      'delegates lead back to where they began: c → b → c',
-      'delegates lead back to where they began: self → self',
+      'delegates form a cycle: b → c → b',
+      'delegates form a cycle: b → c → b',
+      'delegates form a cycle: c → b → c',
+      'delegates form a cycle: self → self',
     ]);
     expect(names(await toolbox.list())).toEqual(['read_skill']);
     expect((await toolbox.call('a', {})).error).toMatchObject({

@@ -114,11 +114,11 @@ describe('a module on the search path', () => {
           expect(textOf(await toolbox.call(`${ref}#${name}`, {}))).toBe(`${name} ran`);
         expect((await toolbox.call(ref, {})).error).toMatchObject({
           code: 'ambiguous',
-          hint: `pick one: ${ref}#note_read, ${ref}#note_write`,
+          hint: `use one of ${ref}#note_read, ${ref}#note_write`,
         });
         expect((await toolbox.call(`${ref}#gone`, {})).error).toMatchObject({
           code: 'not_found',
-          hint: `there are note_read, note_write: write ${ref}#note_read`,
+          hint: `it has note_read, note_write; write ${ref}#note_read`,
         });
         // For a model a path is another way to write the name.
         expect(textOf(await toolbox.call(`${ref}#note_read`, {}, MODEL))).toBe('note_read ran');

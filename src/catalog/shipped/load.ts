@@ -1,35 +1,36 @@
-// The index that a library ships in its own directory: believed for listings while its files look as it says (RES-22).
+// Index that a library ships in its own directory: used for listings while the files match it (RES-22).
 
 import { basename, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Format, Place } from '../core/format.js';
-import { isRecord, type Json, parseJson } from '../core/json.js';
-import { isToolName, normalizeTags } from '../core/name.js';
-import type { JsonSchema, Schema } from '../core/schema.js';
-import type { Skill, TextReference } from '../core/skill.js';
-import type { Action, Tool, Traits } from '../core/tool.js';
-import type { World } from '../core/world.js';
-import { checksum } from '../files/checksum.js';
-import { readHead, statOrNothing, toIdentity } from '../files/read.js';
-import { isSettled } from '../files/stat-cache.js';
-import type { Entry, Snapshot } from './directory.js';
+import type { Format, Place } from '../../core/format.js';
+import { isRecord, type Json, parseJson } from '../../core/json.js';
+import { isToolName, normalizeTags } from '../../core/name.js';
+import type { JsonSchema } from '../../core/schema.js';
+import type { Skill, TextReference } from '../../core/skill.js';
+import type { Action, Tool, Traits } from '../../core/tool.js';
+import type { World } from '../../core/world.js';
+import { checksum } from '../../files/checksum.js';
+import { readHead, statOrNothing, toIdentity } from '../../files/read.js';
+import { isSettled } from '../../files/stat-cache.js';
+import type { DirectoryState, Entry } from '../entry.js';
+import type { ToSchema } from '../index-format.js';
 
-/** Its name, in the directory that it is about. */
+/** Name of the index file in the directory. */
 export const SHIPPED_INDEX = '.wield-index';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface ShippedIndexOptions {
   readonly place: Place;
   readonly format: Format;
-  /** Changes whenever the meaning of a field does. */
+  /** Changes with the meaning of a field. */
   readonly version: string;
-  readonly toSchema: (json: JsonSchema, face: 'input' | 'output') => Schema;
+  readonly toSchema: ToSchema;
   readonly world: World;
 }
 
-/** No path stands in the file: all of them follow from the names of entries. */
+/** Contains no paths: they follow from the names of entries. */
 export interface ShippedEntry {
-  /** Size and time of each file of the entry; null for one that is missing. */
+  /** Size and modification time of each file of the entry; null if the file is missing. */
   readonly states: readonly (readonly [number, number] | null)[];
   readonly tools: readonly ShippedTool[];
   readonly skills: readonly ShippedSkill[];
@@ -46,8 +47,8 @@ interface ShippedTool {
 
 type ShippedSkill = Omit<Skill, 'file' | 'directory' | 'owner'>;
 
-/** What the index of a library says and its files do not deny; undefined where nothing usable is there. */
-export function loadShippedIndex(options: ShippedIndexOptions): Snapshot | undefined {
+/** Returns the entries of the index whose files did not change; undefined if there is no usable index. */
+export function loadShippedIndex(options: ShippedIndexOptions): DirectoryState | undefined {
   const { place, format, world } = options;
   const file = join(place.directory, SHIPPED_INDEX);
   try {
@@ -62,7 +63,7 @@ export function loadShippedIndex(options: ShippedIndexOptions): Snapshot | undef
       const entry = isEntryName(name) ? toEntry(name, readShippedEntry(value), options) : undefined;
       if (entry !== undefined) entries.set(name, entry);
     }
-    // Which entries there are is looked up: this index says only what is in them.
+    // Not settled, so that the names of entries are read from the directory.
     return { identity: toIdentity(stats), settled: false, entries, shipped: true };
   } catch (error) {
     world.debug(`${file}: index discarded: ${(error as Error).message}`);
@@ -77,7 +78,7 @@ export function firstLine(version: string, body: Buffer): string {
 function parseShipped(bytes: Buffer, version: string): Readonly<Record<string, Json>> {
   const body = bytes.subarray(bytes.indexOf(0x0a) + 1);
   const first = bytes.toString('utf8', 0, bytes.length - body.length);
-  if (first !== firstLine(version, body)) throw new Error('altered, or made by another version');
+  if (first !== firstLine(version, body)) throw new Error('altered, or written by another version');
   const document = parseJson(body.toString('utf8'), SHIPPED_INDEX, { maxDepth: 64, maxBytes: MAX_BYTES });
   if (!isRecord(document)) throw new Error('not an object');
   return document as Readonly<Record<string, Json>>;
@@ -96,7 +97,7 @@ function isEntryName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && basename(name) === name && !name.includes(sep);
 }
 
-// Undefined where the files are not those that the index was made of: the entry is then read.
+// Returns undefined if the files changed since the index was written; the entry is then read.
 function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptions): Entry | undefined {
   const { place, format, toSchema, world } = options;
   const files = filesOf(format, name, place);
@@ -104,13 +105,12 @@ function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptio
   const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
   const read = (): readonly Tool[] => format.read(name, place)?.tools ?? [];
   const tools = shipped.tools.map((tool): Tool => {
-    const output = tool.output === undefined ? undefined : toSchema(tool.output, 'output');
     return {
       name: tool.name,
       description: tool.description,
       input: toSchema(tool.input, 'input'),
-      ...(output === undefined ? {} : { output }),
-      // Only the files say what would run.
+      output: tool.output && toSchema(tool.output, 'output'),
+      // What runs is always read from the files.
       get action(): Action {
         const real = read().find((candidate) => candidate.name === tool.name);
         if (real === undefined) throw new Error(`${files[0]} declares no ${tool.name}`);
@@ -144,7 +144,7 @@ function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptio
 
 function readShippedEntry(value: unknown): ShippedEntry {
   if (!isRecord(value) || ![value.states, value.tools, value.skills].every(Array.isArray))
-    throw new Error('an entry that is none');
+    throw new Error('invalid entry');
   return {
     states: value.states as ShippedEntry['states'],
     tools: (value.tools as unknown[]).map(readShippedTool),
@@ -153,7 +153,7 @@ function readShippedEntry(value: unknown): ShippedEntry {
 }
 
 function readShippedTool(value: unknown): ShippedTool {
-  if (!isRecord(value)) throw new Error('a tool that is none');
+  if (!isRecord(value)) throw new Error('invalid tool');
   const { name, description, input, output, traits, server } = value;
   const isTool =
     typeof name === 'string' &&
@@ -162,46 +162,43 @@ function readShippedTool(value: unknown): ShippedTool {
     isRecord(input) &&
     (output === undefined || isRecord(output)) &&
     isRecord(traits);
-  if (!isTool) throw new Error('a tool that is none');
+  if (!isTool) throw new Error('invalid tool');
   return {
     name,
     description,
     input: input as JsonSchema,
-    ...(output === undefined ? {} : { output: output as JsonSchema }),
+    output: output as JsonSchema | undefined,
     traits: readTraits(traits),
     server: typeof server === 'string' ? server : null,
   };
 }
 
 function readTraits(value: Readonly<Record<string, unknown>>): Traits {
-  const { tags, examples, group, timeoutMs } = value;
-  const said = (name: string) => (typeof value[name] === 'boolean' ? { [name]: value[name] } : {});
-  const listed = (name: string) => {
-    const texts = readStrings(value[name]);
-    return texts === undefined ? {} : { [name]: texts };
-  };
+  const { examples, group, timeoutMs } = value;
+  const flag = (name: string): boolean | undefined =>
+    typeof value[name] === 'boolean' ? value[name] : undefined;
   return {
-    ...(typeof group === 'string' ? { group } : {}),
-    tags: normalizeTags(readStrings(tags) ?? []),
+    group: typeof group === 'string' ? group : undefined,
+    tags: normalizeTags(readStrings(value.tags) ?? []),
     hidden: value.hidden === true,
     terminal: value.terminal === true,
-    ...said('readOnly'),
-    ...said('destructive'),
-    ...said('idempotent'),
-    ...said('openWorld'),
-    ...said('text'),
-    ...listed('allowedTools'),
-    ...listed('positional'),
-    ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    readOnly: flag('readOnly'),
+    destructive: flag('destructive'),
+    idempotent: flag('idempotent'),
+    openWorld: flag('openWorld'),
+    text: flag('text'),
+    allowedTools: readStrings(value.allowedTools),
+    positional: readStrings(value.positional),
+    timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
     examples: Array.isArray(examples) ? (examples as Json[]) : [],
   };
 }
 
 function readShippedSkill(value: unknown): ShippedSkill {
-  if (!isRecord(value)) throw new Error('a skill that is none');
+  if (!isRecord(value)) throw new Error('invalid skill');
   const { name, description, allowedTools, metadata, delegate, inherit, timeoutMs, start, references } =
     value;
-  if (typeof name !== 'string' || typeof description !== 'string') throw new Error('a skill that is none');
+  if (typeof name !== 'string' || typeof description !== 'string') throw new Error('invalid skill');
   return {
     name,
     description,
@@ -211,7 +208,7 @@ function readShippedSkill(value: unknown): ShippedSkill {
     tags: normalizeTags(readStrings(value.tags) ?? []),
     delegate: typeof delegate === 'string' ? delegate : null,
     inherit: inherit === false ? false : (readStrings(inherit) ?? null),
-    ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
     start: typeof start === 'number' && start >= 0 ? start : 0,
     references: Array.isArray(references) ? references.flatMap(readReference) : [],
   };

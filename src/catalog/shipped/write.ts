@@ -1,14 +1,15 @@
-// Writes the index that a library ships, and removes it (RES-22).
+// Writes and removes the index that a library ships (RES-22).
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Format, Place } from '../core/format.js';
-import { DEFAULT_IGNORE } from '../core/search-path.js';
-import type { World } from '../core/world.js';
-import { statOrNothing } from '../files/read.js';
-import { writeFileAtomic } from '../files/write.js';
-import { createDirectory, type Entry } from './directory.js';
-import { filesOf, firstLine, SHIPPED_INDEX, type ShippedEntry, stateOf } from './shipped-index.js';
+import type { Format, Place } from '../../core/format.js';
+import { DEFAULT_IGNORE } from '../../core/search-path.js';
+import type { World } from '../../core/world.js';
+import { statOrNothing } from '../../files/read.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { createDirectory } from '../directory.js';
+import type { Entry } from '../entry.js';
+import { filesOf, firstLine, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
 
 export interface WriteShippedIndexOptions {
   readonly directory: string;
@@ -17,7 +18,7 @@ export interface WriteShippedIndexOptions {
   readonly world: World;
 }
 
-/** Writes the index of a directory into it, and gives how many entries and tools it has. */
+/** Writes the index of a directory; returns its file and the number of entries and tools. */
 export function writeShippedIndex(options: WriteShippedIndexOptions) {
   const { directory, version, world } = options;
   const place: Place = { directory, owner: 'library', kind: 'skills', ignore: DEFAULT_IGNORE };
@@ -30,7 +31,7 @@ export function writeShippedIndex(options: WriteShippedIndexOptions) {
     const own: [string, ShippedEntry][] = [];
     for (const name of view.names()) {
       const reading = view.at(name);
-      // What is odd about an entry is said by reading it.
+      // Left out, so that problems are reported when the entry is read.
       if (reading === undefined || reading.problems.length > 0) continue;
       own.push([name, toShipped(reading, filesOf(format, name, place))]);
       names.add(name);
@@ -61,7 +62,7 @@ function toShipped(reading: NonNullable<Entry['reading']>, files: readonly strin
       name,
       description,
       input: input.json,
-      ...(output === undefined ? {} : { output: output.json }),
+      output: output?.json,
       traits,
       server: origin.server,
     })),

@@ -1,0 +1,110 @@
+// Merges the tools of all origins into one listing in which each name occurs once.
+
+import { fileURLToPath } from 'node:url';
+import type { Problem } from '../core/problem.js';
+import type { Skill } from '../core/skill.js';
+import { withoutReservedTags } from '../core/tag.js';
+import { compareText } from '../core/text.js';
+import type { ShadowedTool, Tool } from '../core/tool.js';
+import type { Upstream } from '../core/upstream.js';
+import type { DirectoryListing } from './entry.js';
+
+/** Who sees a built-in tool: everyone, models only, or nobody (callable by name). */
+export type Audience = 'all' | 'models' | 'none';
+
+export interface Listing {
+  readonly tools: readonly Tool[];
+  readonly shadowed: readonly ShadowedTool[];
+  readonly problems: readonly Problem[];
+  /** The first skill of each name, in path order. */
+  readonly skills: readonly Skill[];
+  /** Built-in tools that are not listed for everyone. */
+  readonly unlisted: readonly Tool[];
+  /** The unlisted tools that models see. */
+  readonly forModels: readonly Tool[];
+}
+
+export interface ListingParts {
+  readonly registered: Iterable<Tool>;
+  /** Built-in tools whose names are reserved. */
+  readonly reserved: readonly Tool[];
+  /** Built-in tools that give way to any other tool of their name. */
+  readonly yielding: readonly Tool[];
+  readonly remote: ReturnType<Upstream['list']> | undefined;
+  /** In precedence order. */
+  readonly directories: readonly DirectoryListing[];
+  readonly audienceOf: (tool: Tool, skills: readonly Skill[]) => Audience;
+  readonly withoutReserved: TagCleaner;
+}
+
+type TagCleaner = (tool: Tool) => ReturnType<typeof withoutReservedTags>;
+
+/** Merges in order of precedence: registered, built-in, servers, disk in path order, each group by name (RES-8). */
+export function mergeListing(parts: ListingParts): Listing {
+  const winners = new Map<string, Tool>();
+  const tools: Tool[] = [];
+  const unlisted: Tool[] = [];
+  const forModels: Tool[] = [];
+  const shadowed: ShadowedTool[] = [];
+  const problems: Problem[] = [];
+  const skills = firstOfEachName(parts.directories.flatMap((listing) => listing.skills));
+
+  const add = (tool: Tool, to: Tool[]): void => {
+    const winner = winners.get(tool.name);
+    if (winner) shadowed.push({ tool, by: winner });
+    else {
+      winners.set(tool.name, tool);
+      to.push(tool);
+    }
+  };
+  const addListed = (given: Tool): void => {
+    const { tool, problem } = parts.withoutReserved(given);
+    if (problem) problems.push(problem);
+    add(tool, tools);
+  };
+  const addBuiltin = (tool: Tool): void => {
+    if (winners.has(tool.name)) return;
+    const audience = parts.audienceOf(tool, skills);
+    if (audience === 'models') forModels.push(tool);
+    add(tool, audience === 'all' ? tools : unlisted);
+  };
+
+  for (const tool of [...parts.registered].sort(byName)) addListed(tool);
+  for (const tool of parts.reserved) addBuiltin(tool);
+  for (const tool of parts.remote?.tools ?? []) addListed(tool);
+  problems.push(...(parts.remote?.problems ?? []));
+  for (const listing of parts.directories) {
+    for (const tool of listing.tools) addListed(tool);
+    problems.push(...listing.problems);
+  }
+  for (const tool of parts.yielding) addBuiltin(tool);
+  return { tools, shadowed, problems, skills, unlisted, forModels };
+}
+
+/** Removes reserved tags from tools of any format; each tool is processed once (RES-31). */
+export function createTagCleaner(): TagCleaner {
+  const cleaned = new WeakMap<Tool, ReturnType<TagCleaner>>();
+  return (tool) => {
+    let known = cleaned.get(tool);
+    if (known === undefined) {
+      known = withoutReservedTags(tool, () => pathOf(tool));
+      cleaned.set(tool, known);
+    }
+    return known;
+  };
+}
+
+/** Returns what a problem names as the file of a tool. */
+export function pathOf({ name, origin: { uri } }: Tool): string {
+  return uri?.startsWith('file:') ? fileURLToPath(uri) : (uri ?? name);
+}
+
+export function byName(a: Tool, b: Tool): number {
+  return compareText(a.name, b.name);
+}
+
+function firstOfEachName(skills: readonly Skill[]): readonly Skill[] {
+  const first = new Map<string, Skill>();
+  for (const skill of skills) if (!first.has(skill.name)) first.set(skill.name, skill);
+  return [...first.values()];
+}
