@@ -9,7 +9,7 @@ import { scopeStore } from './core/scoped-store.js';
 import { DEFAULT_SETTINGS, toToolConfig } from './core/settings.js';
 import type { ContextStore } from './core/store.js';
 import type { Toolbox } from './core/toolbox.js';
-import { createContext } from './executors/function/index.js';
+import { createContext } from './executors/shared/tool-context.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 

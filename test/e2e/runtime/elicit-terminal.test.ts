@@ -88,5 +88,5 @@ spec('MOD-18', 'without one, and in CI, nobody is asked', async () => {
   expect(error.code).toBe('unavailable');
   if (!hasPty) return;
   const { screen } = await wieldAtTerminal(workspace, ['call', 'name'], { env: { CI: '1' } });
-  expect(screen).toContain('nobody can be asked');
+  expect(screen).toContain('asks a question that cannot be answered here');
 });

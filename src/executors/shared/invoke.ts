@@ -1,0 +1,71 @@
+// Runs a function tool and turns what it returns or throws into an Output.
+
+import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../../core/error.js';
+import { copyJson, isRecord, type Json } from '../../core/json.js';
+import { isFailedOutput, type Output, type Part, textPart } from '../../core/result.js';
+import type { FunctionAction } from '../../core/tool.js';
+import { type CallPart, createContext, type FunctionEnvironment } from './tool-context.js';
+
+const FAILED_HINT = 'change the input, or fix the tool';
+
+/** Runs a function to its end. Never throws. */
+export async function invoke(
+  run: FunctionAction['run'],
+  input: Json,
+  call: CallPart,
+  environment: FunctionEnvironment,
+): Promise<Output> {
+  try {
+    // The input of a plan is frozen; the function gets a copy that it may change.
+    return toOutput(await run(copyJson(input), createContext(call, environment)), environment.name);
+  } catch (thrown) {
+    if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    return {
+      content: [textPart(message)],
+      error: new ToolError('tool_failed', `${environment.name} failed: ${message}`, {
+        hint: FAILED_HINT,
+        cause: thrown,
+      }),
+    };
+  }
+}
+
+function toOutput(result: unknown, name: string): Output {
+  if (isFailedOutput(result)) return toFailure(result, name);
+  if (result === undefined) return { content: [textPart('')] };
+  if (typeof result === 'string') return { content: [textPart(result)], structured: result };
+  if (isRecord(result) && isParts(result.content)) {
+    const { content, structured, error } = result;
+    return {
+      content,
+      structured: structured as Json | undefined,
+      error: isToolError(error) ? error : undefined,
+    };
+  }
+  const text = JSON.stringify(result);
+  if (text === undefined) throw new TypeError(`returned a ${typeof result}, which is not JSON`);
+  return { content: [textPart(text)], structured: JSON.parse(text) as Json };
+}
+
+function isParts(value: unknown): value is readonly Part[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((part) => isRecord(part) && typeof part.type === 'string')
+  );
+}
+
+// MOD-13
+function toFailure(result: Readonly<Record<string, unknown>>, name: string): Output {
+  const { error_type: type, message: given, next_action_hint: hint } = result;
+  const message = typeof given === 'string' ? given : `${name} failed`;
+  const known = typeof type === 'string' && Object.hasOwn(ERROR_CODES, type);
+  return {
+    content: [textPart(message)],
+    error: new ToolError(known ? (type as ErrorCode) : 'tool_failed', message, {
+      hint: typeof hint === 'string' ? hint : FAILED_HINT,
+      data: known || typeof type !== 'string' ? undefined : { error_type: type },
+    }),
+  };
+}

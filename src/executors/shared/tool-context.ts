@@ -1,0 +1,93 @@
+// The ToolContext that a function receives.
+
+import type { NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
+import { askText, type Elicitation } from '../../core/elicit.js';
+import { ToolError } from '../../core/error.js';
+import type { RunContext } from '../../core/executor.js';
+import type { ScopedStore } from '../../core/scoped-store.js';
+import type { ContextStore } from '../../core/store.js';
+import { toRemoteUri } from '../../core/upstream.js';
+
+/** The parts of a call that a function can use. */
+export type CallPart = Pick<
+  RunContext,
+  'call' | 'elicit' | 'progress' | 'workdir' | 'config' | 'remoteTools'
+>;
+
+export interface FunctionEnvironment {
+  /** The name of the tool. */
+  readonly name: string;
+  /** Creates the signal on first use. */
+  readonly signal: () => AbortSignal;
+  /** Creates the scoped store on first use. */
+  readonly scope: () => ScopedStore;
+  /** Replaces the upstream servers of the toolbox. */
+  readonly mcp?: ToolUpstreams | null;
+  readonly log: (message: string) => void;
+}
+
+/** Creates the frozen context of a function (MOD-5). */
+export function createContext(run: CallPart, environment: FunctionEnvironment): ToolContext {
+  const { call, progress, workdir, config } = run;
+  const { name, signal, scope, mcp, log } = environment;
+  const elicitFor = (question: string) => {
+    if (run.elicit !== undefined) return run.elicit;
+    throw new ToolError('unavailable', `${name} asks a question that cannot be answered here: ${question}`, {
+      hint: 'call it from a terminal, or pass the answer as a parameter',
+    });
+  };
+  const context = {
+    toolbox: new NestedToolbox(call, environment),
+    withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
+    mcp: mcp === undefined ? toUpstreams(run) : mcp,
+    workdir,
+    config,
+    progress: (done: number, total?: number, message?: string) => progress({ done, total, message }),
+    log: (message: string) => log(message),
+    ask: async (question: string) => askText(elicitFor(question), question, signal()),
+    elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal()),
+  };
+  return Object.freeze(Object.defineProperties(context, GETTERS)) as unknown as ToolContext;
+}
+
+/** The toolbox of a context. Its private field holds the environment for the getters of the context. */
+class NestedToolbox {
+  readonly call: RunContext['call'];
+  readonly #environment: FunctionEnvironment;
+
+  constructor(call: RunContext['call'], environment: FunctionEnvironment) {
+    this.call = (ref: string, input: unknown, options?: NestedOptions) => call(ref, input, options);
+    this.#environment = environment;
+    Object.freeze(this);
+  }
+
+  static environmentOf({ toolbox }: ToolContext): FunctionEnvironment {
+    return (toolbox as NestedToolbox).#environment;
+  }
+}
+
+// Creating a signal takes a quarter of a call, and most functions never use it. All contexts share these getters:
+// an object with its own getters gets its own hidden class, and a WeakMap of environments doubles the time of a call.
+const GETTERS: PropertyDescriptorMap & ThisType<ToolContext> = {
+  store: {
+    enumerable: true,
+    get() {
+      return NestedToolbox.environmentOf(this).scope().store;
+    },
+  },
+  signal: {
+    enumerable: true,
+    get() {
+      return NestedToolbox.environmentOf(this).signal();
+    },
+  },
+};
+
+// Upstream tools are called by reference, so that policy applies to them as well.
+function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
+  if (remoteTools === undefined) return null;
+  return Object.freeze({
+    list: () => remoteTools(),
+    call: (server: string, name: string, input: unknown) => call(toRemoteUri(server, name), input),
+  });
+}
