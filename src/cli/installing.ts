@@ -1,7 +1,7 @@
 // What the verbs of installing share: their context, what they show before they act, and the one question they ask.
 
 import { ToolError } from '../core/error.js';
-import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
+import { count, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/apply.js';
 import type { Hook } from '../install/apply/hooks.js';
 import type { InstallContext, Step } from '../install/environment.js';
@@ -9,6 +9,7 @@ import { toInstallContext } from '../install/from-toolbox.js';
 import type { InstallPlan, Inventory } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
 import { readLine } from './line.js';
+import { showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import type { FlagHelp, VerbCall } from './verb.js';
 
@@ -44,8 +45,7 @@ export function createInstallContext(call: VerbCall, toolbox: NodeToolbox): Inst
 function createReporter(terminal: Terminal): InstallContext['report'] {
   return ({ kind, text }: Step) => {
     if (kind === 'progress') {
-      // A line that is written over by the next, and wiped by anything else.
-      if (terminal.errIsTerminal) terminal.err(`\r\u001b[2K  ${quoteOutside(text, terminal.columns - 4)}\r`);
+      showTransient(terminal, text);
       return;
     }
     const label = kind === 'warning' ? terminal.paint('yellow', 'warning', 'err') : 'note   ';

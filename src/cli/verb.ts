@@ -1,4 +1,4 @@
-// A verb of the command line: what it takes, how it explains itself, what it does.
+// The definition of a verb, its flags and its help.
 
 import type { FlagKind } from '../commands/index.js';
 import { ToolError } from '../core/error.js';
@@ -8,29 +8,33 @@ import type { Terminal } from './terminal.js';
 
 export interface FlagHelp {
   readonly kind: FlagKind;
-  /** How the value is shown: `DIR`. */
+  /** The placeholder of the value: `DIR`. */
   readonly value?: string;
-  /** Whether it may stand more than once; otherwise the last counts. */
+  /** Whether the flag can be repeated; otherwise the last one counts. */
   readonly repeats?: boolean;
   readonly description: string;
 }
 
-export interface VerbCall {
-  readonly terminal: Terminal;
+/** The parsed arguments of a verb. */
+export interface VerbArguments {
   readonly flags: ReadonlyMap<string, string | true>;
-  /** Every value of a flag that may stand more than once, in order. */
+  /** Returns all values of a flag that can be repeated, in order. */
   repeated(name: string): readonly string[];
   readonly positionals: readonly string[];
-  /** Everything after the first positional, unread; only for verbs that read it themselves. */
+  /** Everything after the first positional, for verbs with `readsRest`. */
   readonly rest: readonly string[];
+}
+
+export interface VerbCall extends VerbArguments {
+  readonly terminal: Terminal;
   readonly json: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Words that no tool is called by: the verbs, and a few more (MOD-25). */
+  /** Commands of wield itself, which no tool can have (MOD-25). */
   readonly reserved: ReadonlySet<string>;
-  /** Ends when the person interrupts. */
+  /** Aborted by a signal such as Ctrl-C. */
   readonly signal: AbortSignal;
-  /** The toolbox of the workdir, made when first asked for; options count then. */
+  /** Returns the toolbox of the workdir; the options of the first call count. */
   toolbox(options?: Partial<NodeToolboxOptions>): NodeToolbox;
 }
 
@@ -40,27 +44,27 @@ export interface Verb {
   readonly summary: string;
   readonly examples: readonly string[];
   readonly flags: Readonly<Record<string, FlagHelp>>;
-  /** How many positionals it takes at most. */
+  /** The maximum number of positionals. */
   readonly positionals: number;
-  /** What its positionals are, for completion: these words, names of tools, or files. */
+  /** How to complete positionals: fixed words, tool names, or files. */
   readonly completes?: 'tools' | 'files' | readonly string[];
-  /** What to do about a flag that it does not know, where that is likely to be someone else's. */
+  /** The hint for an unknown flag that probably belongs to another program. */
   readonly strayFlag?: string;
-  /** Reads its arguments after the first positional itself. */
+  /** Parses the arguments after the first positional itself. */
   readonly readsRest?: boolean;
-  /** Runs until it is told to stop: a signal other than Ctrl-C is then its ordinary end. */
+  /** Runs until stopped: a signal other than Ctrl-C is then a normal exit. */
   readonly runsUntilStopped?: boolean;
-  /** Does the work and gives the exit status. */
+  /** Returns the exit status. */
   run(call: VerbCall): Promise<number>;
 }
 
-/** Flags that every verb has. */
+/** Flags of every verb. */
 export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
-  cwd: { kind: 'value', value: 'DIR', description: 'Work in this directory' },
+  cwd: { kind: 'value', value: 'DIR', description: 'Run in this directory' },
   json: { kind: 'switch', description: 'Print one JSON document' },
-  plain: { kind: 'switch', description: 'No colour, no progress' },
-  verbose: { kind: 'switch', description: 'Say on stderr why things happen' },
-  help: { kind: 'switch', description: 'Show this' },
+  plain: { kind: 'switch', description: 'Disable colour and progress output' },
+  verbose: { kind: 'switch', description: 'Print debug output to stderr' },
+  help: { kind: 'switch', description: 'Show this help' },
 };
 
 export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
@@ -68,7 +72,7 @@ export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
   return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
 }
 
-/** What is wrong with a flag; without a verb only the common ones are known. */
+/** The error for a flag that is unknown or has no value. */
 export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
   const help = verb === undefined ? 'wield --help' : `wield ${verb.name} --help`;
   if (kind === 'incomplete') return new ToolError('usage', `${name} needs a value`, { hint: help });

@@ -1,4 +1,4 @@
-// Mounts tools on anyone's commander program: a subcommand a tool, a group for those that have one (MOD-26).
+// Adds tools to a commander program: one subcommand per tool, grouped where tools have a group (MOD-26).
 
 import { exitStatus, toToolError } from '../core/error.js';
 import { parseJson } from '../core/json.js';
@@ -9,12 +9,12 @@ import type { Tool } from '../core/tool.js';
 import type { Caller, Toolbox } from '../core/toolbox.js';
 import type { FlagKind } from './arguments.js';
 import { formatToolHelp } from './help.js';
-import { inputTwice, parseTimeout, readCommandInput, readOwnFlags } from './input.js';
+import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from './input.js';
 import { contentText, errorText, JSON_SCHEMA } from './output.js';
 import { type Commands, findCommandProblems, toCommandTable } from './table.js';
 import { firstSentences } from './wrap.js';
 
-/** What is used of a commander `Command`; commander itself is no dependency. */
+/** The part of commander's `Command` that is used; commander itself is not a dependency. */
 export interface CommanderCommand {
   name(): string;
   aliases(): readonly string[];
@@ -31,25 +31,25 @@ export interface CommanderCommand {
   error(message: string, options: { exitCode: number; code: string }): never;
 }
 
-/** How a call of a mounted command ended. */
+/** The outcome of a mounted command. */
 export interface CommandOutcome {
   readonly tool: Tool;
   readonly result: ToolResult;
   /** 0, or the status of the error's code. */
   readonly exitStatus: number;
-  /** Whether one JSON document was asked for. */
+  /** Whether `--json` was passed. */
   readonly json: boolean;
   readonly command: CommanderCommand;
 }
 
 export interface RegisterToolsOptions {
-  /** Who calls; a person by default, whose command is consent. */
+  /** A person by default. */
   readonly caller?: Caller;
-  /** Says what came out of a call, in place of printing it and ending with its status. */
+  /** Handles the outcome; by default it is printed, and the process exits with its status. */
   readonly handle?: (outcome: CommandOutcome) => void | Promise<void>;
 }
 
-// Those of wield's own flags that mean something in another program.
+// The flags of wield that also make sense in another program.
 const FLAGS: Readonly<Record<string, FlagKind>> = {
   help: 'switch',
   json: 'switch',
@@ -59,8 +59,8 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
 const kindOf = (name: string): FlagKind | undefined => (Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined);
 
 /**
- * Mounts the visible tools of a toolbox as subcommands. A tool's schema is read when its command is used. Gives the
- * commands that could not be mounted: the program's own always win.
+ * Mounts the visible tools of a toolbox as subcommands. Schemas are read when a command runs. Returns the commands that
+ * could not be mounted because the program has one with the same name.
  */
 export async function registerToolsAsCLI(
   program: CommanderCommand,
@@ -73,7 +73,7 @@ export async function registerToolsAsCLI(
   const { single, groups } = toCommandTable(tools);
   const mountAll = (parent: CommanderCommand, commands: Commands, words: string): void => {
     for (const [word, same] of commands) {
-      // Where two tools have the same word, each is there by its name.
+      // Two tools with the same command word are mounted by name.
       for (const tool of same)
         mount(parent.command(same.length > 1 ? tool.name : word), tool, toolbox, words, options);
     }
@@ -99,7 +99,7 @@ function mount(
   const words = `${parent} ${command.name()}`;
   const help = (): string => formatToolHelp(tool, words);
   command.description(firstSentences(quoteOutside(tool.description, 1000), 100));
-  // The arguments go through as they are: one parser reads a tool's command line, here as in `wield call`.
+  // Arguments are passed through: the parser of `wield call` reads them.
   command.argument('[arguments...]');
   command.allowUnknownOption();
   command.helpOption(false);
@@ -107,21 +107,22 @@ function mount(
   command.action(async () => {
     const { handle = print } = options;
     const write = command.configureOutput().writeOut;
-    const own = readOwnFlagsSafely(tool, command.args);
-    if (own.has('help')) {
+    const parsed = parseToolArguments(tool, command.args, { ownKind: kindOf, command: words });
+    const flags = flagsOrNone(parsed);
+    if (flags.has('help')) {
       write?.(help());
       return;
     }
-    const result = await run(tool, toolbox, command.args, words, options.caller);
+    const result = await run(tool, toolbox, parsed, options.caller);
     const status = result.error === undefined ? 0 : exitStatus(result.error.code);
-    await handle({ tool, result, exitStatus: status, json: own.has('json'), command });
+    await handle({ tool, result, exitStatus: status, json: flags.has('json'), command });
   });
 }
 
-// A flag that is wrong in itself is told of by the call.
-function readOwnFlagsSafely(tool: Tool, argv: readonly string[]): ReadonlyMap<string, string | true> {
+// An invalid flag is reported by the call.
+function flagsOrNone(parsed: ToolArguments): ReadonlyMap<string, string | true> {
   try {
-    return readOwnFlags(tool, argv, kindOf);
+    return parsed.flags();
   } catch {
     return new Map();
   }
@@ -130,20 +131,19 @@ function readOwnFlagsSafely(tool: Tool, argv: readonly string[]): ReadonlyMap<st
 async function run(
   tool: Tool,
   toolbox: Toolbox,
-  argv: readonly string[],
-  command: string,
+  parsed: ToolArguments,
   caller: Caller = { kind: 'person', door: 'cli' },
 ): Promise<ToolResult> {
   try {
-    const own = readOwnFlags(tool, argv, kindOf);
-    const { input, given } = readCommandInput(tool, argv, { ownKind: kindOf, command });
-    const whole = own.get('input');
+    const flags = parsed.flags();
+    const { input, given } = parsed.toInput();
+    const whole = flags.get('input');
     if (whole !== undefined && given) throw inputTwice();
-    const timeout = own.get('timeout');
+    const timeout = flags.get('timeout');
     const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
     return await toolbox.call(tool.name, whole === undefined ? input : parseJson(String(whole), '--input'), {
       caller,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      timeoutMs,
     });
   } catch (thrown) {
     return { ok: false, content: [], error: toToolError(thrown).toJSON(), meta: { durationMs: 0 } };

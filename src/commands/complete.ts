@@ -1,14 +1,14 @@
-// Completes a command line: which flags, values and positionals can stand where the cursor is (CLI-9).
+// Completes flags, values and positionals at the cursor (CLI-9).
 
 import type { Json } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { type FlagKind, splitArguments } from './arguments.js';
-import { createTargetFinder, kindOfTarget, type Target } from './input.js';
 import { valueText } from './line.js';
 import { kebab } from './names.js';
 import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
 import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
+import { createTargetFinder, kindOfTarget, type Target } from './target.js';
 import { firstSentences } from './wrap.js';
 
 export interface Candidate {
@@ -18,14 +18,14 @@ export interface Candidate {
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** Whether the name of a file fits too. */
+  /** Whether file names are offered too. */
   readonly files: boolean;
 }
 
-/** What can be given at all; the words before the cursor tell what of it fits there. */
+/** The flags and positionals of a command. */
 export interface Completable {
   readonly kindOf: (flag: string) => FlagKind | undefined;
-  /** The flags, in view of those that were given. */
+  /** Returns the flags that can follow those given. */
   flags(given: readonly string[], current: string): readonly Candidate[];
   values(flag: string, current: string): Completion;
   positional(index: number, given: readonly string[]): Completion;
@@ -39,10 +39,10 @@ export interface OwnFlag {
   readonly description: string;
 }
 
-// Stands where the cursor is: what it is read as tells what is wanted there.
+// A placeholder for the word at the cursor; how it parses shows what is expected there.
 const CURSOR = '--\u0000';
 
-/** What can stand at the end of these words, where `current` is begun already. */
+/** Completes `current`, the word after `words`. */
 export function completeWords(
   completable: Completable,
   words: readonly string[],
@@ -69,7 +69,7 @@ function matching({ candidates, files }: Completion, current: string): Completio
   return { candidates: candidates.filter((one) => one.value.startsWith(current)), files };
 }
 
-/** A tool's arguments, beside the flags of the program. */
+/** Returns the completions of a tool's arguments and the program's own flags. */
 export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>): Completable {
   const root = tool.input.json;
   const parameters = toParameters(root);

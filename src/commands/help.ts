@@ -1,4 +1,4 @@
-// The help of a tool: usage, parameters, an example and where it comes from, all from its schema (MOD-24).
+// Formats the help of a tool from its schema (MOD-24).
 
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { quoteOutside, sanitize } from '../core/text.js';
@@ -9,16 +9,16 @@ import { fieldsOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
 
 export interface ToolHelpOptions {
-  /** Where the tool comes from, in words for a person; its address by default. */
+  /** Where the tool comes from; its URI by default. */
   readonly from?: string;
 }
 
-// What a parameter's description may take of the screen.
+// Column limits in characters.
 const ABOUT_LIMIT = 240;
 const NAME_LIMIT = 28;
 const TYPE_LIMIT = 24;
 
-/** `--help` of a tool; `command` is what comes before its arguments. */
+/** Formats `--help` of a tool; `command` precedes its arguments. */
 export function formatToolHelp(tool: Tool, command: string, options: ToolHelpOptions = {}): string {
   const parameters = toParameters(tool.input.json);
   const positionals = toPositionals(parameters, tool.traits.positional);
@@ -35,7 +35,7 @@ export function formatToolHelp(tool: Tool, command: string, options: ToolHelpOpt
   return sanitize(lines.join('\n'));
 }
 
-// The words of a line, those that do not fit below the first of them.
+// Wraps words with a hanging indent.
 function hang(head: string, words: readonly string[]): string[] {
   if (words.length === 0) return [head];
   const indent = Math.min(head.length + 1, 40);
@@ -63,7 +63,7 @@ function flagUsage(parameter: Parameter): string {
   return `--${parameter.flag} ${value}${isVariadic(parameter) ? ' …' : ''}`;
 }
 
-/** One row a parameter: a star for required, its flag, its type, what it is. */
+/** Formats one row per parameter: a star if required, flag, type, description. */
 export function parameterRows(tool: Tool): string[] {
   const rows = toParameters(tool.input.json).map((parameter) => ({
     name: `${parameter.required ? '*' : ' '}${parameter.flag}`,
@@ -84,7 +84,7 @@ export function parameterRows(tool: Tool): string[] {
   return rows.flatMap(({ name, type, about }) => {
     const head = `  ${name.padEnd(nameWidth)}   ${type.padEnd(typeWidth)}   `;
     const lines = wrapWords(about.split(' '), HELP_WIDTH - indent);
-    // A head that is wider than its columns has a line of its own.
+    // A head that is wider than its columns gets its own line.
     const [first = '', ...others] = head.length > indent ? ['', ...lines] : lines;
     return [`${head}${first}`, ...others.map((line) => ' '.repeat(indent) + line)].map((line) =>
       line.trimEnd(),
@@ -111,13 +111,13 @@ function typeName(parameter: Parameter): string {
   return parameter.types.length === 0 ? 'any' : parameter.types.join('|');
 }
 
-// A value in a sentence; text that could be missed stands in quotes.
+// Formats a value inside a sentence; empty and padded text is quoted.
 function shownValue(value: Json): string {
   const plain = typeof value === 'string' && value.trim() === value && value !== '';
   return quoteOutside(plain ? value : JSON.stringify(value), 80);
 }
 
-/** Arguments that show how the tool is called, in shell quotes: its own example, else a value for each required parameter. */
+/** Returns example arguments in shell quotes: the tool's own example, else a sample of each required parameter. */
 export function exampleArguments(tool: Tool): string[] {
   const [example] = tool.traits.examples;
   const input = isRecord(example) ? (example as JsonObject) : sampleInput(tool);

@@ -1,4 +1,4 @@
-// Tools as commands: a command line becomes a tool's input, an input a command line, and a tool its own help.
+// `wield/commands`: tools as command lines.
 
 export { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
 export {

@@ -1,48 +1,97 @@
-// Turns the arguments of a command into a tool's input, by its schema and nothing else.
+// Parses a tool's command line into its input and the program's own flags.
 
 import { ToolError } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
 import { nearest, parseDuration, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
-import {
-  createFlagTable,
-  isSwitch,
-  isVariadic,
-  OWN_FLAGS,
-  type Parameter,
-  toParameters,
-  toPositionals,
-} from './parameters.js';
+import { isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
+import { createTargetFinder, kindOfTarget, type TargetFinder } from './target.js';
 import { addValue } from './values.js';
 
 export interface CommandInput {
   readonly input: JsonObject;
-  /** Whether anything of the input was given as an argument. */
+  /** Whether an argument set a parameter. */
   readonly given: boolean;
 }
 
 export interface CommandInputOptions {
-  /** The kind of a flag that is the caller's own and no parameter. */
+  /** Returns the kind of a flag that belongs to the program, not to the tool. */
   readonly ownKind?: (name: string) => FlagKind | undefined;
-  /** What hints call the command: `wield deploy`. */
+  /** The command in hints: `wield deploy`. */
   readonly command?: string;
+}
+
+/** A tool's command line, split once. */
+export interface ToolArguments {
+  /** Returns the program's own flags by name, even if other arguments are wrong. */
+  flags(): Map<string, string | true>;
+  /** Returns the tool's input. Throws `invalid_input` or `usage`. */
+  toInput(): CommandInput;
 }
 
 const noOwnFlags = (): undefined => undefined;
 
-/** Reads a tool's command line, the caller's own flags left aside. Throws `invalid_input` or `usage` for what does not fit. */
-export function readCommandInput(
+export function parseToolArguments(
   tool: Tool,
   argv: readonly string[],
   { ownKind = noOwnFlags, command = `wield call ${tool.name}` }: CommandInputOptions = {},
-): CommandInput {
-  const root = tool.input.json;
-  const parameters = toParameters(root);
+): ToolArguments {
+  const parameters = toParameters(tool.input.json);
   const find = createTargetFinder(parameters);
+  const { parsed } = splitArguments(argv, (name) => ownKind(name) ?? kindOfTarget(find(name)));
+  return {
+    flags: () => toOwnFlags(parsed, ownKind),
+    toInput: () => toInput({ tool, parsed, parameters, find, ownKind, command }),
+  };
+}
+
+/** Parses the input of a tool's command line and skips the program's own flags. Throws `invalid_input` or `usage`. */
+export function readCommandInput(
+  tool: Tool,
+  argv: readonly string[],
+  options: CommandInputOptions = {},
+): CommandInput {
+  return parseToolArguments(tool, argv, options).toInput();
+}
+
+/** Parses the program's own flags of a tool's command line, even if other arguments are wrong. */
+export function readOwnFlags(
+  tool: Tool,
+  argv: readonly string[],
+  ownKind: (name: string) => FlagKind | undefined,
+): Map<string, string | true> {
+  return parseToolArguments(tool, argv, { ownKind }).flags();
+}
+
+/** Collects flags by name; the last value counts, and `--x=false` removes a switch. */
+export function toOwnFlags(
+  parsed: readonly Argument[],
+  kindOf: (name: string) => FlagKind | undefined,
+): Map<string, string | true> {
+  const flags = new Map<string, string | true>();
+  for (const argument of parsed) {
+    const kind = argument.kind === 'flag' ? kindOf(argument.name) : undefined;
+    if (argument.kind !== 'flag' || kind === undefined) continue;
+    const value = ownFlagValue(argument.name, kind, argument.value);
+    if (value === undefined) flags.delete(argument.name);
+    else flags.set(argument.name, value);
+  }
+  return flags;
+}
+
+interface InputParts extends Required<CommandInputOptions> {
+  readonly tool: Tool;
+  readonly parsed: readonly Argument[];
+  readonly parameters: readonly Parameter[];
+  readonly find: TargetFinder;
+}
+
+function toInput({ tool, parsed, parameters, find, ownKind, command }: InputParts): CommandInput {
+  const root = tool.input.json;
   const values = new Map<Parameter, Json>();
   const positionals: string[] = [];
-  for (const argument of split(argv, find, ownKind)) {
+  for (const argument of parsed) {
     if (argument.kind === 'positional') positionals.push(argument.value);
     else if (argument.kind !== 'flag') throw badFlag(argument, parameters, { command, ownKind });
     else if (ownKind(argument.name) === undefined) {
@@ -65,31 +114,14 @@ export function readCommandInput(
   return { input, given: values.size > 0 };
 }
 
-/** The flags that belong to the caller of this function, by name, of a tool's command line, whatever else is wrong with it. */
-export function readOwnFlags(
-  tool: Tool,
-  argv: readonly string[],
-  ownKind: (name: string) => FlagKind | undefined,
-): Map<string, string | true> {
-  const own = new Map<string, string | true>();
-  for (const argument of split(argv, createTargetFinder(toParameters(tool.input.json)), ownKind)) {
-    const kind = argument.kind === 'flag' ? ownKind(argument.name) : undefined;
-    if (argument.kind !== 'flag' || kind === undefined) continue;
-    const value = ownFlagValue(argument.name, kind, argument.value);
-    if (value === undefined) own.delete(argument.name);
-    else own.set(argument.name, value);
-  }
-  return own;
-}
-
-/** What is wrong with giving the input in two ways at once. */
+/** The error for an input given both as `--input` and as flags. */
 export function inputTwice(): ToolError {
-  return new ToolError('usage', '--input and parameters as flags exclude each other', {
-    hint: 'put everything into --input, or nothing',
+  return new ToolError('usage', '--input and parameter flags cannot be combined', {
+    hint: 'pass all parameters in --input, or all as flags',
   });
 }
 
-/** The milliseconds of `--timeout`. */
+/** Parses `--timeout` into milliseconds. */
 export function parseTimeout(text: string): number {
   const milliseconds = parseDuration(text);
   if (milliseconds !== undefined) return milliseconds;
@@ -98,60 +130,7 @@ export function parseTimeout(text: string): number {
   });
 }
 
-function split(
-  argv: readonly string[],
-  find: TargetFinder,
-  ownKind: (name: string) => FlagKind | undefined,
-): readonly Argument[] {
-  return splitArguments(argv, (name) => ownKind(name) ?? kindOfTarget(find(name))).parsed;
-}
-
-/** What a flag is about. */
-export interface Target {
-  readonly parameter: Parameter;
-  readonly path: readonly string[];
-  readonly json: boolean;
-  readonly negated: boolean;
-}
-
-export type TargetFinder = (name: string) => Target | undefined;
-
-/** Finds what a flag without its dashes is about: a parameter first, then `no-`, a colon at the end, fields. */
-export function createTargetFinder(parameters: readonly Parameter[]): TargetFinder {
-  const table = createFlagTable(parameters);
-  const find = (name: string): Target | undefined => {
-    const direct = table(name);
-    if (direct) return { parameter: direct, path: [], json: false, negated: false };
-    if (name.endsWith(':')) {
-      const target = find(name.slice(0, -1));
-      return target && !target.negated ? { ...target, json: true } : undefined;
-    }
-    if (name.startsWith('no-')) {
-      const parameter = table(name.slice(3));
-      if (parameter && isSwitch(parameter)) return { parameter, path: [], json: false, negated: true };
-    }
-    return findField(name);
-  };
-  // The longest name that is a parameter's, since a name may have dots of its own.
-  const findField = (name: string): Target | undefined => {
-    for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
-      const parameter = table(name.slice(0, dot));
-      const path = name.slice(dot + 1).split('.');
-      if (parameter && path.every((step) => step !== ''))
-        return { parameter, path, json: false, negated: false };
-    }
-    return undefined;
-  };
-  return find;
-}
-
-export function kindOfTarget(target: Target | undefined): FlagKind | undefined {
-  if (target === undefined) return undefined;
-  const { parameter, path, json } = target;
-  return isSwitch(parameter) && path.length === 0 && !json ? 'switch' : 'value';
-}
-
-// `--no-x=false` is true; any other text stays for the check to refuse.
+// `--no-x=false` is true; other text is left for validation to reject.
 function negate(value: string | true): string {
   if (value === true || value === 'true') return 'false';
   return value === 'false' ? 'true' : value;
@@ -169,7 +148,7 @@ function placePositionals(
     const parameter = free[index] ?? variadic;
     if (parameter === undefined) {
       throw new ToolError('usage', `unexpected argument "${quoteOutside(value, 80)}"`, {
-        hint: `give parameters as flags; ${command} --help shows them`,
+        hint: `pass parameters as flags; ${command} --help shows them`,
       });
     }
     place(parameter, value);

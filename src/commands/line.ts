@@ -1,14 +1,15 @@
-// The command line that gives an input: what `readCommandInput` reads, written (MOD-22).
+// Formats an input as a command line; the inverse of `readCommandInput` (MOD-22).
 
 import { canonicalJson, isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import type { Tool } from '../core/tool.js';
-import { createTargetFinder, kindOfTarget, readCommandInput, type TargetFinder } from './input.js';
+import { readCommandInput } from './input.js';
 import { toParameters } from './parameters.js';
 import { fieldsOf } from './shape.js';
+import { createTargetFinder, kindOfTarget, type TargetFinder } from './target.js';
 import { addValue } from './values.js';
 
-/** Arguments that give a tool this input: a flag a parameter, or `--input` where flags cannot say it. */
+/** Returns the arguments for an input: one flag per parameter, or `--input` if flags cannot express it. */
 export function toCommandLine(tool: Tool, input: JsonObject): string[] {
   const root = tool.input.json;
   const parameters = toParameters(root);
@@ -36,7 +37,7 @@ function isSame(a: Json, b: Json): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-// The first of these that is read as the same value: a switch, fields, entries, the text, JSON.
+// Uses the first of these that parses back to the same value: switch, fields, repeated flag, JSON.
 function toArguments(
   flag: string,
   value: Json,
@@ -67,7 +68,7 @@ function toFields(
   const line: string[] = [];
   for (const [name, child] of Object.entries(value)) {
     const inner = `${flag}.${name}`;
-    // A parameter may have a name with a dot, and is then what the flag means.
+    // A parameter whose name contains the dot takes precedence over the field.
     const isField =
       fields.has(name) && /^[\w-]+$/.test(name) && find(inner)?.parameter === find(flag)?.parameter;
     if (!isField) return undefined;
@@ -98,12 +99,12 @@ function asJson(flag: string, value: Json): string {
   return `--${flag}:=${JSON.stringify(value)}`;
 }
 
-/** A value as one would write it: text as it is, anything else as JSON. */
+/** Formats a value: strings unchanged, everything else as JSON. */
 export function valueText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** An argument in the quotes that a shell needs. */
+/** Quotes an argument for a shell if needed. */
 export function quoteWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
 }

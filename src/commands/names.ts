@@ -1,33 +1,33 @@
-// The words of a tool at a command line: its name in kebab-case, without the prefix of its group (MOD-20).
+// Command names of tools: kebab-case, without the prefix of the group (MOD-20).
 
 import type { Tool } from '../core/tool.js';
 
-/** How a tool is addressed: `<group> <word>`, or `<word>` where it has no group. */
+/** The command of a tool: `<group> <word>`, or `<word>` without a group. */
 export interface CommandName {
   readonly group?: string;
   readonly word: string;
 }
 
-const ALREADY = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Whether a tool is called by its name as it is: no group, nothing to change. */
+/** Whether the command of a tool is its unchanged name. */
 export function isPlain({ name, traits }: Pick<Tool, 'name' | 'traits'>): boolean {
-  return traits.group === undefined && ALREADY.test(name);
+  return traits.group === undefined && KEBAB.test(name);
 }
 
-// The engine takes milliseconds to prepare a pattern with classes of Unicode, and most names need none.
+// Compiling a pattern with Unicode classes takes milliseconds, and most names are ASCII.
 const ASCII = /^[ -~]*$/;
 
-/** Text in kebab-case: lower case, everything but letters and digits one dash; empty where nothing is left. */
+/** Converts text to kebab-case; the result may be empty. */
 export function kebab(text: string): string {
-  if (ALREADY.test(text)) return text;
+  if (KEBAB.test(text)) return text;
   const words = ASCII.test(text)
     ? text.replace(/([a-z0-9])(?=[A-Z])/g, '$1-').replace(/[^A-Za-z0-9]+/g, '-')
     : text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})/gu, '$1-').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-');
   return words.replace(/^-|-$/g, '').toLowerCase();
 }
 
-/** The command of a tool. A namespace stays as it is: `jk:find_all` is `jk:find-all`. */
+/** Returns the command of a tool. A namespace is not changed: `jk:find_all` becomes `jk:find-all`. */
 export function commandName({ name, traits }: Pick<Tool, 'name' | 'traits'>): CommandName {
   const colon = name.indexOf(':') + 1;
   const namespace = name.slice(0, colon);
@@ -38,7 +38,7 @@ export function commandName({ name, traits }: Pick<Tool, 'name' | 'traits'>): Co
   return { group, word: namespace + (word.startsWith(prefix) ? word.slice(prefix.length) : word) };
 }
 
-/** The words of a command, as one would type them. */
+/** Returns a command as it is typed. */
 export function commandWords({ group, word }: CommandName): string {
   return group === undefined ? word : `${group} ${word}`;
 }

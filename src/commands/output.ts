@@ -1,4 +1,4 @@
-// What a command prints of a result: its content as text, its error with the hint, or one JSON document.
+// Formats results and errors as text for a terminal.
 
 import type { ErrorValue } from '../core/error.js';
 import type { Part, ToolResult } from '../core/result.js';
@@ -7,7 +7,7 @@ import { formatBytes, sanitize } from '../core/text.js';
 /** The version of the shapes that `--json` prints (CLI-3). */
 export const JSON_SCHEMA = 1;
 
-/** The content of a result for a person; what is no text is named. */
+/** Formats the content of a result; parts that are not text are described. */
 export function contentText({ content }: ToolResult): string {
   return content.map(partText).join('');
 }
@@ -26,7 +26,7 @@ function partText(part: Part): string {
   }
 }
 
-/** An error and what to do about it, the words in front as the painters give them. */
+/** Formats an error with its hint; the labels may be coloured. */
 export function errorText(
   { message, hint }: ErrorValue,
   { error = 'error', hint: hintWord = 'hint' }: { readonly error?: string; readonly hint?: string } = {},

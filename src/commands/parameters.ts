@@ -1,40 +1,47 @@
-// The parameters of a tool as a command line sees them: flags, types, defaults, choices, order.
+// The parameters of a tool as flags and positionals.
 
 import type { Json } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
+import type { FlagKind } from './arguments.js';
 import { kebab } from './names.js';
 import { choicesOf, fieldsOf, typesOf } from './shape.js';
 
 export interface Parameter {
-  /** As the schema has it. */
+  /** The name in the schema. */
   readonly name: string;
-  /** Without the dashes in front; no two parameters have the same. */
+  /** Unique, without leading dashes. */
   readonly flag: string;
   readonly required: boolean;
   readonly description: string;
-  /** The types it takes; empty: anything. */
+  /** Accepted types; empty means any. */
   readonly types: readonly string[];
   readonly choices: readonly Json[];
   readonly default?: Json;
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** Flags of wield itself on every tool; a parameter of such a name is given as `--param-<name>` (CLI-13). */
-export const OWN_FLAGS: ReadonlySet<string> = new Set([
-  'json',
-  'input',
-  'dry-run',
-  'timeout',
-  'trust',
-  'yes',
-  'full',
-  'cwd',
-  'verbose',
-  'plain',
-  'help',
+const OWN_FLAG_KINDS = new Map<string, FlagKind>([
+  ['json', 'switch'],
+  ['input', 'value'],
+  ['dry-run', 'switch'],
+  ['timeout', 'value'],
+  ['trust', 'switch'],
+  ['yes', 'switch'],
+  ['full', 'switch'],
+  ['cwd', 'value'],
+  ['verbose', 'switch'],
+  ['plain', 'switch'],
+  ['help', 'switch'],
 ]);
 
-/** A tool's parameters, in schema order. */
+/** Flags that wield adds to every tool; a parameter with such a name is passed as `--param-<name>` (CLI-13). */
+export const OWN_FLAGS: ReadonlySet<string> = new Set(OWN_FLAG_KINDS.keys());
+
+export function kindOfOwnFlag(name: string): FlagKind | undefined {
+  return OWN_FLAG_KINDS.get(name);
+}
+
+/** Returns a tool's parameters in schema order. */
 export function toParameters(schema: JsonSchema): Parameter[] {
   const fields = fieldsOf(schema, schema);
   const flags = assignFlags(fields.map((field) => field.name));
@@ -45,13 +52,13 @@ export function toParameters(schema: JsonSchema): Parameter[] {
     description: typeof node.description === 'string' ? node.description : '',
     types: typesOf(node, schema),
     choices: choicesOf(node, schema),
-    ...(node.default === undefined ? {} : { default: node.default as Json }),
+    default: node.default as Json | undefined,
     schema: node,
   }));
 }
 
-// Kebab-case where that is one parameter's alone, else the name itself, else a number behind (MOD-22). Whoever is
-// named in kebab-case already keeps its name, so that no other parameter changes how it is given.
+// Kebab-case if unique, else the name itself, else with a number (MOD-22). A name that is kebab-case already always
+// keeps it, so that adding a parameter never changes the flag of another.
 function assignFlags(names: readonly string[]): ReadonlyMap<string, string> {
   const wanted = names.map((name) => {
     const flag = kebab(name) || 'param';
@@ -78,31 +85,28 @@ function assignFlags(names: readonly string[]): ReadonlyMap<string, string> {
   return flags;
 }
 
-/** Finds the parameter that a flag without its dashes names: by flag, by name, by `param-` and name. */
+/** Looks up parameters by flag, name, and `param-<name>`. */
 export function createFlagTable(parameters: readonly Parameter[]): (word: string) => Parameter | undefined {
   const table = new Map<string, Parameter>();
   const add = (word: string, parameter: Parameter): void => {
     if (!table.has(word)) table.set(word, parameter);
   };
   for (const parameter of parameters) add(parameter.flag, parameter);
-  // A colon at the end of a flag says that its value is JSON, whatever the parameter is called.
+  // A trailing colon in a flag always means a JSON value.
   const others = parameters.filter(({ name }) => !name.endsWith(':'));
   for (const parameter of others) if (!OWN_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
   for (const parameter of others) add(`param-${parameter.name}`, parameter);
   return (word) => table.get(word);
 }
 
-/** Whether it is given as `--x` and `--no-x`. */
+/** Whether the flag takes no value: `--x` or `--no-x`. */
 export function isSwitch({ types }: Parameter): boolean {
   return types.includes('boolean') && types.every((type) => type === 'boolean' || type === 'null');
 }
 
 const SCALAR = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
-/**
- * Those that can be given without a flag, in order (MOD-21): the ones that a definition names, else the required
- * ones of a plain type.
- */
+/** Returns the parameters that can be passed without a flag, in order: those a definition names, else required scalars (MOD-21). */
 export function toPositionals(
   parameters: readonly Parameter[],
   named: readonly string[] | undefined,
@@ -112,7 +116,7 @@ export function toPositionals(
   return named.flatMap((name) => parameters.filter((parameter) => parameter.name === name));
 }
 
-/** Whether a positional takes all that is left. */
+/** Whether a positional takes all remaining arguments. */
 export function isVariadic({ types }: Parameter): boolean {
   return types.includes('array');
 }

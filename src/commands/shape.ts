@@ -1,9 +1,8 @@
-// What a node of a schema tells a command line: types, choices, the entries of an array, the fields of an object.
+// Reads types, choices, array entries and object fields from a JSON Schema.
 
 import { isRecord, type Json } from '../core/json.js';
 import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 
-/** A field of an object, by the name that the schema has. */
 export interface Field {
   readonly name: string;
   readonly node: SchemaNode;
@@ -13,7 +12,7 @@ export interface Field {
 const UNIONS = ['anyOf', 'oneOf'] as const;
 const MAX_DEPTH = 8;
 
-/** A node, and every alternative and part of it that its unions and `allOf` name. */
+/** Returns a node with all its `allOf`, `anyOf` and `oneOf` parts. */
 function partsOf(
   raw: unknown,
   root: JsonSchema,
@@ -33,12 +32,12 @@ function partsOf(
   return parts;
 }
 
-/** The types that a node takes; empty: anything. */
+/** Returns the accepted types of a node; empty means any. */
 export function typesOf(raw: unknown, root: JsonSchema): readonly string[] {
   return [...acceptedTypes(followRef(raw, root), root)];
 }
 
-/** The values that a node names; empty where it takes others too. */
+/** Returns the values of `enum` and `const`; empty if a node accepts others too. */
 export function choicesOf(raw: unknown, root: JsonSchema, depth = 0): readonly Json[] {
   const node = followRef(raw, root);
   if (Array.isArray(node.enum)) return node.enum as Json[];
@@ -59,7 +58,7 @@ export function choicesOf(raw: unknown, root: JsonSchema, depth = 0): readonly J
   return choices.some((some) => some.length === 0) ? [] : choices.flat();
 }
 
-/** The node of an array's entry at an index. */
+/** Returns the schema of the array entry at an index. */
 export function entryOf(raw: unknown, index: number, root: JsonSchema): unknown {
   for (const { node } of partsOf(raw, root)) {
     const { prefixItems, items } = node;
@@ -69,7 +68,7 @@ export function entryOf(raw: unknown, index: number, root: JsonSchema): unknown 
   return {};
 }
 
-/** The declared fields of an object, each once, in the order of the schema. */
+/** Returns the declared fields of an object in schema order, without duplicates. */
 export function fieldsOf(raw: unknown, root: JsonSchema): readonly Field[] {
   const fields = new Map<string, Field>();
   for (const { node, always } of partsOf(raw, root)) {
@@ -77,7 +76,7 @@ export function fieldsOf(raw: unknown, root: JsonSchema): readonly Field[] {
     const required = always && Array.isArray(node.required) ? node.required : [];
     for (const [name, child] of Object.entries(node.properties)) {
       const known = fields.get(name);
-      // A part that says nothing of a field adds nothing to what another part says.
+      // An empty schema in one part does not override another part.
       const better = known === undefined || Object.keys(known.node).length === 0;
       fields.set(name, {
         name,
@@ -93,7 +92,7 @@ export function fieldsOf(raw: unknown, root: JsonSchema): readonly Field[] {
   return [...fields.values()];
 }
 
-/** The node of a field that is not declared. */
+/** Returns the schema of undeclared fields. */
 export function otherFieldOf(raw: unknown, root: JsonSchema): unknown {
   for (const { node } of partsOf(raw, root)) {
     if (isRecord(node.additionalProperties)) return node.additionalProperties;

@@ -1,4 +1,4 @@
-// Which words call which tool: every visible tool once, and what two of them, or a tool and a verb, both claim.
+// Maps command words to tools and finds collisions.
 
 import { ToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
@@ -6,7 +6,7 @@ import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { commandName, commandWords, isPlain } from './names.js';
 
-/** The tools of each word, more than one where they collide. */
+/** Tools by command word; several if they collide. */
 export type Commands = ReadonlyMap<string, readonly Tool[]>;
 
 export interface CommandTable {
@@ -15,7 +15,7 @@ export interface CommandTable {
   readonly groups: ReadonlyMap<string, Commands>;
 }
 
-/** The commands of visible tools. */
+/** Returns the commands of visible tools. */
 export function toCommandTable(tools: Iterable<Tool>): CommandTable {
   const single = new Map<string, Tool[]>();
   const groups = new Map<string, Map<string, Tool[]>>();
@@ -34,7 +34,7 @@ export function toCommandTable(tools: Iterable<Tool>): CommandTable {
   return { single, groups };
 }
 
-/** What a word stands for: a tool, a group, or nothing. Throws `ambiguous` where it could be several. */
+/** Finds the tool or group of a command word. Throws `ambiguous` if there are several. */
 export function findCommand(
   { single, groups }: CommandTable,
   word: string,
@@ -49,7 +49,7 @@ export function findCommand(
   return tools[0] && { tool: tools[0] };
 }
 
-/** The tool of a word within a group: its command, or its whole name. Throws `ambiguous` or `usage`. */
+/** Finds a tool of a group by command word or full name. Throws `ambiguous` or `usage`. */
 export function findInGroup(group: string, commands: Commands, word: string, program: string): Tool {
   const byName = [...commands.values()].flat().filter((tool) => tool.name === word);
   const tools = [...new Set([...(commands.get(word) ?? []), ...byName])];
@@ -75,67 +75,68 @@ function ambiguous(words: string, tools: readonly Tool[], claimants: readonly st
   });
 }
 
-/** A program that has tools as commands, and words of its own. */
+/** A program that has tools as commands. */
 export interface Program {
   readonly name: string;
+  /** Commands of the program itself. */
   readonly reserved: ReadonlySet<string>;
-  /** What calls a tool that has no command, where there is such a way: `wield call`. */
+  /** Calls a tool that has no command: `wield call`. */
   readonly call?: string;
 }
 
-/** Commands that cannot be offered: words of the program itself, and words of several tools (MOD-25). */
+/** Returns the commands that collide with each other or with the program (MOD-25). */
 export function findCommandProblems(tools: Iterable<Tool>, program: Program): Problem[] {
   const { reserved } = program;
-  const table = toCommandTable(findSuspects(tools, reserved));
+  const table = toCommandTable(findCandidates(tools, reserved));
   const names = new Map<string, Tool>();
   for (const commands of [table.single, ...table.groups.values()]) {
     for (const same of commands.values()) for (const tool of same) names.set(tool.name, tool);
   }
   const problems: Problem[] = [];
   for (const [word, same] of table.single) {
-    // A name answers too, wherever its tool stands.
-    const bearer = names.get(word);
-    const all = bearer === undefined || same.includes(bearer) ? same : [...same, bearer];
+    // A tool can also be called by its full name.
+    const namesake = names.get(word);
+    const all = namesake === undefined || same.includes(namesake) ? same : [...same, namesake];
     if (reserved.has(word)) for (const tool of all) problems.push(collidesWithVerb(tool, word, program));
     else if (all.length > 1) problems.push(collide(`"${word}"`, all, program));
   }
   for (const [group, commands] of table.groups) {
     const [first] = commands.values();
-    const bearer = table.single.get(group)?.[0] ?? names.get(group);
+    const namesake = table.single.get(group)?.[0] ?? names.get(group);
     if (reserved.has(group))
-      problems.push(groupCollides(group, first![0]!, `a command of ${program.name} itself`, program));
-    else if (bearer && commandName(bearer).group !== group)
-      problems.push(groupCollides(group, first![0]!, `the tool ${bearer.name}`, program));
+      problems.push(groupCollides(group, first![0]!, `a command of ${program.name}`, program));
+    else if (namesake && commandName(namesake).group !== group)
+      problems.push(groupCollides(group, first![0]!, `the tool ${namesake.name}`, program));
     for (const [word, same] of commands)
       if (same.length > 1) problems.push(collide(`"${group} ${word}"`, same, program));
   }
   return problems;
 }
 
-// Names differ, so that a tool called by its name collides only with what is not, and with the program. A listing
-// asks this each time, and has a thousand tools.
-function findSuspects(tools: Iterable<Tool>, reserved: ReadonlySet<string>): Tool[] {
+// Tool names are unique, so a command that equals its tool's name collides only with commands that do not, and with the
+// program. Every listing runs this, with up to thousands of tools.
+function findCandidates(tools: Iterable<Tool>, reserved: ReadonlySet<string>): Tool[] {
   const plain: Tool[] = [];
-  const suspects: Tool[] = [];
+  const candidates: Tool[] = [];
   const claimed = new Set<string>();
   for (const tool of tools) {
     if (isPlain(tool)) plain.push(tool);
     else {
       const { group, word } = commandName(tool);
       claimed.add(group ?? word);
-      suspects.push(tool);
+      candidates.push(tool);
     }
   }
-  for (const tool of plain) if (reserved.has(tool.name) || claimed.has(tool.name)) suspects.push(tool);
-  return suspects;
+  for (const tool of plain) if (reserved.has(tool.name) || claimed.has(tool.name)) candidates.push(tool);
+  return candidates;
 }
 
 function collidesWithVerb(tool: Tool, word: string, program: Program): Problem {
   return {
     severity: 'error',
     path: pathOf(tool),
-    message: `is no command: "${word}" is a command of ${program.name} itself`,
-    hint: `${callable(program, tool, 'calls it')}rename it to have a command`,
+    message: `has no command: "${word}" is a command of ${program.name}`,
+    hint: `${callable(program, tool, 'calls it')}rename it to get a command`,
   };
 }
 
@@ -153,7 +154,7 @@ function groupCollides(group: string, tool: Tool, what: string, program: Program
   return {
     severity: 'error',
     path: pathOf(tool),
-    message: `the group "${group}" is no command: the word is ${what}`,
+    message: `the group "${group}" has no command: the name is taken by ${what}`,
     hint: `${callable(program, tool, 'calls its first tool')}rename the group`,
   };
 }
@@ -172,12 +173,12 @@ function pathOf({ origin, name }: Tool): string {
   }
 }
 
-/** Every word that comes first, for suggestions and completion: commands without a group, and groups. */
+/** Returns all first words: commands without a group, and groups. */
 export function firstWords({ single, groups }: CommandTable): string[] {
   return [...single.keys(), ...groups.keys()];
 }
 
-/** What one types before a tool's arguments; by `call` where the tool has no command of its own. */
+/** Returns the command of a tool without arguments; uses `call` if it has none. */
 export function commandLineOf(tool: Tool, { name: program, reserved, call = program }: Program): string {
   const name = commandName(tool);
   const taken = tool.traits.hidden || reserved.has(name.group ?? name.word);

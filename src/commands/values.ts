@@ -1,25 +1,25 @@
-// Turns the text of an argument into a value, by its schema: text where text is taken, else the type that fits.
+// Converts the text of an argument to a value of the type in the schema.
 
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { kebab } from './names.js';
 import { entryOf, type Field, fieldsOf, otherFieldOf, typesOf } from './shape.js';
 
-/** One time that a parameter was given. */
+/** One occurrence of a parameter on the command line. */
 export interface Given {
   readonly raw: string;
-  /** `--x:=…`: the text is JSON and replaces what came before. */
+  /** `--x:=…`: JSON that replaces earlier values. */
   readonly json: boolean;
-  /** Steps below the parameter: `--x.y` is y of x. */
+  /** Fields below the parameter: `y` for `--x.y`. */
   readonly path: readonly string[];
   readonly positional: boolean;
-  /** How messages call it. */
+  /** The flag in messages. */
   readonly flag: string;
 }
 
 const SCALARS = ['string', 'number', 'integer', 'boolean'] as const;
 
-/** What a parameter is after one more argument for it. */
+/** Adds one occurrence to the value of a parameter. */
 export function addValue(before: Json | undefined, given: Given, node: unknown, root: JsonSchema): Json {
   const [step, ...path] = given.path;
   if (step !== undefined) return setField(before, step, { ...given, path }, node, root);
@@ -28,7 +28,7 @@ export function addValue(before: Json | undefined, given: Given, node: unknown, 
   if (!types.includes('array')) return toValue(given.raw, types, given.flag);
   const scalars = types.filter((type) => (SCALARS as readonly string[]).includes(type));
   if (before === undefined || before === null || isRecord(before)) {
-    // Where the array is one choice of several, a single value is that value.
+    // If the schema also accepts scalars, a single value is a scalar.
     if (scalars.length > 0) return toValue(given.raw, scalars, given.flag);
     if (given.raw.startsWith('[') && !given.positional) return parseJson(given.raw, given.flag);
   }
@@ -56,7 +56,7 @@ function setField(
   const name = field?.name ?? step;
   const inner = Object.hasOwn(object, name) ? object[name] : undefined;
   const value = addValue(inner, given, field?.node ?? otherFieldOf(node, root), root);
-  // Not an assignment: a step named __proto__ must stay a plain key for the check to refuse.
+  // Not an assignment: a field named __proto__ must be a plain key, which validation rejects.
   return Object.defineProperty({ ...object }, name, {
     value,
     enumerable: true,
@@ -74,7 +74,7 @@ function findField(step: string, fields: readonly Field[]): Field | undefined {
 
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-// What is not of a wanted type stays text, for the one check to say what is wrong with it (MOD-23).
+// Text that does not fit is returned as text, so that validation reports it (MOD-23).
 function toValue(raw: string, types: readonly string[], flag: string): Json {
   if (types.length === 0 || types.includes('string')) return raw;
   if (types.includes('boolean') && (raw === 'true' || raw === 'false')) return raw === 'true';
@@ -87,7 +87,7 @@ function toValue(raw: string, types: readonly string[], flag: string): Json {
   return raw;
 }
 
-// A whole number that would come out as another one is no number here.
+// Rejects integers that a double cannot represent.
 function toNumber(raw: string): number | undefined {
   const number = Number(raw);
   const exact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);

@@ -1,9 +1,9 @@
-// Wraps text for a terminal: lines no longer than a width, unless a word is.
+// Wraps text for a terminal.
 
-/** The width that help is written for. */
+/** The width of help texts. */
 export const HELP_WIDTH = 100;
 
-/** Text in lines of at most `width`, its own line breaks kept. */
+/** Wraps text to `width` and preserves its line breaks and indentation. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => {
     const indent = /^\s*/.exec(line)![0].slice(0, 20);
@@ -13,7 +13,7 @@ export function wrap(text: string, width: number): string[] {
   });
 }
 
-/** Words in lines of at most `width`; a longer word has a line of its own. */
+/** Joins words into lines of at most `width`; a longer word gets its own line. */
 export function wrapWords(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -28,7 +28,7 @@ export function wrapWords(words: readonly string[], width: number): string[] {
 
 const SENTENCE = /[.!?](?=\s)/g;
 
-/** The first sentences of a text, on one line, as many as fit the limit; one that is too long is cut. */
+/** Returns as many sentences as fit the limit, on one line; a single longer sentence is cut. */
 export function firstSentences(text: string, limit: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
   if (line.length <= limit) return line;

@@ -1,21 +1,15 @@
-// `wield call`: calls a tool with flags, JSON or standard input, and streams what it says.
+// `wield call`: calls a tool with flags, JSON or stdin, and streams its output.
 
 import { fileURLToPath } from 'node:url';
-import {
-  type FlagKind,
-  formatToolHelp,
-  OWN_FLAGS,
-  readCommandInput,
-  readOwnFlags,
-} from '../../commands/index.js';
-import { inputTwice, parseTimeout } from '../../commands/input.js';
+import { formatToolHelp } from '../../commands/index.js';
+import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from '../../commands/input.js';
 import { contentText } from '../../commands/output.js';
+import { kindOfOwnFlag } from '../../commands/parameters.js';
 import { assertPerson } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
-import { describePlan, type Plan, type ProcessPlan } from '../../core/plan.js';
 import type { ToolResult } from '../../core/result.js';
-import { sanitize, shortenPath } from '../../core/text.js';
+import { shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
@@ -24,10 +18,11 @@ import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
+import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
-import { kindOfFlag, type Verb, type VerbCall } from '../verb.js';
+import type { Verb, VerbCall } from '../verb.js';
 
-// The store is of one user and workdir, so that one call can read what another left.
+// One session, so that a call can read results that an earlier call stored.
 const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
 
 export const call: Verb = {
@@ -44,13 +39,13 @@ export const call: Verb = {
     input: {
       kind: 'value',
       value: 'JSON|@FILE|-',
-      description: 'The whole input: JSON, a file, or - for standard input',
+      description: 'The whole input: JSON, a file, or - for stdin',
     },
-    'dry-run': { kind: 'switch', description: 'Show what would run, and run nothing' },
-    timeout: { kind: 'value', value: '30s', description: 'Stop the tool after this long' },
-    trust: { kind: 'switch', description: 'Trust this workspace for this call alone' },
-    yes: { kind: 'switch', description: 'Consent to what would be asked' },
-    full: { kind: 'switch', description: 'With --json: the whole output, however long' },
+    'dry-run': { kind: 'switch', description: 'Show what would run without running it' },
+    timeout: { kind: 'value', value: '30s', description: 'Stop the tool after this time' },
+    trust: { kind: 'switch', description: 'Trust this workspace for this call only' },
+    yes: { kind: 'switch', description: 'Approve without asking' },
+    full: { kind: 'switch', description: 'With --json: print the whole output, of any size' },
   },
   positionals: 1,
   completes: 'tools',
@@ -59,60 +54,77 @@ export const call: Verb = {
     const { positionals, rest, flags, toolbox: open } = verbCall;
     const [named] = positionals;
     if (named === undefined)
-      throw new ToolError('usage', 'no tool named', { hint: 'wield call <tool>; wield list shows them' });
+      throw new ToolError('usage', 'missing tool name; usage: wield call <tool>', {
+        hint: 'wield list shows the tools',
+      });
     const ref = anchorRef(named, verbCall.cwd);
-    // A module's tools are known only where it may be loaded, so consent counts before the tool is looked for.
+    // Listing a module's tools needs trust, so the flag must count before the tool is found.
     const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool !== undefined) return callTool(verbCall, tool, rest, `wield call ${named}`, ref);
-    // The call itself says why, in its own shape and to whoever watches calls.
-    const asJson = flags.has('json') || rest.includes('--json');
-    const answer = asJson ? callForJson : callForPerson;
-    return answer(verbCall, toolbox, ref, {}, toCallOptions(verbCall, toolbox, flags));
+    if (tool !== undefined) return callTool(verbCall, { tool, ref, rest, command: `wield call ${named}` });
+    // The call fails with the reason, in the usual shape, and is recorded.
+    const print = flags.has('json') || rest.includes('--json') ? callForJson : callForPerson;
+    return print({
+      terminal: verbCall.terminal,
+      toolbox,
+      ref,
+      input: {},
+      options: toCallOptions(verbCall, toolbox, flags),
+    });
   },
 };
 
-/** Calls a tool with the rest of a command line; `command` is what was typed before it, `ref` how it is found. */
+export interface ToolCommandLine {
+  readonly tool: Tool;
+  /** The reference of the tool; its name by default. */
+  readonly ref?: string;
+  /** What was typed before the arguments. */
+  readonly command: string;
+  /** The arguments. */
+  readonly rest: readonly string[];
+  /** Flags between the words of the command. */
+  readonly between?: ReadonlyMap<string, string | true>;
+}
+
+/** Calls a tool with the rest of a command line and returns the exit status. */
 export async function callTool(
   verbCall: VerbCall,
-  tool: Tool,
-  rest: readonly string[],
-  command: string,
-  ref = tool.name,
+  { tool, ref = tool.name, command, rest, between = new Map() }: ToolCommandLine,
 ): Promise<number> {
-  const { terminal, flags: before, toolbox: open } = verbCall;
+  const { terminal, flags: before, reserved, toolbox: open } = verbCall;
   const toolbox = open();
-  // Own flags are read first: `--help` helps also where the rest is wrong.
-  const flags = new Map([...before, ...readOwnFlags(tool, rest, kindOfOwnFlag)]);
+  const parsed = parseToolArguments(tool, rest, {
+    ownKind: kindOfOwnFlag,
+    command: commandOf(tool, reserved),
+  });
+  const flags = new Map([...before, ...between, ...parsed.flags()]);
   const json = flags.has('json');
+  // Before the input is parsed: `--help` works even if other arguments are wrong.
   if (flags.has('help')) {
     printHelp(terminal, formatToolHelp(tool, command, { from: describeOrigin(tool, toolbox) }), json);
     return 0;
   }
   if (flags.has('cwd') && !before.has('cwd')) {
-    throw new ToolError('usage', '--cwd must stand before the tool', {
+    throw new ToolError('usage', '--cwd must come before the tool', {
       hint: command.replace('wield', `wield --cwd ${flags.get('cwd')}`),
     });
   }
-  const { input, ...fault } = await readInputs(verbCall, tool, rest, flags.get('input'));
+  const { input, ...fault } = await readToolInput(verbCall, tool, parsed, flags.get('input'));
   const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
-  if (flags.has('dry-run')) return dryRun({ ...verbCall, json }, toolbox, ref, input, options);
-  if (json) return callForJson(verbCall, toolbox, ref, input, options);
-  return callForPerson(verbCall, toolbox, ref, input, options);
+  if (flags.has('dry-run')) {
+    const { printPlan } = await import('../print-plan.js');
+    printPlan(terminal, await toolbox.plan(ref, input, options), json);
+    return 0;
+  }
+  return (json ? callForJson : callForPerson)({ terminal, toolbox, ref, input, options });
 }
 
-/** The kind of a flag that is wield's own on a tool. */
-export function kindOfOwnFlag(name: string): FlagKind | undefined {
-  return OWN_FLAGS.has(name) ? kindOfFlag(call, name) : undefined;
-}
-
-function describeOrigin(
-  { origin }: Tool,
-  { workspace: { workdir }, machine: { world } }: NodeToolbox,
-): string {
+function describeOrigin({ origin }: Tool, { workspace, machine }: NodeToolbox): string {
   const { uri, format } = origin;
   if (uri === null) return format;
-  return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workdir, world.home) : uri;
+  return uri.startsWith('file://')
+    ? shortenPath(fileURLToPath(uri), workspace.workdir, machine.world.home)
+    : uri;
 }
 
 function toCallOptions(
@@ -121,79 +133,64 @@ function toCallOptions(
   flags: ReadonlyMap<string, string | true>,
 ): CallOptions {
   const timeout = flags.get('timeout');
-  const timeoutMs = timeout === undefined ? undefined : parseTimeout(String(timeout));
   if (flags.has('trust')) assertPerson(insideCall, 'trusting');
-  const approve = createApprove({ terminal, yes: flags.has('yes'), insideCall });
-  const elicit = createElicit({ terminal, insideCall });
   return {
-    // Consent that a person gave to their own calls is not that of a tool which starts wield.
+    // Approvals of a person do not apply to a tool that starts wield.
     caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
     signal,
-    ...(approve === undefined ? {} : { approve }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(flags.has('trust') ? { trust: true } : {}),
-    ...(elicit === undefined ? {} : { elicit }),
-    ...(flags.has('full') ? { full: true } : {}),
+    approve: createApprove({ terminal, yes: flags.has('yes'), insideCall }),
+    timeoutMs: timeout === undefined ? undefined : parseTimeout(String(timeout)),
+    trust: flags.has('trust') || undefined,
+    elicit: createElicit({ terminal, insideCall }),
+    full: flags.has('full') || undefined,
   };
 }
 
-// A wrong input is a call that failed, and is recorded as one (OBS-1).
-async function readInputs(
-  verbCall: VerbCall,
+// An invalid input is passed on as a fault: the call fails with it and is recorded (OBS-1).
+async function readToolInput(
+  { terminal, signal }: VerbCall,
   tool: Tool,
-  rest: readonly string[],
+  parsed: ToolArguments,
   inputFlag: string | true | undefined,
 ): Promise<{ input: unknown; fault?: ToolError }> {
   try {
-    const { input, given } = readCommandInput(tool, rest, {
-      ownKind: kindOfOwnFlag,
-      command: commandOf(tool, verbCall.reserved),
-    });
-    return { input: await chooseInput(verbCall, tool, inputFlag, given ? input : undefined) };
+    const { input, given } = parsed.toInput();
+    const fromFlags = given ? input : undefined;
+    if (inputFlag === undefined)
+      return { input: fromFlags ?? (await readPipedInput(tool, terminal, signal)) };
+    if (fromFlags !== undefined) throw inputTwice();
+    return { input: parseJson(await readInput(String(inputFlag), terminal, signal), '--input') };
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return { input: undefined, fault: error };
     throw error;
   }
 }
 
-// CLI-8: flags, or --input, or JSON on standard input where there is no argument at all.
-async function chooseInput(
-  { terminal, signal }: VerbCall,
-  tool: Tool,
-  inputFlag: string | true | undefined,
-  fromFlags: JsonObject | undefined,
-): Promise<unknown> {
-  if (inputFlag !== undefined) {
-    if (fromFlags !== undefined) throw inputTwice();
-    return parseJson(await readInput(String(inputFlag), terminal, signal), '--input');
-  }
-  if (fromFlags !== undefined) return fromFlags;
+// CLI-8: without any argument, the input is JSON on stdin.
+async function readPipedInput(tool: Tool, terminal: Terminal, signal: AbortSignal): Promise<unknown> {
   const { properties } = tool.input.json;
-  if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return {};
+  const none: JsonObject = {};
+  if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return none;
   const text = await readStdin(terminal, signal);
-  return text.trim() === '' ? {} : parseJson(text, 'standard input');
+  return text.trim() === '' ? none : parseJson(text, 'standard input');
 }
 
-async function callForJson(
-  { terminal }: VerbCall,
-  toolbox: Toolbox,
-  ref: string,
-  input: unknown,
-  options: CallOptions,
-): Promise<number> {
+interface PreparedCall {
+  readonly terminal: Terminal;
+  readonly toolbox: Toolbox;
+  readonly ref: string;
+  readonly input: unknown;
+  readonly options: CallOptions;
+}
+
+async function callForJson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
   const result = await toolbox.call(ref, input, options);
   printJson(terminal, { ...result });
   return statusOf(result);
 }
 
-// Output goes through as it is written, so that it can be piped (RUN-10); standard error stays standard error.
-async function callForPerson(
-  { terminal }: VerbCall,
-  toolbox: Toolbox,
-  ref: string,
-  input: unknown,
-  options: CallOptions,
-): Promise<number> {
+// Output is forwarded while the tool runs, so that it can be piped (RUN-10).
+async function callForPerson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
   const closed = new AbortController();
   let streamed = false;
   options.signal?.addEventListener('abort', () => closed.abort(), { once: true });
@@ -206,96 +203,13 @@ async function callForPerson(
       status.clear();
       await terminal.io[from].writeAsync(chunk).catch(() => from === 'stdout' && closed.abort());
     },
-    ...(terminal.errIsTerminal ? { onProgress: (progress) => status.show(progress) } : {}),
+    onProgress: terminal.errIsTerminal ? status.show : undefined,
   });
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
   if (!streamed) terminal.out(contentText(result));
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
-}
-
-function createStatusLine(terminal: Terminal) {
-  let shown = false;
-  return {
-    show({ done, total, message }: { done?: number; total?: number; message?: string }): void {
-      const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
-      terminal.err(
-        `\r\u001b[K${terminal.paint('dim', `${steps}${message ?? ''}`.slice(0, terminal.columns - 1), 'err')}`,
-      );
-      shown = true;
-    },
-    clear(): void {
-      if (shown) terminal.err('\r\u001b[K');
-      shown = false;
-    },
-  };
-}
-
-async function dryRun(
-  { terminal, json }: VerbCall,
-  toolbox: Toolbox,
-  ref: string,
-  input: unknown,
-  options: CallOptions,
-): Promise<number> {
-  const { plan, verdict } = await toolbox.plan(ref, input, options);
-  if (json) {
-    printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
-    return 0;
-  }
-  const rows = planRows(plan);
-  const { source } = verdict;
-  const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
-  const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
-  for (const [name, value] of [...rows, ['policy', policy]])
-    terminal.out(`  ${name!.padEnd(11)} ${sanitize(value!)}\n`);
-  return 0;
-}
-
-function planRows(plan: Plan): string[][] {
-  switch (plan.kind) {
-    case 'process':
-      return processRows(plan);
-    case 'text':
-      return [['would read', plan.file]];
-    case 'delegate':
-      return [['would call', `${plan.ref}, which is judged again`]];
-    case 'remote':
-      return [
-        ['would call', `${plan.remoteTool} of the server ${plan.server}`],
-        ['at', plan.target],
-        ['input', JSON.stringify(plan.input)],
-      ];
-    case 'function':
-      return [['would run', `${plan.tool.name}, code of this process`]];
-    case 'module':
-      return [
-        ['would run', `${plan.export} of ${plan.source.file}, in the tool host`],
-        ['in', plan.cwd],
-        ['with', Object.keys(plan.environment).sort().join(' ')],
-        ['input', JSON.stringify(plan.input)],
-      ];
-  }
-}
-
-function processRows(plan: ProcessPlan): string[][] {
-  return [
-    ['would run', [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ')],
-    ...(plan.interpreter === undefined ? [] : [['through', plan.interpreter]]),
-    ['in', plan.cwd],
-    ['with', Object.keys(plan.environment).sort().join(' ')],
-    ...(plan.stdin === '' ? [] : [['input', plan.stdin]]),
-    ...(plan.command?.resolvers ?? []).map(({ param, argv, skipped, onFailure }) => [
-      'first',
-      skipped === null
-        ? `${argv.join(' ')}   to resolve ${param}; on failure ${onFailure}`
-        : `${param} stays as it is: ${skipped}`,
-    ]),
-    ...(plan.command === undefined
-      ? []
-      : [['allowlist', `${plan.command.execution.binary} ${plan.command.subcommand}`.trim()]]),
-  ];
 }
 
 function statusOf(result: ToolResult): number {

@@ -140,7 +140,7 @@ describe('mounted on commander', () => {
       'error  unknown parameter "limt"\n  hint  did you mean --limit? app note read --help shows all\n',
     ]);
     expect((await run('note', 'read', 'x', 'y')).err).toContain('unexpected argument "y"');
-    expect((await run('note', 'read', '--input', '{}', '--limit', '1')).err).toContain('exclude each other');
+    expect((await run('note', 'read', '--input', '{}', '--limit', '1')).err).toContain('cannot be combined');
     expect((await run('note', 'read', 'x', '--dry-run')).err).toContain('unknown parameter "dry-run"');
     expect((await run('note', 'read', 'x', '--json=maybe')).status).toBe(2);
     expect((await run('fail')).status).toBe(1);
@@ -167,9 +167,9 @@ describe('mounted on commander', () => {
     const { run, problems } = await create();
     expect((await run('serve')).out).toBe('the program\n');
     expect(problems.map((problem) => problem.message)).toEqual([
-      'is no command: "serve" is a command of app itself',
+      'has no command: "serve" is a command of app',
     ]);
-    expect(problems[0]?.hint).toBe('rename it to have a command');
+    expect(problems[0]?.hint).toBe('rename it to get a command');
   });
 
   spec('MOD-26', 'a handler takes over what comes out', async () => {
@@ -223,7 +223,7 @@ describe('positionals of a definition', () => {
     [{ positional: ['from', 'to'] }, 'array "from" last'],
     [{ positional: ['form'] }, '"form" is not one'],
     [{ positional: ['to', 'to'] }, '"to" is not one'],
-    [{ positional: 'to' }, 'an array of text'],
+    [{ positional: 'to' }, 'an array of strings'],
     [{ positionals: ['to'] }, 'no field "positionals"'],
     ['to', 'must be an object'],
   ] as const) {

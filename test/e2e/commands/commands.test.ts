@@ -123,7 +123,7 @@ describe('commands', () => {
         '  read          Read a note.',
         '  tree          Show all notes.',
         '',
-        'wield membot <command> --help explains one.',
+        'Run wield membot <command> --help for details.',
         '',
       ].join('\n'),
     });
@@ -286,8 +286,8 @@ describe('collisions', () => {
     expect(problems).toContainEqual({
       severity: 'error',
       path,
-      message: 'is no command: "list" is a command of wield itself',
-      hint: 'wield call list calls it; rename it to have a command',
+      message: 'has no command: "list" is a command of wield',
+      hint: 'wield call list calls it; rename it to get a command',
     });
     expect(json(await wield(workspace, ['list', '--json'])).problems).toEqual(problems);
     expect((await wield(workspace, ['doctor'])).status).toBe(1);
@@ -302,7 +302,9 @@ describe('collisions', () => {
       expect((await wield(workspace, ['search', 'web'])).stdout).toContain('search_web');
       expect((await wield(workspace, ['search_web', 'x'])).stdout).toBe('{"q":"x"}');
       const [problem] = json(await wield(workspace, ['doctor', '--json'])).problems;
-      expect(problem.message).toBe('the group "search" is no command: the word is a command of wield itself');
+      expect(problem.message).toBe(
+        'the group "search" has no command: the name is taken by a command of wield',
+      );
       expect((await wield(workspace, ['search_web', '--brr'])).stderr).toContain(
         'wield call search_web --help',
       );
@@ -346,7 +348,7 @@ describe('collisions', () => {
     expect((await wield(workspace, ['membot', 'read'])).stdout).toBe('{"word":"read"}');
     const { problems } = json(await wield(workspace, ['doctor', '--json']));
     expect(problems.map((one: { message: string }) => one.message)).toEqual([
-      'the group "membot" is no command: the word is the tool membot',
+      'the group "membot" has no command: the name is taken by the tool membot',
     ]);
   });
 

@@ -220,7 +220,7 @@ describe('a delegate', () => {
     const { plan } = json(await wield(workspace, ['call', 'trip', '--city', 'x', '--dry-run', '--json']));
     expect(plan).toMatchObject({ kind: 'delegate', ref: 'book', input: { city: 'x' } });
     expect((await wield(workspace, ['call', 'trip', '--city', 'x', '--dry-run'])).stdout).toContain(
-      'would call  book, which is judged again',
+      'would call  book, which is checked again',
     );
     const run = await wield(workspace, ['call', 'trip', 'Oslo']);
     expect(run).toMatchObject({ status: 0, stdout: 'city=Oslo\n' });

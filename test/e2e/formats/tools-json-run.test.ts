@@ -217,7 +217,7 @@ describe('a dry run', () => {
         `would run   ${join(workspace.bin, 'act')} do it {output of ${look} up n} a b --mode=-x\n`,
       );
       expect(shown).toContain(`first       ${look} up n   to resolve name; on failure reject\n`);
-      expect(shown).toContain('first       words stays as it is: scripts are switched off');
+      expect(shown).toContain('first       words is not resolved: scripts are switched off');
       expect(shown).toContain('allowlist   act do it\n');
       expect(shown).toContain('policy      allow');
       expect(existsSync(marker)).toBe(false);

@@ -247,7 +247,7 @@ describe('tools', () => {
     expect((await workspace.run('help', 'forget')).stdout).toContain('wield uninstall');
     const doctor = await workspace.run('introspect', '--json');
     expect(JSON.parse(doctor.stdout).problems).toMatchObject([
-      { message: 'is no command: "recall" is a command of wield itself' },
+      { message: 'has no command: "recall" is a command of wield' },
     ]);
   });
 });

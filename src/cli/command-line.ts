@@ -1,0 +1,57 @@
+// Parses the command line: the command word first, then the flags and positionals of its verb.
+
+import { type Argument, splitArguments } from '../commands/index.js';
+import { toOwnFlags } from '../commands/input.js';
+import { kindOfOwnFlag } from '../commands/parameters.js';
+import { ToolError } from '../core/error.js';
+import { sanitize } from '../core/text.js';
+import { kindOfFlag, unknownFlag, type Verb, type VerbArguments } from './verb.js';
+
+export interface CommandWord {
+  /** Undefined if there are only flags. */
+  readonly word: string | undefined;
+  /** Flags before the word. */
+  readonly before: readonly Argument[];
+  /** Arguments after the word, not parsed: their meaning depends on it. */
+  readonly rest: readonly string[];
+}
+
+/** Finds the first word that is not a flag: `wield --cwd DIR list` works. */
+export function findCommandWord(argv: readonly string[]): CommandWord {
+  const { parsed, rest } = splitArguments(argv, kindOfOwnFlag, { stopAtPositional: true });
+  const at = parsed.findIndex((argument) => argument.kind === 'positional');
+  if (at === -1) return { word: undefined, before: parsed, rest };
+  const [word, ...others] = parsed.slice(at).flatMap((one) => (one.kind === 'positional' ? one.value : []));
+  return { word, before: parsed.slice(0, at), rest: others.length > 0 ? ['--', ...others] : rest };
+}
+
+/** Parses the arguments of a verb; `before` are flags that preceded it. Throws `usage`. */
+export function parseVerbArguments(
+  verb: Verb,
+  before: readonly Argument[],
+  argv: readonly string[],
+): VerbArguments {
+  const kindOf = (name: string) => kindOfFlag(verb, name);
+  const { parsed: own, rest } = splitArguments(argv, kindOf, { stopAtPositional: verb.readsRest ?? false });
+  // A flag before the verb may be a switch of the verb.
+  const known = before.flatMap((one) => ('raw' in one ? splitArguments([one.raw], kindOf).parsed : one));
+  const parsed = [...known, ...own];
+  const positionals: string[] = [];
+  for (const argument of parsed) {
+    if (argument.kind === 'positional') positionals.push(argument.value);
+    else if (argument.kind !== 'flag') throw unknownFlag(verb, argument.name, argument.kind);
+    else if (kindOf(argument.name) === undefined) throw unknownFlag(verb, `--${argument.name}`, 'unknown');
+  }
+  if (positionals.length > verb.positionals) {
+    throw new ToolError('usage', `unexpected argument "${sanitize(positionals[verb.positionals]!)}"`, {
+      hint: `wield ${verb.usage}`,
+    });
+  }
+  return {
+    flags: toOwnFlags(parsed, kindOf),
+    repeated: (name) =>
+      parsed.flatMap((one) => (one.kind === 'flag' && one.name === name ? String(one.value) : [])),
+    positionals,
+    rest,
+  };
+}

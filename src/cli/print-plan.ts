@@ -1,0 +1,73 @@
+// Prints a plan and its verdict: `wield call --dry-run`.
+
+import { describePlan, type Plan, type ProcessPlan } from '../core/plan.js';
+import { sanitize } from '../core/text.js';
+import type { Verdict } from '../core/toolbox.js';
+import { printJson } from './print.js';
+import type { Terminal } from './terminal.js';
+
+export function printPlan(
+  terminal: Terminal,
+  { plan, verdict }: { readonly plan: Plan; readonly verdict: Verdict },
+  json: boolean,
+): void {
+  if (json) {
+    printJson(terminal, { ok: true, plan: describePlan(plan), verdict });
+    return;
+  }
+  const { source } = verdict;
+  const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
+  const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
+  for (const [name, value] of [...planRows(plan), ['policy', policy] as const])
+    terminal.out(`  ${name.padEnd(11)} ${sanitize(value)}\n`);
+}
+
+type Row = readonly [label: string, value: string];
+
+function planRows(plan: Plan): readonly Row[] {
+  switch (plan.kind) {
+    case 'process':
+      return processRows(plan);
+    case 'text':
+      return [['would read', plan.file]];
+    case 'delegate':
+      return [['would call', `${plan.ref}, which is checked again`]];
+    case 'remote':
+      return [
+        ['would call', `${plan.remoteTool} of the server ${plan.server}`],
+        ['at', plan.target],
+        ['input', JSON.stringify(plan.input)],
+      ];
+    case 'function':
+      return [['would run', `${plan.tool.name}, a function in this process`]];
+    case 'module':
+      return [
+        ['would run', `${plan.export} of ${plan.source.file}, in the tool host`],
+        ['in', plan.cwd],
+        ['with', Object.keys(plan.environment).sort().join(' ')],
+        ['input', JSON.stringify(plan.input)],
+      ];
+  }
+}
+
+function processRows({
+  launcher,
+  binary,
+  argv,
+  interpreter,
+  cwd,
+  environment,
+  stdin,
+  command,
+}: ProcessPlan): readonly Row[] {
+  const rows: Row[] = [['would run', [...launcher, binary, ...argv.slice(1)].join(' ')]];
+  if (interpreter !== undefined) rows.push(['through', interpreter]);
+  rows.push(['in', cwd], ['with', Object.keys(environment).sort().join(' ')]);
+  if (stdin !== '') rows.push(['input', stdin]);
+  if (command === undefined) return rows;
+  for (const { param, argv: resolver, skipped, onFailure } of command.resolvers) {
+    const line = `${resolver.join(' ')}   to resolve ${param}; on failure ${onFailure}`;
+    rows.push(['first', skipped === null ? line : `${param} is not resolved: ${skipped}`]);
+  }
+  return [...rows, ['allowlist', `${command.execution.binary} ${command.subcommand}`.trim()]];
+}

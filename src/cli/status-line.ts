@@ -1,0 +1,40 @@
+// A transient line on a terminal: progress of a call, servers that are waited for (CLI-4).
+
+import { quoteOutside } from '../core/text.js';
+import type { Terminal } from './terminal.js';
+
+const CLEAR = '\r\u001b[2K';
+
+/** Shows a line that the next output overwrites; an empty text clears it. */
+export function showTransient(terminal: Terminal, text: string): void {
+  if (!terminal.errIsTerminal) return;
+  const line = text === '' ? '' : `  ${quoteOutside(text, terminal.columns - 4)}\r`;
+  terminal.err(`${CLEAR}${line}`);
+}
+
+/** Shows the servers that a listing waits for; none clears the line. */
+export function showWait(terminal: Terminal, servers: readonly string[]): void {
+  showTransient(terminal, servers.length === 0 ? '' : `waiting for ${servers.join(', ')}`);
+}
+
+export interface StatusLine {
+  show(progress: { readonly done?: number; readonly total?: number; readonly message?: string }): void;
+  clear(): void;
+}
+
+/** Shows the progress of a call until it is cleared. */
+export function createStatusLine(terminal: Terminal): StatusLine {
+  let shown = false;
+  return {
+    show({ done, total, message = '' }) {
+      const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
+      const text = `${steps}${message}`.slice(0, terminal.columns - 1);
+      terminal.err(`\r\u001b[K${terminal.paint('dim', text, 'err')}`);
+      shown = true;
+    },
+    clear() {
+      if (shown) terminal.err('\r\u001b[K');
+      shown = false;
+    },
+  };
+}
