@@ -1,6 +1,8 @@
-// Runs the benchmarks against the built package: `npm run bench` all of them, `npm run bench -- 2 3` some.
+// Runs the benchmarks against the built package: `npm run bench` runs all rows, `npm run bench -- 2 3` some of them.
+// `--quick` runs every case once with small sizes and saves nothing; it shows only that the rows work.
 
 import { readdirSync } from 'node:fs';
+import { QUICK } from './support/measure.mjs';
 import { describeMachine, formatTable, saveResults } from './support/report.mjs';
 
 const { NODE_EXTRA_CA_CERTS: _unused, ...environment } = process.env;
@@ -8,10 +10,10 @@ process.env = environment;
 
 const files = readdirSync(new URL('./rows/', import.meta.url)).sort();
 const rows = await Promise.all(files.map(async (file) => (await import(`./rows/${file}`)).row));
-const wanted = process.argv.slice(2);
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--quick');
 const unknown = wanted.filter((id) => !rows.some((row) => row.id === id));
 if (unknown.length > 0) {
-  console.error(`no such row: ${unknown.join(', ')}; there are ${rows.map((row) => row.id).join(', ')}`);
+  console.error(`unknown row: ${unknown.join(', ')}; rows: ${rows.map((row) => row.id).join(', ')}`);
   process.exit(2);
 }
 
@@ -21,7 +23,10 @@ for (const row of rows) {
   console.error(`row ${row.id}: ${row.title}`);
   results.push({ row: row.id, title: row.title, cases: await row.run() });
 }
-const { node, cores, cpu, clock } = describeMachine();
-console.log(formatTable(results));
-console.log(`\nNode ${node}, ${cores} cores (${cpu}); processes by ${clock}`);
-console.error(`written to ${saveResults(results)}`);
+if (QUICK) console.log(JSON.stringify(results));
+else {
+  const { node, cores, cpu, clock } = describeMachine();
+  console.log(formatTable(results));
+  console.log(`\nNode ${node}, ${cores} cores (${cpu}); processes by ${clock}`);
+  console.error(`written to ${saveResults(results)}`);
+}

@@ -1,4 +1,4 @@
-// Row 1: what answering `wield version` and `wield --help` costs over starting Node at all.
+// Row 1: cost of `wield version` and `wield --help`, compared with starting Node.
 
 import { fileURLToPath } from 'node:url';
 import { measureRounds, ratios, spread, timeCommand } from '../support/measure.mjs';

@@ -1,13 +1,15 @@
-// Row 2: what `wield list` and a completion of tools cost over starting Node, with the index warm.
+// Row 2: cost of `wield list` and of completing a tool name with a warm index, compared with starting Node.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { measureRounds, ratios, spread, timeCommand } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread, timeCommand } from '../support/measure.mjs';
 import { BINARY, createWorkspace, settle } from '../support/workspace.mjs';
 
 const EMPTY = fileURLToPath(new URL('../support/empty.cjs', import.meta.url));
-const TARGETS = { 100: { of: 'ratio', atMost: 1.2 }, 1000: { of: 'ratio', atMost: 1.6 } };
-const COMPLETED = 1000;
+const COMPLETED = sized(1000, 30);
+const TARGETS = { [sized(100, 10)]: { of: 'ratio', atMost: 1.2 }, [COMPLETED]: { of: 'ratio', atMost: 1.6 } };
+const PREFIX = sized('tool-05', 'tool-001');
+const OFFERED = sized(100, 10);
 const ROUNDS = 20;
 
 export const row = {
@@ -25,9 +27,9 @@ export const row = {
       cases[count] = () => timeCommand([process.execPath, BINARY, 'list'], { cwd: dir, env });
     }
     const { dir, env } = workspaces.find(({ count }) => Number(count) === COMPLETED);
-    const complete = [process.execPath, BINARY, '__complete', 'fish', '--', 'tool-05'];
+    const complete = [process.execPath, BINARY, '__complete', 'fish', '--', PREFIX];
     const { stdout } = spawnSync(complete[0], complete.slice(1), { cwd: dir, env, encoding: 'utf8' });
-    if (stdout.split('\n').length < 100) throw new Error(`not all tools are offered:\n${stdout}`);
+    if (stdout.split('\n').length < OFFERED) throw new Error(`not all tools are offered:\n${stdout}`);
     cases.complete = () => timeCommand(complete, { cwd: dir, env });
     const samples = await measureRounds(cases, ROUNDS);
     return [

@@ -1,6 +1,6 @@
-// Row 6: what a call of a tool in the server's own process costs over stdio, one at a time and 32 at once.
+// Row 6: cost of calling an in-process tool over stdio, one call at a time and 32 in flight.
 
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { serverCommand } from '../support/servers.mjs';
 import { parseAnswer, startServer } from '../support/stdio-client.mjs';
 
@@ -13,10 +13,10 @@ const SERVERS = {
 const ONE_TARGET = { of: 'ratio', atMost: 1.25 };
 const CPU_TARGET = { of: 'value', atMost: 20, unit: 'µs' };
 const ROUNDS = 25;
-const CALLS = 400;
+const CALLS = sized(400, 10);
 const AT_ONCE = 32;
-const MANY_CALLS = 3200;
-const WARM_UP = 8000;
+const MANY_CALLS = sized(3200, 64);
+const WARM_UP = sized(8000, 32);
 const CALL = { name: 'tool-0000', arguments: { name: 'Ada', count: 3 } };
 
 export const row = {
@@ -53,14 +53,14 @@ function measureEach(servers, measure) {
   );
 }
 
-function toCases(how, samples, targets) {
+function toCases(mode, samples, targets) {
   const [floor] = Object.values(samples);
   return Object.entries(samples).map(([name, values]) => ({
-    case: `${name}, ${how}`,
+    case: `${name}, ${mode}`,
     value: spread(values),
     unit: 'µs',
-    ...(values === floor ? {} : { ratio: ratios(values, floor) }),
-    ...(targets[name] ? { target: targets[name] } : {}),
+    ratio: values === floor ? undefined : ratios(values, floor),
+    target: targets[name],
   }));
 }
 

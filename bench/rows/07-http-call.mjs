@@ -1,16 +1,17 @@
-// Row 7: what a call over HTTP costs in both eras, however many tools there are, against a bare node:http echo.
+// Row 7: cost of a call over HTTP in both protocol versions, by number of tools, compared with a node:http echo.
 
 import { createModernClient, createSessionClient, startHttpServer } from '../support/http-client.mjs';
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { serverCommand } from '../support/servers.mjs';
 
 const TARGET = { of: 'ratio', atMost: 1.25 };
-// Flat in the number of tools: ten thousand cost what ten cost, within what the clock can tell.
+// The cost must not depend on the number of tools.
 const FLAT = { of: 'ratio', atMost: 1.05 };
-const COUNTS = [10, 1000, 10_000];
+const COUNTS = sized([10, 1000, 10_000], [10, 20]);
+const MOST = COUNTS.at(-1);
 const ROUNDS = 25;
-const CALLS = 60;
-const WARM_UP = 1500;
+const CALLS = sized(60, 5);
+const WARM_UP = sized(1500, 5);
 const INPUT = { name: 'Ada', count: 3 };
 
 export const row = {
@@ -41,25 +42,26 @@ export const row = {
       case: name,
       value: spread(values),
       unit: 'µs',
-      ...(against ? { ratio: ratios(values, against), target } : {}),
+      ratio: against && ratios(values, against),
+      target: against && target,
     });
     return [
       ...Object.entries(samples).map(([name, values]) =>
         toCase(name, values, values === floor ? undefined : floor, TARGET),
       ),
-      ...[newer, older].map((era) =>
-        toCase(`${era(10_000)} against 10`, samples[era(10_000)], samples[era(10)], FLAT),
+      ...[newer, older].map((nameOf) =>
+        toCase(`${nameOf(MOST)} against 10`, samples[nameOf(MOST)], samples[nameOf(10)], FLAT),
       ),
     ];
   },
 };
 
 function newer(count) {
-  return `newer era, ${count.toLocaleString('en')} tools`;
+  return `newer version, ${count.toLocaleString('en')} tools`;
 }
 
 function older(count) {
-  return `older era with a session, ${count.toLocaleString('en')} tools`;
+  return `older version with a session, ${count.toLocaleString('en')} tools`;
 }
 
 async function timeCalls(call) {

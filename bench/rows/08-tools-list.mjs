@@ -1,19 +1,19 @@
-// Row 8: what `tools/list` costs over stdio, all pages of it, against writing the same bytes from a cache.
+// Row 8: cost of `tools/list` over stdio, all pages, compared with writing the same bytes from a cache.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { serverCommand } from '../support/servers.mjs';
 import { parseAnswer, startServer } from '../support/stdio-client.mjs';
 import { createDirectory } from '../support/workspace.mjs';
 
 const TARGET = { of: 'ratio', atMost: 2 };
-const COUNTS = [10, 1000, 10_000];
+const COUNTS = sized([10, 1000, 10_000], [10, 1001]);
 const PEERS = { 'SDK v1': 'sdk-v1-stdio.mjs', 'SDK v2': 'sdk-v2-stdio.mjs' };
-// They make every schema again at each listing, and ten thousand would take seconds a round.
+// The SDK servers convert every schema at each listing; 10,000 would take seconds per round.
 const PEERS_UP_TO = 1000;
 const ROUNDS = 20;
-const WARM_UP = 20;
+const WARM_UP = sized(20, 1);
 
 export const row = {
   id: '8',
@@ -41,7 +41,7 @@ async function measureCount(count) {
   if (count <= PEERS_UP_TO) {
     for (const [name, peer] of Object.entries(PEERS)) await start(name, serverCommand(peer, [count]));
   }
-  // A peer answers with one page, whatever it holds.
+  // The SDK servers answer with a single page.
   const cursorsOf = (name) => (name in PEERS ? [undefined] : cursors);
   const list = async (name, server) => {
     for (const cursor of cursorsOf(name))
@@ -60,7 +60,7 @@ async function measureCount(count) {
     value: spread(samples[name]),
     unit: 'ms',
     ratio: ratios(samples[name], floor),
-    ...(name === 'wield' ? { target: TARGET } : {}),
+    target: name === 'wield' ? TARGET : undefined,
   });
   return [
     { case: `cached bytes, ${tools} (floor)`, value: spread(floor), unit: 'ms' },
@@ -81,7 +81,7 @@ async function readPages(server, count) {
     cursor = result.nextCursor;
     if (cursor === undefined) break;
   }
-  if (tools !== count) throw new Error(`${tools} tools of ${count} are listed`);
+  if (tools !== count) throw new Error(`${tools} of ${count} tools are listed`);
   return { cursors, pages };
 }
 

@@ -1,4 +1,4 @@
-// Row 9: what the hop to an upstream server over stdio costs, against a raw client; and what 20 that sleep cost.
+// Row 9: cost of the hop to an upstream stdio server, compared with a raw client; memory with 20 idle upstreams.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,18 +11,18 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { createNodeToolbox } from '../../dist/node.js';
 import { createPool } from '../../dist/upstream/connection/pool.js';
 import { ProcessTransport } from '../../dist/upstream/connection/process-transport.js';
-import { ENVIRONMENT, measureRounds, ratios, spread } from '../support/measure.mjs';
+import { ENVIRONMENT, measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { serverCommand } from '../support/servers.mjs';
 import { startServer } from '../support/stdio-client.mjs';
 import { BINARY, createWorkspace, settle } from '../support/workspace.mjs';
 
 const HOP_TARGET = { of: 'ratio', atMost: 1.3 };
 const ROUNDS = 25;
-const CALLS = 400;
-const WARM_UP = 5000;
-const SERVERS = 20;
+const CALLS = sized(400, 5);
+const WARM_UP = sized(5000, 1);
+const SERVERS = sized(20, 2);
 const MEMORY_ROUNDS = 7;
-const SETTLED_MS = 300;
+const SETTLED_MS = sized(300, 0);
 const CALL = { name: 'echo', arguments: { name: 'Ada', count: 3 } };
 const [COMMAND, ...ARGS] = serverCommand('upstream-stdio.cjs');
 
@@ -61,8 +61,8 @@ async function measureHop() {
     case: name,
     value: spread(values),
     unit: 'µs',
-    ...(values === floor ? {} : { ratio: ratios(values, floor) }),
-    ...(name === 'wield, the hop alone' ? { target: HOP_TARGET } : {}),
+    ratio: values === floor ? undefined : ratios(values, floor),
+    target: name === 'wield, the hop alone' ? HOP_TARGET : undefined,
   }));
 }
 
@@ -88,7 +88,7 @@ async function openSdk(Client, Transport) {
   return { call: async () => textOf(await client.callTool(CALL)), close: () => client.close() };
 }
 
-// As the remote executor uses it, without the path of a call around it.
+// As the remote executor does, without the rest of the call path.
 async function openPooled() {
   const monotonic = () => performance.now();
   const world = { env: ENVIRONMENT, home: undefined, platform: process.platform, now: Date.now, monotonic };
@@ -131,7 +131,7 @@ async function openToolbox() {
 function configure(home, count) {
   const servers = Array.from({ length: count }, (_, at) => [
     `upstream-${at}`,
-    // Another argument makes another server of each.
+    // Different arguments make them different servers.
     { command: COMMAND, args: [...ARGS, String(at)] },
   ]);
   mkdirSync(join(home, '.agents'), { recursive: true });
@@ -167,7 +167,7 @@ async function measureMemory() {
     case: name,
     value: spread(values),
     unit: 'MB',
-    ...(values === floor ? {} : { ratio: ratios(values, floor) }),
+    ratio: values === floor ? undefined : ratios(values, floor),
   }));
 }
 
@@ -176,10 +176,10 @@ async function memoryOf({ dir, env }, expected) {
   await server.open();
   const line = await server.ask('tools/list', {});
   const { tools } = JSON.parse(Buffer.concat(line).toString('utf8')).result;
-  // The built-in tool that reads large results is listed too.
-  if (tools.length !== expected + 1) throw new Error(`${tools.length} tools, and not ${expected + 1}`);
+  // The built-in read_result is listed too.
+  if (tools.length !== expected + 1) throw new Error(`${tools.length} tools instead of ${expected + 1}`);
   await sleep(SETTLED_MS);
-  // With nobody to show, `ps` fails.
+  // `ps` fails if there is no child process.
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], { encoding: 'utf8' });
   if (stdout.trim() !== '') throw new Error('a server was started');
   const kilobytes = Number(

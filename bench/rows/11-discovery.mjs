@@ -1,14 +1,14 @@
-// Row 11: what looking at tool files costs a file: reading them all, and finding that none changed.
+// Row 11: cost of discovery per file: reading all of them, and checking that none changed.
 
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeToolbox } from '../../dist/node.js';
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createDirectory, createWorkspace, settle } from '../support/workspace.mjs';
 
 const SCAN_TARGET = { of: 'value', atMost: 30, unit: 'µs a file' };
 const STAT_TARGET = { of: 'value', atMost: 6, unit: 'µs a file' };
-const COUNTS = [1000, 10_000];
+const COUNTS = sized([1000, 10_000], [50]);
 const ROUNDS = 9;
 const HEAD_BYTES = 8 * 1024;
 
@@ -27,23 +27,23 @@ export const row = {
 async function measureWorkspace({ count, dir, tools, env }) {
   const open = () => createNodeToolbox({ workdir: dir, env: { ...env, WIELD_HOME: createDirectory() } });
   const warm = open();
-  const perFile = async (look) => {
+  const perFile = async (visit) => {
     const began = performance.now();
-    const seen = await look();
+    const seen = await visit();
     const took = performance.now() - began;
-    if (seen !== count) throw new Error(`saw ${seen} files of ${count}`);
+    if (seen !== count) throw new Error(`${seen} of ${count} files were seen`);
     return (took * 1000) / count;
   };
   const samples = await measureRounds(
     {
       readFloor: () => perFile(() => readAll(tools)),
-      // A toolbox with an empty home: every header is read and the index is written.
+      // An empty home: every header is read and the index is written.
       scan: () => {
         const fresh = open();
         return perFile(async () => (await fresh.list()).length);
       },
       statFloor: () => perFile(() => statAll(tools)),
-      look: () => perFile(async () => (await warm.list()).length),
+      relist: () => perFile(async () => (await warm.list()).length),
     },
     ROUNDS,
   );
@@ -62,8 +62,8 @@ async function measureWorkspace({ count, dir, tools, env }) {
       target: SCAN_TARGET,
     }),
     toCase(`readdir, stat, ${files} files (floor)`, samples.statFloor),
-    toCase(`list again, nothing changed, ${files} files`, samples.look, {
-      ratio: ratios(samples.look, samples.statFloor),
+    toCase(`list again, nothing changed, ${files} files`, samples.relist, {
+      ratio: ratios(samples.relist, samples.statFloor),
       target: STAT_TARGET,
     }),
   ];

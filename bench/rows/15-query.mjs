@@ -1,21 +1,21 @@
-// Row 15: reducing a JSON document with context_query, against a plain script that parses it and loops.
+// Row 15: reducing a JSON document with context_query, compared with a script that parses it and loops.
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createNodeToolbox } from '../../dist/node.js';
-import { ENVIRONMENT, measureRounds, ratios, spread } from '../support/measure.mjs';
+import { ENVIRONMENT, measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createDirectory, createWorkspace } from '../support/workspace.mjs';
 
-const MEGABYTES = [1, 10, 100];
+const MEGABYTES = sized([1, 10, 100], [0.1]);
 const ROUNDS = 5;
 const RECORD_BYTES = 110;
 const SCRIPT = fileURLToPath(new URL('../support/reduce.cjs', import.meta.url));
 const LOOP_TARGET = { of: 'ratio', atMost: 5, unit: '×' };
 const SORT_TARGET = { of: 'ratio', atMost: 10, unit: '×' };
 
-// biome-ignore-start lint/suspicious/noTemplateCurlyInString: JSONata groups with these very characters
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: JSONata syntax for grouping
 const QUERIES = {
   sum: { expression: '$sum(amount)', target: LOOP_TARGET },
   filter: { expression: '$count($[amount > 900])', target: LOOP_TARGET },

@@ -1,4 +1,4 @@
-// Row "call": what the toolbox adds to spawning a script from the same process.
+// Row call: what the toolbox adds to spawning a script from the same process.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export const row = {
     const name = toolName(0);
     const input = { name: 'Ada' };
     const toolbox = createNodeToolbox({ workdir: dir, env });
-    // The bare spawn gets the same variables and the same input, so that only our own work differs.
+    // The bare spawn gets the same environment and stdin.
     const { plan } = await toolbox.plan(name, input);
     const options = { cwd: dir, env: plan.environment };
     const result = await toolbox.call(name, input);

@@ -1,16 +1,16 @@
-// Row module: what a typed tool in the tool host costs, against the same in process and as a script; listing 200 of them.
+// Row module: cost of a typed tool in the tool host, compared with in process and a script; listing 200 of them.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNodeToolbox } from '../../dist/node.js';
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createDirectory, createWorkspace, settle } from '../support/workspace.mjs';
 
-const COUNT = 200;
+const COUNT = sized(200, 5);
 const FIRST_ROUNDS = 15;
 const LATER_ROUNDS = 15;
 const LIST_ROUNDS = 7;
-const CALLS = { function: 2000, module: 500, script: 5 };
+const CALLS = sized({ function: 2000, module: 500, script: 5 }, { function: 5, module: 5, script: 1 });
 
 const inputSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
 const greet = {
@@ -85,12 +85,12 @@ async function measureCalls({ dir, env }) {
   );
   await toolbox.close();
   const names = { function: 'in process', module: 'in the tool host, zod', script: 'a shell script' };
-  const rows = (samples, what, unit) =>
+  const rows = (samples, title, unit) =>
     kinds.map((kind) => ({
-      case: `${what}, ${names[kind]}${kind === 'script' ? ' (floor)' : ''}`,
+      case: `${title}, ${names[kind]}${kind === 'script' ? ' (floor)' : ''}`,
       value: spread(samples[kind]),
       unit,
-      ...(kind === 'module' ? { ratio: ratios(samples.module, samples.script) } : {}),
+      ratio: kind === 'module' ? ratios(samples.module, samples.script) : undefined,
     }));
   return [...rows(firsts, 'first call of a toolbox', 'ms'), ...rows(laters, 'a later call', 'µs')];
 }
@@ -103,7 +103,7 @@ async function measureLists(dir) {
     const { length } = await toolbox.list();
     const took = performance.now() - began;
     await toolbox.close();
-    if (length !== COUNT) throw new Error(`${length} tools of ${COUNT} are listed`);
+    if (length !== COUNT) throw new Error(`${length} of ${COUNT} tools are listed`);
     return took;
   };
   const warm = createDirectory();
@@ -113,7 +113,7 @@ async function measureLists(dir) {
     LIST_ROUNDS,
   );
   return [
-    { case: `list, ${COUNT} modules, nothing known`, value: spread(samples.cold), unit: 'ms' },
-    { case: `list, ${COUNT} modules, known`, value: spread(samples.warm), unit: 'ms' },
+    { case: `list, ${COUNT} modules, cold`, value: spread(samples.cold), unit: 'ms' },
+    { case: `list, ${COUNT} modules, warm`, value: spread(samples.warm), unit: 'ms' },
   ];
 }

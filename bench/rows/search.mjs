@@ -1,20 +1,20 @@
-// Row search: how well search finds the right tools of public sets, and what an index and a query cost.
+// Row search: how well search finds the right tools of public data sets, and the cost of an index and a query.
 
 import { createToolSearch } from '../../dist/catalog/search/tool-search.js';
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createMiniSearch, createPlainBm25, createTunedBm25 } from '../support/rankers.mjs';
 import { readSets, sampleQueries, scoreRanking, synthesizeTools, toListing } from '../support/retrieval.mjs';
 
 const BUILD_TARGET = { of: 'value', atMost: 25, unit: 'µs a tool' };
 const QUERY_TARGET = { of: 'value', atMost: 3, unit: 'ms' };
-const COUNTS = [1000, 10_000, 100_000];
+const COUNTS = sized([1000, 10_000, 100_000], [100]);
 const ROUNDS = 7;
 const DEPTH = 100;
 const METRICS = { recall1: 'R@1', recall5: 'R@5', recall10: 'R@10', mrr: 'MRR' };
 
 export const row = {
   id: 'search',
-  title: 'search: what is found, and how fast',
+  title: 'search: quality of results, and speed',
   async run() {
     const { sets, reason } = readSets();
     if (reason !== undefined) {
@@ -35,8 +35,7 @@ function measureQuality({ name, tools, queries }) {
   const ours = createOurs(tools);
   for (const tool of tools) {
     const [first] = ours(tool.name, 1);
-    if (first !== tool.name)
-      throw new Error(`${name}: ${tool.name} is not first for its own name, ${first} is`);
+    if (first !== tool.name) throw new Error(`${name}: searching for ${tool.name} finds ${first} first`);
   }
   const score = (rank) => scoreRanking(queries, (query) => rank(query, DEPTH));
   const scores = {
@@ -52,7 +51,7 @@ function measureQuality({ name, tools, queries }) {
       .map(([metric, label]) => `${label} ${format(metric, scored[metric])}`)
       .join('  '),
     scores: scored,
-    ...(ranker === 'wield' ? { goal: { text: '≥ tuned BM25', met: isMet } } : {}),
+    goal: ranker === 'wield' ? { text: '≥ tuned BM25', met: isMet } : undefined,
   }));
 }
 
@@ -70,7 +69,7 @@ async function measureSpeed(sets) {
     Object.fromEntries(
       sizes.flatMap(({ count, listing, search }) => [
         [`floor ${count}`, () => (time(() => countWords(listing.tools)) * 1000) / count],
-        // The first query makes the index.
+        // The first query builds the index.
         [`build ${count}`, () => (time(() => createToolSearch(() => listing)('one', 1)) * 1000) / count],
         [`query ${count}`, () => percentile95(queries.map((query) => time(() => search(query, 10))))],
       ]),
@@ -104,7 +103,7 @@ function percentile95(times) {
   return sorted[Math.floor(sorted.length * 0.95)];
 }
 
-// Milliseconds of CPU: what else runs on the machine does not count.
+// CPU time in milliseconds, so that other load on the machine does not count.
 function time(run) {
   const before = process.cpuUsage();
   run();

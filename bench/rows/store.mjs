@@ -1,21 +1,21 @@
-// Row store: opening and reading the documents of the context store, writing and searching many, and what a model reads of a large result.
+// Row store: writing, opening and searching documents of the context store; tokens of a large result.
 
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createDocumentFiles } from '../../dist/context/store/documents.js';
 import { createNodeToolbox } from '../../dist/node.js';
-import { measureRounds, ratios, spread } from '../support/measure.mjs';
+import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { createDirectory, createWorkspace, settle } from '../support/workspace.mjs';
 
-const WRITTEN = 10_000;
-const SEARCHED = 100_000;
-const BATCH = 200;
+const WRITTEN = sized(10_000, 200);
+const SEARCHED = sized(100_000, 400);
+const BATCH = sized(200, 100);
 const ROUNDS = 20;
 const RESULT_BYTES = 1_000_000;
-// A token is about four characters of English or JSON; what counts here is the proportion.
+// About four characters of English or JSON per token; only the ratio matters here.
 const CHARACTERS_A_TOKEN = 4;
 
-// A vocabulary in which few words are common and most are rare, as in any language; the same in every run.
+// A vocabulary with a few common and many rare words, the same in every run.
 let seed = 1;
 const random = () => {
   seed = (seed * 48271) % 2147483647;

@@ -1,4 +1,4 @@
-// Measuring: rounds that interleave their cases, CPU time of child processes, medians of per-round ratios.
+// Measures cases in interleaved rounds: CPU time of child processes, medians of per-round ratios.
 
 import { spawnSync } from 'node:child_process';
 
@@ -7,16 +7,24 @@ export const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name !== 'NODE_EXTRA_CA_CERTS' && name !== 'NODE_OPTIONS'),
 );
 
-// bash counts user and system time in milliseconds, children of children included; `time` only in hundredths. Output goes
-// into a pipe, as it does where a program calls.
+// The `time` of bash has a resolution of 1 ms and includes grandchildren; /usr/bin/time has 10 ms. Output goes to a
+// pipe, as it does when a program calls.
 const LOOP = 'TIMEFORMAT="%3U %3S"; time for run in {1..RUNS}; do "$@" 2>&1 </dev/null; done';
 const hasBash = spawnSync('bash', ['-c', ':']).status === 0;
 
-/** Where the numbers of `timeCommand` come from. */
-export const CLOCK = hasBash ? 'CPU time (user + system)' : 'wall time, since there is no bash';
+/** The clock of `timeCommand`. */
+export const CLOCK = hasBash ? 'CPU time (user + system)' : 'wall time (bash is not installed)';
 
-/** Milliseconds that a run of a command takes, as the mean of a few runs in a row. */
-export function timeCommand(argv, { cwd, env = ENVIRONMENT, runs = 3 } = {}) {
+/** Set by `--quick`: every case runs once with small sizes, to show that it works. */
+export const QUICK = process.argv.includes('--quick');
+
+/** Returns a size for a real measurement, or the smaller one of a quick run. */
+export function sized(full, quick) {
+  return QUICK ? quick : full;
+}
+
+/** Returns the milliseconds that one run of a command takes, as the mean of a few runs in a row. */
+export function timeCommand(argv, { cwd, env = ENVIRONMENT, runs = sized(3, 1) } = {}) {
   const began = performance.now();
   if (hasBash) {
     const script = LOOP.replace('RUNS', String(runs));
@@ -29,12 +37,12 @@ export function timeCommand(argv, { cwd, env = ENVIRONMENT, runs = 3 } = {}) {
 }
 
 /**
- * Measures every case once a round, in turn, so that a busy minute of the machine hits all of them alike.
- * `cases` maps names to functions that give a number; a first round warms up and is not counted.
+ * Measures every case once per round, in turn, so that a busy minute of the machine affects all of them equally.
+ * `cases` maps names to functions that return a number. The first round warms up and is not counted.
  */
 export async function measureRounds(cases, rounds) {
   const samples = Object.fromEntries(Object.keys(cases).map((name) => [name, []]));
-  for (let round = -1; round < rounds; round++) {
+  for (let round = sized(-1, 0); round < sized(rounds, 1); round++) {
     for (const [name, measure] of Object.entries(cases)) {
       const value = await measure(round);
       if (round >= 0) samples[name].push(value);

@@ -1,4 +1,4 @@
-// The report: a table for people, a JSON file for comparing, and the machine it was measured on.
+// The report: a Markdown table, a JSON file with all numbers, and a description of the machine.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -20,7 +20,7 @@ export function describeMachine() {
 
 const HEAD = ['row', 'case', 'value', 'ratio to floor (p10–p90)', 'target', 'met'];
 
-/** A Markdown table: what a row gave, a line a case. */
+/** Formats the results as a Markdown table with one line per case. */
 export function formatTable(results) {
   const rows = results.flatMap(({ row, cases }) =>
     cases.map((one) => [
@@ -43,7 +43,7 @@ function hasGoal({ target, goal }) {
   return target !== undefined || goal !== undefined;
 }
 
-/** Whether the median of what the target speaks of is within it, or a goal of another kind is reached. */
+/** Returns whether the median value or ratio is within the target, or the goal is reached. */
 export function isMet({ target, goal, ratio, value }) {
   if (goal !== undefined) return goal.met;
   return (target.of === 'ratio' ? ratio : value).median <= target.atMost;

@@ -1,17 +1,32 @@
-// Public sets of tools with queries and the tools that answer them, and how well a ranking finds those.
+// Public data sets of tools and queries with the expected tools, and scores of a ranking.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sized } from './measure.mjs';
 
 const CORPORA =
   process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
 const SETS = ['livemcp', 'metatool', 'stabletoolbench'];
+// The set of a quick run, which needs no data.
+const SAMPLE = {
+  name: 'sample',
+  tools: ['read_file', 'send_mail', 'list_issues', 'convert_currency'].map((name) => ({
+    name,
+    description: `Tool to ${name.replace('_', ' a ')}.`,
+  })),
+  queries: [{ query: 'send someone a mail', gold: ['send_mail'] }],
+};
 
-/** The sets, or the reason why there are none. */
+/** Returns the data sets, or the reason why there are none. */
 export function readSets() {
+  return sized(readCorpora, () => ({ sets: [SAMPLE] }))();
+}
+
+function readCorpora() {
   const missing = SETS.find((set) => !existsSync(resolve(CORPORA, 'retrieval', set, 'tools.jsonl')));
-  if (missing !== undefined) return { sets: [], reason: `no set ${missing} in ${CORPORA}/retrieval` };
+  if (missing !== undefined)
+    return { sets: [], reason: `data set ${missing} not found in ${CORPORA}/retrieval` };
   const sets = SETS.map((name) => {
     const lines = (file) =>
       readFileSync(resolve(CORPORA, 'retrieval', name, file), 'utf8')
@@ -20,10 +35,10 @@ export function readSets() {
         .map((line) => JSON.parse(line));
     return { name, tools: lines('tools.jsonl'), queries: lines('queries.jsonl') };
   });
-  return { sets, reason: undefined };
+  return { sets };
 }
 
-/** Tools of a set as a catalog lists them; what a server says of itself is what a skill would. */
+/** Converts the tools of a set to a catalog listing; a server's description becomes that of a skill. */
 export function toListing(tools) {
   const about = new Map(tools.map((tool) => [tool.server ?? '', tool.server_description ?? '']));
   return {
@@ -39,8 +54,8 @@ export function toListing(tools) {
 }
 
 /**
- * Recall at 1, 5 and 10, and the mean reciprocal rank of the first right tool. Where a query names alternatives
- * (`gold_any`), any of a group will do.
+ * Returns recall at 1, 5 and 10, and the mean reciprocal rank of the first expected tool. If a query has alternatives
+ * (`gold_any`), one tool of each group is enough.
  */
 export function scoreRanking(queries, rank) {
   const sums = { recall1: 0, recall5: 0, recall10: 0, mrr: 0 };
@@ -56,10 +71,10 @@ export function scoreRanking(queries, rank) {
   return Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, sum / queries.length]));
 }
 
-/** So many tools made of all sets, mixed, each with a name of its own. */
+/** Creates `count` tools with unique names from all sets. */
 export function synthesizeTools(sets, count) {
   const all = sets.flatMap((set) => set.tools);
-  // A step without a common divisor visits all of them, short and long ones mixed.
+  // A prime step visits all tools, short and long ones mixed.
   const at = (index) => all[(index * 1009) % all.length];
   return Array.from({ length: count }, (_, index) => {
     const tool = at(index);
@@ -70,7 +85,7 @@ export function synthesizeTools(sets, count) {
   });
 }
 
-/** So many queries of all sets. */
+/** Returns up to `perSet` queries of each set. */
 export function sampleQueries(sets, perSet) {
   return sets.flatMap(({ queries }) => {
     const step = Math.max(1, Math.floor(queries.length / perSet));

@@ -1,28 +1,28 @@
-// Temporary workspaces full of small scripts, with a home of their own, removed at the end.
+// Temporary workspaces with many small scripts and their own home directory, removed at exit.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ENVIRONMENT } from './measure.mjs';
+import { ENVIRONMENT, sized } from './measure.mjs';
 
 export const BINARY = fileURLToPath(new URL('../../dist/cli/wield.cjs', import.meta.url));
 
-// Files younger than this are read again at each look, so a benchmark of a warm index waits it out.
-const SETTLE_MS = 2200;
+// Younger files are read again at every listing, so a benchmark of a warm index waits this long.
+const SETTLE_MS = sized(2200, 0);
 
-const made = [];
+const created = [];
 process.once('exit', () => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+  for (const directory of created) rmSync(directory, { recursive: true, force: true });
 });
 
 export function createDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'wield-bench-'));
-  made.push(directory);
+  created.push(directory);
   return directory;
 }
 
-/** A workspace with `count` script tools: `tool-0000` and so on. */
+/** Creates a workspace with `count` script tools: `tool-0000`, `tool-0001`, … */
 export function createWorkspace(count) {
   const root = createDirectory();
   const dir = join(root, 'project');
@@ -40,7 +40,7 @@ export function toolName(index) {
   return `tool-${String(index).padStart(4, '0')}`;
 }
 
-/** Waits until nothing that was written so far counts as just written. */
+/** Waits until files written so far count as settled. */
 export function settle() {
   return new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 }
