@@ -210,13 +210,11 @@ function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
 }
 
 // Loaded only where something was ever installed.
-async function installProblems({
-  machine: { wieldHome, world },
-  state: { configuration },
-}: NodeToolbox): Promise<Problem[]> {
-  if (!['sources.json', 'installed.json'].some((file) => existsSync(join(wieldHome, file)))) return [];
+async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
+  const isFile = (name: string): boolean => existsSync(join(toolbox.machine.wieldHome, name));
+  if (!['sources.json', 'installed.json'].some(isFile)) return [];
   const { findInstallProblems } = await import('../install/problems.js');
-  return findInstallProblems({ wieldHome, world, ...configuration().settings });
+  return findInstallProblems(toolbox);
 }
 
 function warn(path: string, message: string, hint: string): Problem {

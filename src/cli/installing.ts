@@ -3,10 +3,11 @@
 import { ToolError } from '../core/error.js';
 import { count, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/apply.js';
-import type { Hook } from '../install/apply/hooks.js';
-import type { InstallContext, Step } from '../install/environment.js';
-import { toInstallContext } from '../install/from-toolbox.js';
-import type { InstallPlan, Inventory } from '../install/plan/plans.js';
+import type { InstallEnvironment, InstallProgress } from '../install/environment.js';
+import { toInstallEnvironment } from '../install/from-toolbox.js';
+import type { Hook } from '../install/hooks/hook.js';
+import type { Inventory } from '../install/inventory.js';
+import type { InstallPlan } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
 import { readLine } from './line.js';
 import { showTransient } from './status-line.js';
@@ -26,10 +27,10 @@ export const FORCE: FlagHelp = {
   description: 'Drop local changes, and move aside what stands in the way of a link',
 };
 
-/** The surroundings of installing, for a person. */
-export function createInstallContext(call: VerbCall, toolbox: NodeToolbox): InstallContext {
+/** Creates an install environment that reports to the terminal and asks there about hooks. */
+export function createInstallEnvironment(call: VerbCall, toolbox: NodeToolbox): InstallEnvironment {
   const { terminal, flags, json } = call;
-  return toInstallContext(toolbox, {
+  return toInstallEnvironment(toolbox, {
     version: WIELD_VERSION,
     signal: call.signal,
     report: createReporter(terminal),
@@ -42,8 +43,8 @@ export function createInstallContext(call: VerbCall, toolbox: NodeToolbox): Inst
   });
 }
 
-function createReporter(terminal: Terminal): InstallContext['report'] {
-  return ({ kind, text }: Step) => {
+function createReporter(terminal: Terminal): InstallEnvironment['report'] {
+  return ({ kind, text }: InstallProgress) => {
     if (kind === 'progress') {
       showTransient(terminal, text);
       return;
@@ -128,7 +129,7 @@ export function printApplied(
   const shown = applied.length > 40 ? [] : applied;
   if (applied.length > 40) terminal.out(`  installed  ${count(applied.length, 'item')}\n`);
   const tilde = (path: string): string => {
-    const { home } = inventory.context.world;
+    const { home } = inventory.environment.world;
     return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
   };
   for (const { planned, installedHash, build } of shown) {

@@ -1,4 +1,4 @@
-// The package format: an installed tool with an entrypoint is a tool, under the name that it is installed by.
+// The package format: installed tools with an entrypoint, under their effective names.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -17,23 +17,24 @@ import { toInputSchema, toTraits } from '../formats/script/to-tool.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { createJsonSchema } from '../schema/json.js';
 import { type Installed, type InstalledItem, parseInstalled } from './manifest/installed.js';
-import { readItemFacts } from './manifest/tool-md.js';
+import { type ItemFacts, parseItemFacts } from './manifest/tool-md.js';
 
 const HEAD_BYTES = 64 * 1024;
 const RECORD_BYTES = 256 * 1024 * 1024;
+// Magic numbers of ELF and Mach-O.
 const NATIVE = ['7f454c46', 'cffaedfe', 'cafebabe'];
 
 export interface PackageFormatOptions {
-  /** The directory of links to the tools that are installed. */
+  /** The directory of links to installed tools. */
   readonly store: string;
-  /** The record of what is installed. */
+  /** The file of the record of installed items. */
   readonly record: string;
   /** The directory of the objects. */
   readonly objects: string;
   readonly now: () => number;
 }
 
-/** Reads the tools of the store (INS-22): the record says what they are, and the object what runs. */
+/** Tools are described by the record and run from their object (INS-22). */
 export function createPackageFormat({ store, record, objects, now }: PackageFormatOptions): Format {
   const cache = createStatCache<Installed | Problem>({ now, limit: RECORD_BYTES });
   const load = (): Installed | Problem => cache.get(record, [record], ([text]) => parseRecord(text, record));
@@ -44,7 +45,7 @@ export function createPackageFormat({ store, record, objects, now }: PackageForm
     claims: (entry) => !entry.startsWith('.'),
     entryOf: (toolName) => toolName,
     read(entry, place) {
-      // A directory elsewhere that happens to have the name of an installed tool is none.
+      // A directory of the same name in another place is not an installed tool.
       if (place.directory !== store) return undefined;
       const installed = load();
       if ('severity' in installed) return { tools: [], problems: [installed], states: [undefined] };
@@ -52,7 +53,7 @@ export function createPackageFormat({ store, record, objects, now }: PackageForm
       if (item === undefined) return undefined;
       const made = toTool(item, join(objects, item.object), place);
       if (made === undefined) return undefined;
-      // The record decides too: an entry counts until it is looked at again, and no longer.
+      // Not cached: the result depends on the record too.
       const states = [undefined];
       return 'severity' in made
         ? { tools: [], problems: [made], states }
@@ -67,46 +68,47 @@ function parseRecord(text: FileText, file: string): Installed | Problem {
     return parseInstalled(text ?? '', file);
   } catch (error) {
     const { message } = error as Error;
-    const hint = (isToolError(error) ? error.hint : undefined) ?? 'wield doctor says more';
+    const hint = (isToolError(error) ? error.hint : undefined) ?? 'run wield doctor';
     return { severity: 'error', path: file, message, hint };
   }
 }
 
-// Undefined: a tool that nobody calls, since it has no entrypoint (INS-36).
+// Undefined if the tool has no entrypoint (INS-36).
 function toTool(item: InstalledItem, object: string, place: Place): Tool | Problem | undefined {
   const { effective, bin, store } = item;
   if (bin === null) return undefined;
   const shown = join(store, bin);
-  const refuse = (message: string, hint: string): Problem => ({
+  const refuse = (message: string, hint = 'report it to the author of the source'): Problem => ({
     severity: 'error',
     path: shown,
     message,
     hint,
   });
   if (!isToolName(effective))
-    return refuse('cannot be called: its name is no tool name', 'others can still refer to it by its path');
+    return refuse(
+      'cannot be called: its name is not a valid tool name',
+      'other items can still refer to its path',
+    );
   if (item.build === 'skipped')
     return refuse(
-      'is not built: its build was skipped',
+      'is not built: its build hook was skipped',
       `wield install tool:${effective} --run-hooks builds it`,
     );
   const file = join(object, bin);
   const head = readHead(file, HEAD_BYTES);
-  if ('fault' in head)
-    return refuse(`cannot be read: ${head.message}`, 'wield doctor says what became of it');
-  if ((head.identity.mode & 0o111) === 0) return refuse('is not executable', 'tell the author of its source');
+  if ('fault' in head) return refuse(`cannot be read: ${head.message}`, 'run wield doctor');
+  if ((head.identity.mode & 0o111) === 0) return refuse('is not executable');
   const text = head.bytes.toString('utf8');
   const native = NATIVE.includes(head.bytes.toString('hex', 0, 4));
   const shebang = /^#![ \t]*([^\r\n]+)/.exec(text)?.[1]?.trim();
-  if (shebang === undefined && !native)
-    return refuse('has no first line that names its interpreter', 'tell the author of its source');
-  const facts = readItemFacts(readFacts(object));
+  if (shebang === undefined && !native) return refuse('has no shebang line');
+  const facts = parseItemFacts(readToolMd(object));
   const { header } = native ? { header: undefined } : readScriptHeader(text);
   let input: Schema;
   try {
     input = readInput(header, facts.params);
   } catch (error) {
-    return refuse(`has parameters that cannot be used: ${(error as Error).message}`, 'tell its author');
+    return refuse(`has invalid parameters: ${(error as Error).message}`);
   }
   return {
     name: effective,
@@ -134,16 +136,13 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
   };
 }
 
-function readFacts(object: string): string {
+function readToolMd(object: string): string {
   const reading = readHead(join(object, 'TOOL.md'), HEAD_BYTES);
   return 'fault' in reading ? '' : reading.bytes.toString('utf8');
 }
 
-// A header speaks for itself; without one, TOOL.md does.
-function readInput(
-  header: ScriptHeader | undefined,
-  params: ReturnType<typeof readItemFacts>['params'],
-): Schema {
+// Parameters of the script header; without any, those of TOOL.md.
+function readInput(header: ScriptHeader | undefined, params: ItemFacts['params']): Schema {
   if (header !== undefined && header.parameters.length > 0)
     return createJsonSchema(toInputSchema(header), { closed: true });
   const { metadata, error } = readSkillMetadata(params === undefined ? {} : { params });
@@ -151,7 +150,7 @@ function readInput(
   return createJsonSchema(metadata.params ?? NO_PARAMETERS, { closed: true });
 }
 
-/** How the files of an installed tool differ from those that were installed; undefined where they do not. */
+/** Returns why the files of a tool are not the installed ones; undefined if they are unchanged. */
 export function findAlteration(
   { name, origin }: Tool,
   { record, objects }: PackageFormatOptions,
@@ -166,8 +165,8 @@ export function findAlteration(
   const hash = item === undefined ? undefined : hashOrNothing(join(objects, item.object));
   if (item !== undefined && hash === item.installedHash) return undefined;
   return {
-    reason: 'its files are not those that were installed',
-    hint: `look at them, then wield install --accept tool:${name}, or --force to install it anew`,
+    reason: 'its files were modified after it was installed',
+    hint: `review them, then run wield install --accept tool:${name}, or --force to reinstall it`,
   };
 }
 

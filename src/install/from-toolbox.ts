@@ -1,33 +1,56 @@
-// Derives what installing needs from a toolbox, and pins installed tools.
+// Creates install environments from a toolbox, and pins installed tools.
 
 import { assertPerson } from '../core/caller.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import type { AppliedItem } from './apply/apply.js';
-import { agentHomes, type InstallContext } from './environment.js';
+import { agentHomes, type InstallEnvironment, pathsOf } from './environment.js';
+
+/** The parts of a node toolbox that installing reads. */
+export interface ReadableToolbox {
+  readonly machine: { readonly wieldHome: string; readonly world: World };
+  readonly state: { configuration(): { readonly settings: Settings } };
+}
 
 /** The parts of a node toolbox that installing uses. */
-export interface InstallingToolbox {
-  readonly machine: { readonly wieldHome: string; readonly world: World; readonly insideCall: boolean };
-  readonly state: {
+export interface InstallingToolbox extends ReadableToolbox {
+  readonly machine: ReadableToolbox['machine'] & { readonly insideCall: boolean };
+  readonly state: ReadableToolbox['state'] & {
     readonly pins: { pin(tools: readonly Tool[], now: Date): void };
-    configuration(): { readonly settings: Settings };
   };
   find(ref: string): Promise<Tool>;
 }
 
-/** Returns the install context of a toolbox. A process started by a tool may not install (A44). */
-export function toInstallContext(
-  { machine: { insideCall, world, wieldHome }, state: { configuration } }: InstallingToolbox,
-  own: Pick<InstallContext, 'version' | 'signal' | 'report' | 'approveHooks'>,
-): InstallContext {
-  assertPerson(insideCall, 'installing');
-  const { limits, homes } = configuration().settings;
-  return { world, wieldHome, homes: agentHomes(homes, world.home), limits, ...own };
+type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'approveHooks'>;
+
+/** Throws `denied` in a process that a tool started: only a person may install (A44). */
+export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
+  assertPerson(toolbox.machine.insideCall, 'installing');
+  return { ...readFields(toolbox), ...own };
 }
 
-/** Pins installed tools: installing is a person's approval of them (POL-21). */
+/** Returns an environment for reading the installed state; hooks are never approved. */
+export function toReadOnlyEnvironment(
+  toolbox: ReadableToolbox,
+  own: Partial<OwnFields> = {},
+): InstallEnvironment {
+  const { signal } = new AbortController();
+  return {
+    ...readFields(toolbox),
+    version: '',
+    signal,
+    report() {},
+    approveHooks: async () => false,
+    ...own,
+  };
+}
+
+function readFields({ machine: { world, wieldHome }, state }: ReadableToolbox) {
+  const { limits, homes } = state.configuration().settings;
+  return { world, paths: pathsOf(wieldHome), homes: agentHomes(homes, world.home), limits };
+}
+
+/** Pins installed tools: installing one is a person's approval of its definition (POL-21). */
 export async function pinTools(
   toolbox: InstallingToolbox,
   items: readonly { readonly kind: string; readonly effective: string; readonly bin: string | null }[],
@@ -38,9 +61,4 @@ export async function pinTools(
     if (tool?.origin.owner === 'package')
       toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
   }
-}
-
-/** Returns an applied item under its installed name. */
-export function toItem({ planned: { item, effective } }: AppliedItem) {
-  return { ...item, effective };
 }

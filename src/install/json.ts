@@ -1,24 +1,28 @@
-// What sources offer, what is planned and what is installed, as plain JSON for programs.
+// JSON documents of available, planned, applied and installed items.
 
 import type { AppliedItem } from './apply/apply.js';
 import type { InstalledItem } from './manifest/installed.js';
-import type { Offer, PlannedItem } from './plan/plan-items.js';
+import type { PlannedItem } from './plan/plan-items.js';
+import type { SourceItem } from './sources/source-item.js';
 
-export function toOfferJson({ source, item }: Offer, effective: string) {
-  const { kind, name, description, bin, path } = item;
-  return { source: source.record.id, kind, name, effective, description, bin, path };
+export function toOfferJson(
+  source: string,
+  { kind, name, description, bin, path }: SourceItem,
+  effective: string,
+) {
+  return { source, kind, name, effective, description, bin, path };
 }
 
-export function toPlannedJson({ change, effective, neededBy, existing, form, ...offer }: PlannedItem) {
+export function toPlannedJson({ change, effective, neededBy, existing, form, source, item }: PlannedItem) {
   return {
-    ...toOfferJson(offer, effective),
+    ...toOfferJson(source.record.id, item, effective),
     change,
     neededBy,
     before:
       existing === undefined
         ? null
         : { effective: existing.effective, commit: existing.commit, hash: existing.sourceHash },
-    commit: offer.source.record.commit,
+    commit: source.record.commit,
     hash: form.hash,
   };
 }

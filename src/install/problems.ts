@@ -1,66 +1,62 @@
-// What is wrong with installed items and their sources, with the command that mends each.
+// Problems with installed items and their sources, for `wield doctor`.
 
 import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { isLocked } from '../files/lock.js';
-import { isInterrupted } from './apply/commit.js';
+import { isInterrupted } from './apply/journal.js';
 import { pathsOf } from './environment.js';
-import { loadInventory } from './plan/plans.js';
-import { lookingContext } from './search.js';
+import { type ReadableToolbox, toReadOnlyEnvironment } from './from-toolbox.js';
+import { loadInventory } from './inventory.js';
 import { type ItemState, readStatus } from './status.js';
 
-const SAID: Readonly<Record<ItemState, readonly [message: string, hint: string]>> = {
-  clean: ['is as installed', ''],
-  'upstream changed': ['is other upstream than what is installed', 'wield upgrade --dry-run shows how'],
+type Advice = readonly [message: string, hint: (name: string) => string];
+
+const ADVICE: Readonly<Record<Exclude<ItemState, 'clean'>, Advice>> = {
+  'upstream changed': ['changed in its source', () => 'wield upgrade --dry-run shows the changes'],
   'locally modified': [
-    'was changed where it is installed',
-    'wield install NAME --accept keeps the changes, --force drops them',
+    'was modified locally',
+    (name) => `wield install ${name} --accept keeps the changes, --force discards them`,
   ],
-  missing: ['is missing from the store', 'wield install NAME --force puts it back'],
-  'broken link': ['is not linked where it should be', 'wield install NAME --force links it again'],
-  renamed: ['has another name now', 'wield upgrade renames it'],
-  pending: ['refers to something that moved', 'wield upgrade renews it'],
-  'gone upstream': ['is no longer offered by its source', 'wield uninstall NAME removes it'],
-  unbuilt: ['is not built: its build was skipped', 'wield install NAME --run-hooks builds it'],
-  'bad reference': ['refers upstream to something that is not there', 'tell the author of its source'],
+  missing: ['is missing from the store', (name) => `wield install ${name} --force reinstalls it`],
+  'broken link': ['has a missing or changed link', (name) => `wield install ${name} --force links it again`],
+  renamed: ['was renamed in its source', () => 'wield upgrade renames it'],
+  pending: ['refers to an item that changed', () => 'wield upgrade updates it'],
+  'gone upstream': ['is no longer in its source', (name) => `wield uninstall ${name} removes it`],
+  unbuilt: [
+    'is not built: its build hook was skipped',
+    (name) => `wield install ${name} --run-hooks builds it`,
+  ],
+  'bad reference': [
+    'refers to an item that does not exist in its source',
+    () => 'report it to the author of the source',
+  ],
 };
 
-/** Everything about installed items that is worth a word (INS-26). */
-export function findInstallProblems(options: Parameters<typeof lookingContext>[0]): Problem[] {
-  const paths = pathsOf(options.wieldHome);
+/** Returns everything that is not clean (INS-26). */
+export function findInstallProblems(toolbox: ReadableToolbox): Problem[] {
+  const paths = pathsOf(toolbox.machine.wieldHome);
   const problems: Problem[] = [];
-  const tell = (path: string, message: string, hint: string): void => {
+  const add = (path: string, message: string, hint: string): void => {
     problems.push({ severity: 'error', path, message, hint });
   };
   try {
     if (isInterrupted(paths) && !isLocked(paths.lock))
-      tell(
-        paths.journal,
-        'a change was interrupted',
-        'wield list --installed settles it, as any next change does',
-      );
-    const context = lookingContext(options);
-    const inventory = loadInventory(
-      {
-        ...context,
-        report: ({ text }) => tell(paths.sources, text, 'mend the source, or wield remove-source it'),
-      },
-      paths,
-    );
-    for (const { item, states, renamedTo } of readStatus(inventory)) {
-      for (const state of states.filter((one) => one !== 'clean')) {
-        const [message, hint] = SAID[state];
+      add(paths.journal, 'a change was interrupted', 'wield list --installed finishes or undoes it');
+    const environment = toReadOnlyEnvironment(toolbox, {
+      report: ({ text }) => add(paths.sources, text, 'fix the source, or remove it with wield remove-source'),
+    });
+    for (const { item, states, renamedTo } of readStatus(loadInventory(environment))) {
+      for (const state of states) {
+        if (state === 'clean') continue;
+        const [message, hint] = ADVICE[state];
         const to = renamedTo === undefined ? '' : `: ${item.effective} → ${renamedTo}`;
-        tell(
-          item.store,
-          `the ${item.kind} ${item.effective} ${message}${to}`,
-          hint.replaceAll('NAME', `${item.kind}:${item.effective}`),
-        );
+        const name = `${item.kind}:${item.effective}`;
+        add(item.store, `the ${item.kind} ${item.effective} ${message}${to}`, hint(name));
       }
     }
   } catch (error) {
     if (!isToolError(error)) throw error;
-    tell(paths.installedFile, error.message, error.hint ?? '');
+    add(paths.installedFile, error.message, error.hint ?? '');
   }
   return problems;
 }

@@ -1,52 +1,33 @@
-// Finds items that sources offer and that are not installed, by the words of a query.
+// Searches the items of sources that are not installed.
 
-import type { World } from '../core/world.js';
-import { agentHomes, type InstallContext, pathsOf } from './environment.js';
-import { listOffers, loadInventory } from './plan/plans.js';
+import { type ReadableToolbox, toReadOnlyEnvironment } from './from-toolbox.js';
+import { listAvailable, loadInventory } from './inventory.js';
 
-export interface FoundOffer {
+export interface FoundItem {
   readonly effective: string;
   readonly kind: string;
   readonly source: string;
   readonly description: string | null;
 }
 
-/** A look at the state without leave to change anything. */
-export function lookingContext(
-  options: Pick<InstallContext, 'wieldHome' | 'limits' | 'homes'> & { readonly world: World },
-): InstallContext {
-  const signal = new AbortController().signal;
-  const homes = agentHomes(options.homes, options.world.home);
-  return { ...options, homes, version: '', signal, report: () => {}, approveHooks: async () => false };
-}
-
-/** The offers that have most of the words in their name or description, best first. */
-export function searchOffers(
-  query: string,
-  limit: number,
-  options: Pick<InstallContext, 'wieldHome' | 'limits' | 'homes'> & { readonly world: World },
-): FoundOffer[] {
+/** Ranks items by matches of the query's words in name and description. */
+export function searchAvailable(query: string, limit: number, toolbox: ReadableToolbox): FoundItem[] {
   const words = query
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  const inventory = loadInventory(lookingContext(options), pathsOf(options.wieldHome));
-  return listOffers(inventory)
+  return listAvailable(loadInventory(toReadOnlyEnvironment(toolbox)))
     .filter(({ installed }) => !installed)
-    .map(({ effective, item, source }) => {
+    .map(({ effective, item: { kind, description }, source }) => {
       const name = effective.toLowerCase();
-      const text = (item.description ?? '').toLowerCase();
-      const score = words.reduce(
-        (sum, word) => sum + (name === word ? 10 : name.includes(word) ? 3 : text.includes(word) ? 1 : 0),
-        0,
-      );
-      return {
-        score,
-        offer: { effective, kind: item.kind, source: source.record.id, description: item.description },
-      };
+      const text = (description ?? '').toLowerCase();
+      const scoreOf = (word: string): number =>
+        name === word ? 10 : name.includes(word) ? 3 : text.includes(word) ? 1 : 0;
+      const score = words.reduce((sum, word) => sum + scoreOf(word), 0);
+      return { score, found: { effective, kind, source: source.record.id, description } };
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, limit)
-    .map(({ offer }) => offer);
+    .map(({ found }) => found);
 }

@@ -1,63 +1,63 @@
-// The state of installing on disk: the sources that are registered, and what is installed.
+// State files of installing: registered sources and installed items.
 
 import { isRecord } from '../core/json.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { Paths } from './environment.js';
+import type { InstallPaths } from './environment.js';
 import {
+  EMPTY_RECORD,
   INSTALLED_VERSION,
   type Installed,
-  NOTHING_INSTALLED,
   parseInstalled,
   parseState,
 } from './manifest/installed.js';
-import type { Pin } from './manifest/source-manifest.js';
+import type { Pin } from './manifest/pin.js';
 
 export interface SourceRecord {
-  /** What people call it: `acme/agent-tools`. */
+  /** Its name, such as `acme/agent-tools`. */
   readonly id: string;
   readonly kind: 'git' | 'local';
-  /** The URL, or the absolute path of a directory that is read live. */
+  /** The URL, or the absolute path of a local directory. */
   readonly location: string;
-  /** The directory below `sources`, for a clone. */
+  /** The directory in `sources` of a clone; null for a local directory. */
   readonly directory: string | null;
   readonly prefix: string | null;
-  /** Whether the user named the prefix; else the manifest may change it. */
+  /** Whether the user chose the prefix; otherwise the manifest may change it. */
   readonly prefixGiven: boolean;
   readonly roots: readonly string[];
   readonly pin: Pin | null;
-  /** Whether the user named the pin; else the manifest may change it. */
+  /** Whether the user chose the pin; otherwise the manifest may change it. */
   readonly pinGiven: boolean;
-  /** The branch or tag that the commit was found by, for people. */
+  /** The branch or tag of the commit, for display. */
   readonly ref: string | null;
   readonly commit: string | null;
-  /** Whether its install hooks ran for this commit, were skipped, or there are none. */
+  /** Whether its install hooks ran for this commit. */
   readonly hooks: 'none' | 'ran' | 'skipped';
-  /** The source that brought it in. */
+  /** The source it is nested in. */
   readonly parent: string | null;
   readonly since: string;
 }
 
 const SOURCES_VERSION = 1;
 
-export function loadSources({ sourcesFile }: Paths): readonly SourceRecord[] {
+export function loadSources({ sourcesFile }: InstallPaths): readonly SourceRecord[] {
   const text = readTextFile(sourcesFile);
   if (text === undefined) return [];
   const { sources } = parseState(text, sourcesFile, SOURCES_VERSION);
   return Array.isArray(sources) ? sources.filter(isSource) : [];
 }
 
-export function saveSources({ sourcesFile }: Paths, sources: readonly SourceRecord[]): void {
+export function saveSources({ sourcesFile }: InstallPaths, sources: readonly SourceRecord[]): void {
   const document = { version: SOURCES_VERSION, sources };
   writeFileAtomic(sourcesFile, `${JSON.stringify(document, null, 1)}\n`);
 }
 
-export function loadInstalled({ installedFile }: Paths): Installed {
+export function loadInstalled({ installedFile }: InstallPaths): Installed {
   const text = readTextFile(installedFile, 256 * 1024 * 1024);
-  return text === undefined ? NOTHING_INSTALLED : parseInstalled(text, installedFile);
+  return text === undefined ? EMPTY_RECORD : parseInstalled(text, installedFile);
 }
 
-export function saveInstalled({ installedFile }: Paths, installed: Installed): void {
+export function saveInstalled({ installedFile }: InstallPaths, installed: Installed): void {
   const { items, ...rest } = installed;
   const lines = items.map((item) => JSON.stringify(item)).join(',\n');
   const head = JSON.stringify({ version: INSTALLED_VERSION, ...rest }).slice(0, -1);

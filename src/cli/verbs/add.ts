@@ -2,14 +2,24 @@
 
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
-import type { AppliedItem } from '../../install/apply/apply.js';
-import { pinTools, toItem } from '../../install/from-toolbox.js';
+import { type AppliedItem, applyPlan } from '../../install/apply/apply.js';
+import { pinTools } from '../../install/from-toolbox.js';
+import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toOfferJson } from '../../install/json.js';
+import { withInstallLock } from '../../install/lock.js';
 import { effectiveName } from '../../install/manifest/item-name.js';
-import { parsePin } from '../../install/manifest/source-fields.js';
-import { carryOut, type Inventory, loadInventory, planInstall } from '../../install/plan/plans.js';
-import { type AddedSource, addSource, working } from '../../install/sources/register.js';
-import { ask, createInstallContext, offersLine, printApplied, RUN_HOOKS, showPlan } from '../installing.js';
+import { parsePin } from '../../install/manifest/pin.js';
+import { planInstall } from '../../install/plan/plans.js';
+import { prefixOf } from '../../install/sources/load.js';
+import { type AddedSource, addSource } from '../../install/sources/register.js';
+import {
+  ask,
+  createInstallEnvironment,
+  offersLine,
+  printApplied,
+  RUN_HOOKS,
+  showPlan,
+} from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
 
@@ -33,8 +43,8 @@ export const add: Verb = {
     if (source === undefined)
       throw new ToolError('usage', 'no source given', { hint: 'wield add owner/repo, a URL or a directory' });
     const toolbox = call.toolbox();
-    const context = createInstallContext(call, toolbox);
-    const { added, applied, inventory, asked } = await working(context, async (paths) => {
+    const environment = createInstallEnvironment(call, toolbox);
+    const { added, applied, inventory, asked } = await withInstallLock(environment, async () => {
       const pin = flags.get('pin');
       const namespace = flags.get('namespace');
       const all = await addSource(
@@ -42,19 +52,19 @@ export const add: Verb = {
           source,
           cwd,
           roots: call.repeated('root'),
-          ...(typeof namespace === 'string' ? { namespace } : {}),
-          ...(typeof pin === 'string' ? { pin: parsePin(pin) } : {}),
+          namespace: typeof namespace === 'string' ? namespace : undefined,
+          pin: typeof pin === 'string' ? parsePin(pin) : undefined,
         },
-        context,
-        paths,
+        environment,
       );
       if (!json) printAdded(call, all);
-      const known = loadInventory(context, paths);
+      const known = loadInventory(environment);
       const done = await installAll(call, all, known);
       return { added: all, applied: done ?? [], inventory: known, asked: done !== undefined };
     });
-    await pinTools(toolbox, applied.map(toItem));
-    if (json) printJson(terminal, toJson(added, applied.map(toAppliedJson)));
+    const installed = applied.map(toAppliedJson);
+    await pinTools(toolbox, installed);
+    if (json) printJson(terminal, toJson(added, installed));
     else {
       printApplied(terminal, applied, inventory);
       if (!asked && added.some(({ scan }) => scan.items.length > 0))
@@ -81,7 +91,7 @@ async function installAll(
     showPlan(terminal, plan);
     if (!(await ask(call, 'Install all of it?'))) return undefined;
   }
-  return carryOut(plan, false, inventory);
+  return applyPlan(plan, false, inventory);
 }
 
 function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {
@@ -103,8 +113,7 @@ function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void
 function toJson(added: readonly AddedSource[], installed: readonly unknown[]) {
   const [first] = added;
   const show = ({ record, scan }: AddedSource) => {
-    const prefix = record.prefixGiven ? record.prefix : scan.manifest.namespace;
-    const source = { record, scan, prefix } as never;
+    const prefix = prefixOf(record, scan);
     return {
       id: record.id,
       kind: record.kind,
@@ -115,7 +124,7 @@ function toJson(added: readonly AddedSource[], installed: readonly unknown[]) {
       pin: record.pin,
       hooks: record.hooks,
       description: scan.manifest.description,
-      items: scan.items.map((item) => toOfferJson({ source, item }, effectiveName(prefix, item.name))),
+      items: scan.items.map((item) => toOfferJson(record.id, item, effectiveName(prefix, item.name))),
       warnings: scan.warnings,
     };
   };

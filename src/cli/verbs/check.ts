@@ -40,7 +40,17 @@ export const check: Verb = {
       problemsOf: (file) => findProblems(toolbox(), file),
     });
     const checked = Math.max(own.checked, source.items);
-    const findings: Shown[] = [...own.findings, ...source.findings];
+    const findings: Shown[] = [
+      ...own.findings,
+      ...source.findings.map(({ severity, path, message, hint, fixed }) => ({
+        level: severity,
+        path,
+        pointer: '',
+        message,
+        hint,
+        fixed,
+      })),
+    ];
     const left = findings.filter(({ fixed }) => fixed !== true);
     const errors = left.filter((finding) => finding.level === 'error').length;
     const warnings = left.length - errors;

@@ -1,22 +1,19 @@
 // `wield install`: installs items of sources with everything they refer to.
 
 import { ToolError } from '../../core/error.js';
-import { pinTools, toItem } from '../../install/from-toolbox.js';
+import { applyPlan, previewPlan } from '../../install/apply/apply.js';
+import { acceptModified } from '../../install/apply/objects.js';
+import { pinTools } from '../../install/from-toolbox.js';
+import { assertSources, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/json.js';
-import {
-  acceptItem,
-  assertSources,
-  carryOut,
-  loadInventory,
-  planInstall,
-  preview,
-} from '../../install/plan/plans.js';
+import { withInstallLock } from '../../install/lock.js';
+import { planInstall } from '../../install/plan/plans.js';
+import { selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
-import { working } from '../../install/sources/register.js';
-import { loadSources } from '../../install/state.js';
+import { loadInstalled, loadSources } from '../../install/state.js';
 import {
   ask,
-  createInstallContext,
+  createInstallEnvironment,
   DRY_RUN,
   FORCE,
   printApplied,
@@ -49,17 +46,17 @@ export const install: Verb = {
       throw new ToolError('usage', 'no item given', { hint: 'wield install NAME, or --all' });
     if (flags.has('accept')) return accept(call);
     const toolbox = call.toolbox();
-    const context = createInstallContext(call, toolbox);
-    return working(context, async (paths) => {
-      const inventory = loadInventory(context, paths);
+    const environment = createInstallEnvironment(call, toolbox);
+    return withInstallLock(environment, async () => {
+      const inventory = loadInventory(environment);
       assertSources(inventory);
       const sources = call
         .repeated('source')
-        .map((name) => findSource(name, loadSources(paths), call.cwd).id);
+        .map((name) => findSource(name, loadSources(environment.paths), call.cwd).id);
       const plan = planInstall({ refs: positionals, sources, all: flags.has('all') }, inventory);
       const unchanged = plan.unchanged.map(toPlannedJson);
       if (flags.has('dry-run')) {
-        const items = preview(plan, inventory).map(toAppliedJson);
+        const items = previewPlan(plan, inventory).map(toAppliedJson);
         if (json) printJson(terminal, { ok: true, dryRun: true, items, unchanged, hooks: plan.hooks });
         else if (items.length === 0) terminal.out('  nothing to do\n');
         else {
@@ -79,13 +76,14 @@ export const install: Verb = {
         !(await ask(call, 'Install it?'))
       )
         return 0;
-      const applied = await carryOut(plan, flags.has('force'), inventory);
-      await pinTools(toolbox, applied.map(toItem));
+      const applied = await applyPlan(plan, flags.has('force'), inventory);
+      const items = applied.map(toAppliedJson);
+      await pinTools(toolbox, items);
       if (json)
         printJson(terminal, {
           ok: true,
           dryRun: false,
-          items: applied.map(toAppliedJson),
+          items,
           unchanged,
           hooks: plan.hooks,
         });
@@ -98,9 +96,13 @@ export const install: Verb = {
 
 async function accept(call: VerbCall): Promise<number> {
   const toolbox = call.toolbox();
-  const context = createInstallContext(call, toolbox);
-  const items = await working(context, async (paths) =>
-    call.positionals.map((ref) => acceptItem(ref, loadInventory(context, paths))),
+  const environment = createInstallEnvironment(call, toolbox);
+  const { paths } = environment;
+  const items = await withInstallLock(environment, async () =>
+    call.positionals.map((ref) => {
+      const installed = loadInstalled(paths);
+      return acceptModified(selectInstalled([ref], installed)[0]!, installed, paths);
+    }),
   );
   await pinTools(toolbox, items);
   if (call.json) printJson(call.terminal, { ok: true, accepted: items.map(toInstalledJson) });

@@ -1,34 +1,28 @@
 // `wield list --installed` and `--available`: what came from sources and how it stands, and what more they offer.
 
 import { isLocked } from '../../files/lock.js';
-import { isInterrupted } from '../../install/apply/commit.js';
-import { pathsOf } from '../../install/environment.js';
+import { isInterrupted } from '../../install/apply/journal.js';
+import { toReadOnlyEnvironment } from '../../install/from-toolbox.js';
+import { listAvailable, loadInventory } from '../../install/inventory.js';
 import { toOfferJson } from '../../install/json.js';
-import { listOffers, loadInventory } from '../../install/plan/plans.js';
-import { lookingContext } from '../../install/search.js';
-import { working } from '../../install/sources/register.js';
+import { withInstallLock } from '../../install/lock.js';
 import { readStatus } from '../../install/status.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import type { VerbCall } from '../verb.js';
 
 export async function listInstalled({ terminal, flags, json, toolbox, signal }: VerbCall): Promise<number> {
-  const {
-    machine: { wieldHome, world },
-    state: { configuration },
-  } = toolbox();
-  const { limits, homes } = configuration().settings;
-  const paths = pathsOf(wieldHome);
-  const context = { ...lookingContext({ wieldHome, world, limits, homes }), signal };
+  const environment = toReadOnlyEnvironment(toolbox(), { signal });
+  const { paths } = environment;
   // What a killed process left is settled first, so that what is shown is what is there.
-  if (isInterrupted(paths) && !isLocked(paths.lock)) await working(context, async () => {});
-  const inventory = loadInventory(context, paths);
+  if (isInterrupted(paths) && !isLocked(paths.lock)) await withInstallLock(environment, async () => {});
+  const inventory = loadInventory(environment);
   if (flags.has('available')) {
-    const offers = listOffers(inventory);
+    const offers = listAvailable(inventory);
     if (json)
       printJson(terminal, {
         ok: true,
         items: offers.map((offer) => ({
-          ...toOfferJson(offer, offer.effective),
+          ...toOfferJson(offer.source.record.id, offer.item, offer.effective),
           installed: offer.installed,
         })),
       });

@@ -22,18 +22,11 @@ export const search: Verb = {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new ToolError('usage', '--limit must be a whole number above 0', { hint: 'write --limit 10' });
     }
-    const {
-      search: find,
-      machine: { wieldHome, world },
-      state: { configuration },
-    } = toolbox();
-    const hits = await find(query, limit, { caller: { kind: 'person', door: 'cli' } });
+    const box = toolbox();
+    const { wieldHome } = box.machine;
+    const hits = await box.search(query, limit, { caller: { kind: 'person', door: 'cli' } });
     const offers = existsSync(join(wieldHome, 'sources.json'))
-      ? (await import('../../install/search.js')).searchOffers(query, limit, {
-          wieldHome,
-          world,
-          ...configuration().settings,
-        })
+      ? (await import('../../install/search.js')).searchAvailable(query, limit, box)
       : [];
     if (json) {
       printJson(terminal, {

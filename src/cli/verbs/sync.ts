@@ -1,10 +1,11 @@
 // `wield sync`: fetches what sources offer now; what is installed stays as it is.
 
 import { sanitize } from '../../core/text.js';
+import { withInstallLock } from '../../install/lock.js';
 import { findSource } from '../../install/sources/load.js';
-import { syncSource, working } from '../../install/sources/register.js';
+import { syncSource } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
-import { createInstallContext, offersLine, RUN_HOOKS } from '../installing.js';
+import { createInstallEnvironment, offersLine, RUN_HOOKS } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -20,13 +21,12 @@ export const sync: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const context = createInstallContext(call, call.toolbox());
-    return working(context, async (paths) => {
-      const all = loadSources(paths);
+    const environment = createInstallEnvironment(call, call.toolbox());
+    return withInstallLock(environment, async () => {
+      const all = loadSources(environment.paths);
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
       const synced = [];
-      for (const record of chosen)
-        synced.push(await syncSource(record, { accept: flags.has('accept'), context, paths }));
+      for (const record of chosen) synced.push(await syncSource(record, flags.has('accept'), environment));
       if (json) {
         const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
           id,

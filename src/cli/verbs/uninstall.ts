@@ -2,22 +2,17 @@
 
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
-import { isModified } from '../../install/apply/apply.js';
+import { applyPlan } from '../../install/apply/apply.js';
+import { isModified } from '../../install/apply/objects.js';
+import { loadInventory } from '../../install/inventory.js';
 import { toInstalledJson } from '../../install/json.js';
-import {
-  carryOut,
-  findDependents,
-  loadInventory,
-  nameOf,
-  neededError,
-  planRemoval,
-  planUninstall,
-} from '../../install/plan/plans.js';
-import { findSource } from '../../install/sources/load.js';
-import { dropSource, working } from '../../install/sources/register.js';
+import { withInstallLock } from '../../install/lock.js';
+import { findDependents, nameOf, neededError, planRemoval, planUninstall } from '../../install/plan/plans.js';
+import { findWithNested } from '../../install/sources/load.js';
+import { dropSource } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
 import {
-  createInstallContext,
+  createInstallEnvironment,
   DRY_RUN,
   mayDestroy,
   needsYes,
@@ -43,13 +38,13 @@ export const uninstall: Verb = {
       throw new ToolError('usage', 'no item given', {
         hint: 'wield uninstall NAME; wield list --installed shows them',
       });
-    const context = createInstallContext(call, call.toolbox());
-    return working(context, async (paths) => {
-      const inventory = loadInventory(context, paths);
+    const environment = createInstallEnvironment(call, call.toolbox());
+    return withInstallLock(environment, async () => {
+      const inventory = loadInventory(environment);
       const plan = planUninstall(positionals, inventory);
       const dependents = findDependents(plan.removed, inventory.installed);
       // What people or skills wrote into it goes with it, so they hear of it.
-      const modified = plan.removed.filter((item) => isModified(item, paths));
+      const modified = plan.removed.filter((item) => isModified(item, environment.paths));
       const document = {
         ok: true,
         dryRun: flags.has('dry-run'),
@@ -75,7 +70,7 @@ export const uninstall: Verb = {
             : neededError(plan.removed, dependents, 'repeat the command with --yes');
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} all the same?`;
         if (!(await mayDestroy(call, question, refusal))) return 0;
-        await carryOut(plan, true, inventory);
+        await applyPlan(plan, true, inventory);
       }
       if (json) printJson(terminal, document);
       else
@@ -97,17 +92,12 @@ export const removeSource: Verb = {
     const { flags, positionals, terminal, json, cwd } = call;
     if (positionals[0] === undefined)
       throw new ToolError('usage', 'no source given', { hint: 'wield remove-source ID' });
-    const context = createInstallContext(call, call.toolbox());
-    return working(context, async (paths) => {
-      const records = loadSources(paths);
-      const first = findSource(positionals[0]!, records, cwd);
-      const going = [first, ...records.filter(({ parent }) => parent === first.id)];
-      const inventory = loadInventory(context, paths);
-      const plan = planRemoval(
-        going.map(({ id }) => id),
-        inventory,
-      );
-      const names = going.map(({ id }) => id);
+    const environment = createInstallEnvironment(call, call.toolbox());
+    return withInstallLock(environment, async () => {
+      const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
+      const names = records.map(({ id }) => id);
+      const inventory = loadInventory(environment);
+      const plan = planRemoval(names, inventory);
       const document = {
         ok: true,
         dryRun: flags.has('dry-run'),
@@ -117,8 +107,8 @@ export const removeSource: Verb = {
       if (!flags.has('dry-run')) {
         const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
         if (!(await mayDestroy(call, `Remove ${what}?`, needsYes(`this removes ${what}`)))) return 0;
-        await carryOut(plan, true, inventory);
-        for (const record of going) await dropSource(record, context, paths);
+        await applyPlan(plan, true, inventory);
+        for (const record of records) await dropSource(record, environment);
       }
       if (json) printJson(terminal, document);
       else {

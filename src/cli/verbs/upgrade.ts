@@ -1,15 +1,17 @@
 // `wield upgrade`: brings installed items to what their sources offer now, and shows every change first.
 
 import { sanitize } from '../../core/text.js';
-import type { AppliedItem } from '../../install/apply/apply.js';
-import { pinTools, toItem } from '../../install/from-toolbox.js';
+import { type AppliedItem, applyPlan, previewPlan } from '../../install/apply/apply.js';
+import { pinTools } from '../../install/from-toolbox.js';
+import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
-import { carryOut, type InstallPlan, loadInventory, planUpgrade, preview } from '../../install/plan/plans.js';
-import { syncSource, working } from '../../install/sources/register.js';
+import { withInstallLock } from '../../install/lock.js';
+import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
+import { syncSource } from '../../install/sources/register.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import {
   ask,
-  createInstallContext,
+  createInstallEnvironment,
   DRY_RUN,
   FORCE,
   printApplied,
@@ -38,15 +40,16 @@ export const upgrade: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     const toolbox = call.toolbox();
-    const context = createInstallContext(call, toolbox);
-    return working(context, async (paths) => {
+    const environment = createInstallEnvironment(call, toolbox);
+    return withInstallLock(environment, async () => {
+      const { paths } = environment;
       const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
       for (const record of flags.has('offline') ? [] : loadSources(paths))
         if (used.has(record.id) && record.kind === 'git')
-          await syncSource(record, { accept: flags.has('accept'), context, paths });
-      const inventory = loadInventory(context, paths);
+          await syncSource(record, flags.has('accept'), environment);
+      const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
-      const items = preview(plan, inventory);
+      const items = previewPlan(plan, inventory);
       const kept = plan.kept.map(({ item: { kind, effective, source }, why }) => ({
         kind,
         effective,
@@ -70,13 +73,14 @@ export const upgrade: Verb = {
         return 0;
       }
       if (!flags.has('yes') && !json && terminal.canAsk && !(await ask(call, 'Upgrade?'))) return 0;
-      const applied = await carryOut(plan, flags.has('force'), inventory);
-      await pinTools(toolbox, applied.map(toItem));
+      const applied = await applyPlan(plan, flags.has('force'), inventory);
+      const upgraded = applied.map(toAppliedJson);
+      await pinTools(toolbox, upgraded);
       if (json)
         printJson(terminal, {
           ok: true,
           dryRun: false,
-          items: applied.map(toAppliedJson),
+          items: upgraded,
           kept,
           hooks: plan.hooks,
         });

@@ -4,7 +4,7 @@ import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
 import { pathsOf } from '../../install/environment.js';
 import { loadInstalled } from '../../install/state.js';
-import { lookAtDisk } from '../../install/status.js';
+import { checkFiles } from '../../install/status.js';
 import { printError, printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -22,7 +22,7 @@ export const verify: Verb = {
     const paths = pathsOf(toolbox().machine.wieldHome);
     const { items } = loadInstalled(paths);
     const differences = items.flatMap((item) => {
-      const states = lookAtDisk(item, { paths }).filter((state) => DIFFERENCES.includes(state));
+      const states = checkFiles(item, paths).filter((state) => DIFFERENCES.includes(state));
       const { kind, effective, source, store, installedHash } = item;
       return states.length === 0 ? [] : [{ kind, effective, source, store, installedHash, states }];
     });

@@ -1,42 +1,43 @@
-// Turns items that come and go into changes of paths and links, and finds what stands in their way.
+// Converts planned items to changes of store paths and links, and detects conflicts with existing files.
 
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { Paths } from '../environment.js';
-import type { Installed, InstalledItem } from '../manifest/installed.js';
+import { isOccupied } from '../directory.js';
+import type { Inventory } from '../inventory.js';
+import type { InstalledItem } from '../manifest/installed.js';
 import type { PlannedItem } from '../plan/plan-items.js';
-import type { Change } from './commit.js';
-import { isOccupied, type Link, readLink } from './links.js';
+import type { InstallPlan } from '../plan/plans.js';
+import type { StoreChange } from './journal.js';
+import { type Link, readLink } from './links.js';
 
-interface AsideOptions {
-  readonly planned: readonly PlannedItem[];
-  readonly installed: Installed;
-  readonly removed: readonly InstalledItem[];
-  readonly force: boolean;
-  readonly paths: Paths;
-}
-
-// INS-25: what stands in the place of a link and is not ours.
-export function findAsides({ planned, installed, removed, force, paths }: AsideOptions): Map<string, string> {
+/**
+ * Returns the files at link paths that wield did not create, with the paths they are moved to. Throws `conflict`
+ * without `force` (INS-25).
+ */
+export function findAsides(
+  { planned, removed }: InstallPlan,
+  force: boolean,
+  { installed, environment: { paths } }: Inventory,
+): Map<string, string> {
   const asides = new Map<string, string>();
-  const ours = new Map(installed.items.flatMap((item) => item.links.map((path) => [path, item] as const)));
-  const leaving = new Set([...removed, ...planned.flatMap(({ existing }) => existing ?? [])]);
+  const owners = new Map(installed.items.flatMap((item) => item.links.map((path) => [path, item] as const)));
+  const replaced = new Set([...removed, ...planned.flatMap(({ existing }) => existing ?? [])]);
   const taken = new Map<string, string>();
   for (const { links, effective, item } of planned) {
     for (const { path } of links) {
-      const owner = ours.get(path);
+      const owner = owners.get(path);
       const other =
-        taken.get(path) ?? (owner !== undefined && !leaving.has(owner) ? owner.effective : undefined);
+        taken.get(path) ?? (owner !== undefined && !replaced.has(owner) ? owner.effective : undefined);
       if (other !== undefined) {
         throw new ToolError('conflict', `the ${item.kind} ${effective} and ${other} would both be ${path}`, {
-          hint: `uninstall ${other} first; ${item.kind === 'agent' ? 'agents keep their bare name under any namespace' : 'two items cannot share a link'}`,
+          hint: `uninstall ${other} first; ${item.kind === 'agent' ? 'agents are linked without their namespace' : 'two items cannot share a link'}`,
         });
       }
       taken.set(path, effective);
       if (!isOccupied(path) || readLink(path)?.startsWith(`${paths.store}/`)) continue;
       if (!force) {
-        throw new ToolError('conflict', `${path} is there already, and wield did not make it`, {
-          hint: 'move it away, or repeat the command with --force, which keeps it aside',
+        throw new ToolError('conflict', `${path} already exists and was not created by wield`, {
+          hint: 'move it away, or repeat the command with --force to rename it',
           data: { path },
         });
       }
@@ -46,33 +47,32 @@ export function findAsides({ planned, installed, removed, force, paths }: AsideO
   return asides;
 }
 
+/** A rename is two changes: the new name is installed before the old one is removed (INS-27). */
 export function toChanges(
-  { planned, object }: { readonly planned: PlannedItem; readonly object: string },
+  { existing, store, links }: PlannedItem,
+  object: string,
   asides: ReadonlyMap<string, string>,
-): Change[] {
-  const { existing, store, links } = planned;
+): StoreChange[] {
   const aside = links.flatMap(({ path }) => {
     const to = asides.get(path);
     return to === undefined ? [] : [{ path, to }];
   });
   const renamed = existing !== undefined && existing.store !== store;
   const linksBefore = existing === undefined ? [] : linksOf(existing);
-  const change: Change = {
+  const stays = ({ path }: Link): boolean => links.some((link) => link.path === path);
+  const change: StoreChange = {
     store,
     before: existing === undefined || renamed ? null : existing.object,
     after: object,
-    linksBefore: renamed
-      ? linksBefore.filter(({ path }) => links.some((link) => link.path === path))
-      : linksBefore,
+    linksBefore: renamed ? linksBefore.filter(stays) : linksBefore,
     linksAfter: links,
     aside,
   };
-  // A prefix change: the new name is there before the old one goes (INS-27).
-  const left = linksBefore.filter(({ path }) => !links.some((link) => link.path === path));
-  return renamed ? [change, { ...toRemoval(existing), linksBefore: left }] : [change];
+  if (!renamed) return [change];
+  return [change, { ...toRemoval(existing), linksBefore: linksBefore.filter((link) => !stays(link)) }];
 }
 
-export function toRemoval(item: InstalledItem): Change {
+export function toRemoval(item: InstalledItem): StoreChange {
   return {
     store: item.store,
     before: item.object,

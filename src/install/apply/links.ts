@@ -1,6 +1,6 @@
-// Symbolic links that are ours: made and exchanged by one rename, removed only where they are still what we made.
+// Symbolic links to installed items: replaced by one rename, removed only if they still have the recorded target.
 
-import { lstatSync, readlinkSync, renameSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { readlinkSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { loadCrypto } from '../../files/crypto.js';
 
@@ -9,11 +9,12 @@ export interface Link {
   readonly target: string;
 }
 
-export const TEMPORARY = '.wield-link-';
+/** Prefix of links that are not renamed yet. */
+export const TEMPORARY_LINK = '.wield-link-';
 
-/** Makes a link, or lets one lead elsewhere, in one step. */
+/** Creates or replaces a link atomically. */
 export function putLink({ path, target }: Link): void {
-  const temporary = join(dirname(path), `${TEMPORARY}${loadCrypto().randomBytes(6).toString('hex')}`);
+  const temporary = join(dirname(path), `${TEMPORARY_LINK}${loadCrypto().randomBytes(6).toString('hex')}`);
   symlinkSync(target, temporary);
   try {
     renameSync(temporary, path);
@@ -23,7 +24,7 @@ export function putLink({ path, target }: Link): void {
   }
 }
 
-/** Where a link leads; undefined where there is none. */
+/** Returns the target of a link; undefined if the path is not a link. */
 export function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
@@ -32,36 +33,7 @@ export function readLink(path: string): string | undefined {
   }
 }
 
-/** Removes a link that leads there; whatever else lies at its place stays. */
+/** Removes a link if it has this target. */
 export function removeLink({ path, target }: Link): void {
   if (readLink(path) === target) unlinkSync(path);
-}
-
-export function isOccupied(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** Which directories are not there, up to and with this one; the outermost first. */
-export function missingAbove(directory: string): string[] {
-  const missing: string[] = [];
-  for (let at = directory; !isOccupied(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
-  return missing;
-}
-
-/** Removes directories that are empty; gives those that are not. */
-export function removeEmpty(directories: readonly string[]): string[] {
-  return [...directories]
-    .sort((a, b) => b.length - a.length)
-    .filter((directory) => {
-      try {
-        rmdirSync(directory);
-        return false;
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code !== 'ENOENT';
-      }
-    });
 }

@@ -1,47 +1,47 @@
-// The record of what is installed: its shape, and how it is read back. Pure.
+// The record of installed items, `installed.json`: types and parsing.
 
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { type ItemKind, isItemKind } from './item-name.js';
 
-/** A reference of an item to another, as it was resolved when the item was installed. */
+/** A reference to another item, as it was resolved at install time. */
 export interface ResolvedReference {
   readonly kind: ItemKind;
   readonly name: string;
-  /** What stands in the installed text, where a token stood; null for `requires:`. */
+  /** The expanded token; null for `requires:`. */
   readonly value: string | null;
 }
 
 export interface InstalledItem {
-  /** The id of the source; with kind and bare name the identity of the item. */
+  /** The id of the source; part of the item's identity with kind and name. */
   readonly source: string;
   readonly kind: ItemKind;
   readonly name: string;
   readonly effective: string;
   readonly description: string | null;
-  /** The stable path that others refer to: a link to the object. */
+  /** The stable path: a link to the object. */
   readonly store: string;
-  /** The name of the object below `objects`. */
+  /** The name of the directory in `objects`. */
   readonly object: string;
   /** Links in agent homes, absolute. */
   readonly links: readonly string[];
-  /** Of the source form, before tokens are expanded (TOK-7). */
+  /** Hash of the source form, before tokens are expanded (TOK-7). */
   readonly sourceHash: string;
-  /** Of what lies in the object, build results included. */
+  /** Hash of the installed form, build results included. */
   readonly installedHash: string;
   readonly commit: string | null;
-  /** The entrypoint, below the object; null where it has none. */
+  /** The entrypoint, relative to the object; null if the tool has none. */
   readonly bin: string | null;
-  /** Whether its build ran, was skipped, or there is none (HOOK-4). */
+  /** `skipped`: the build hook was not approved (HOOK-4). */
   readonly build: 'none' | 'built' | 'skipped';
-  /** The texts of its hooks, for when they are due. */
+  /** The commands of its hooks. */
   readonly hooks: {
     readonly build: string | null;
     readonly install: string | null;
     readonly uninstall: string | null;
   };
   readonly references: readonly ResolvedReference[];
-  /** The files of the source form. */
+  /** Files of the source form. */
   readonly files: readonly string[];
   readonly since: string;
 }
@@ -50,14 +50,14 @@ export interface Installed {
   /** The transaction that wrote this state. */
   readonly transaction: string;
   readonly items: readonly InstalledItem[];
-  /** Directories that were made for links, to be removed when they are empty and the last item goes. */
+  /** Directories created for links; removed when empty after the last item is uninstalled. */
   readonly made: readonly string[];
 }
 
 export const INSTALLED_VERSION = 1;
-export const NOTHING_INSTALLED: Installed = { transaction: '', items: [], made: [] };
+export const EMPTY_RECORD: Installed = { transaction: '', items: [], made: [] };
 
-/** Reads the record back. Throws `io` where it is none, `unavailable` where a newer wield wrote it (F19). */
+/** Throws `io` if the record is invalid, `unavailable` if a newer version of wield wrote it (F19). */
 export function parseInstalled(text: string, file: string): Installed {
   const document = parseState(text, file, INSTALLED_VERSION);
   const { items, made = [], transaction = '' } = document;
@@ -66,7 +66,7 @@ export function parseInstalled(text: string, file: string): Installed {
   return { items, made: Array.isArray(made) ? (made as string[]) : [], transaction };
 }
 
-/** A state file as an object of the version that is known. */
+/** Parses a JSON state file of at most the given version. */
 export function parseState(text: string, file: string, version: number): Record<string, unknown> {
   let document: unknown;
   try {
@@ -76,16 +76,16 @@ export function parseState(text: string, file: string, version: number): Record<
   }
   if (!isRecord(document) || typeof document.version !== 'number') throw unreadable(file);
   if (document.version > version) {
-    throw new ToolError('unavailable', `${file} was written by a newer wield`, {
-      hint: 'use that version, or a newer one',
+    throw new ToolError('unavailable', `${file} was written by a newer version of wield`, {
+      hint: 'update wield',
     });
   }
   return document;
 }
 
 function unreadable(file: string): ToolError {
-  return new ToolError('io', `${file} is torn or altered, so nothing is known to be installed`, {
-    hint: 'put a copy of it back, or move it away and install again',
+  return new ToolError('io', `${file} is corrupted`, {
+    hint: 'restore it from a backup, or remove it and install again',
   });
 }
 

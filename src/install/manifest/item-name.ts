@@ -1,6 +1,6 @@
-// Names of installable items: which are safe to show, to store under and to refer to.
+// Names of installable items: kinds, identity, and validation of names, namespaces and paths.
 
-/** The kinds of items, in the order that they are listed in. */
+/** The kinds of items, in listing order. */
 export const ITEM_KINDS = ['tool', 'skill', 'agent', 'rule'] as const;
 
 export type ItemKind = (typeof ITEM_KINDS)[number];
@@ -11,37 +11,56 @@ export function isItemKind(value: unknown): value is ItemKind {
   return ITEM_KINDS.some((kind) => kind === value);
 }
 
-/** Why a name cannot be an item's or a namespace; undefined where it can (INS-5). */
+/** Returns the identity of an item: the id of its source, its kind and its bare name. */
+export function itemKey(item: {
+  readonly source: string;
+  readonly kind: ItemKind;
+  readonly name: string;
+}): string {
+  return `${item.source}\n${item.kind}\n${item.name}`;
+}
+
+/** Returns the name an item is installed under: `<prefix>:<name>`, or the bare name without a prefix. */
+export function effectiveName(prefix: string | null, name: string): string {
+  return prefix === null ? name : `${prefix}:${name}`;
+}
+
+/** Returns why an item name is invalid, or undefined if it is valid (INS-5). */
 export function findNameFault(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (name.length > MAX_NAME) return `is longer than ${MAX_NAME} characters`;
-  if (name !== name.normalize('NFC')) return 'is written with decomposed characters';
-  if (!isPlain(name) || /[ .]$/.test(name)) return 'has characters that no name may have';
-  if (/\p{Script=Latin}/u.test(name) && looksLatin(name)) return 'mixes scripts that look alike';
+  if (name !== name.normalize('NFC')) return 'is not in Unicode normal form NFC';
+  if (!hasNameCharacters(name) || /[ .]$/.test(name)) return 'contains characters that are not allowed';
+  if (/\p{Script=Latin}/u.test(name) && hasLatinLookalikes(name)) return 'mixes scripts with similar letters';
   return undefined;
 }
 
-// Patterns of whole scripts are made where they are used: a constant of one takes a millisecond of every start.
-function isPlain(name: string): boolean {
+// Functions, because compiling a pattern of Unicode classes at start-up takes a millisecond.
+function hasNameCharacters(name: string): boolean {
   return /^[\p{L}\p{N}_][\p{L}\p{M}\p{N} ._+@-]*$/u.test(name);
 }
 
-// Letters of scripts that look like Latin ones: a name of both is made to be mistaken (A36).
-function looksLatin(name: string): boolean {
+// A36: a name of Latin letters and lookalikes imitates another name.
+function hasLatinLookalikes(name: string): boolean {
   return /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u.test(name);
 }
 
 const NAMESPACE = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
-// Words that mean something else before a colon.
+// Prefixes that have another meaning in a reference.
 const RESERVED: readonly string[] = [...ITEM_KINDS, 'file', 'mcp', 'inline'];
 
-/** Why a name cannot be a namespace; undefined where it can. Tools are called by it, so it is narrower than a name. */
+/** Returns why a namespace is invalid. It is part of tool names, so the rules are stricter than for item names. */
 export function findNamespaceFault(name: string): string | undefined {
-  if (RESERVED.includes(name)) return 'means something else before a colon';
-  return NAMESPACE.test(name) ? undefined : 'has characters that no namespace may have';
+  if (RESERVED.includes(name)) return 'is reserved';
+  return NAMESPACE.test(name) ? undefined : 'contains characters that are not allowed';
 }
 
-/** What an item is called where it is installed: under its source's namespace, where there is one. */
-export function effectiveName(prefix: string | null, name: string): string {
-  return prefix === null ? name : `${prefix}:${name}`;
+/** Whether a relative path has no `..` and is not absolute. Links are checked separately. */
+export function isSafePath(path: string): boolean {
+  return (
+    !/[\0-\x1f\x7f\\]/.test(path) &&
+    !path.startsWith('/') &&
+    !path.startsWith('~') &&
+    !path.split('/').includes('..')
+  );
 }

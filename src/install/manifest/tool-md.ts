@@ -1,39 +1,39 @@
-// Reads TOOL.md: what a packaged tool says about itself.
+// Parses TOOL.md: description, entrypoint, build and parameters of an installable tool.
 
 import { isRecord, type Json } from '../../core/json.js';
 import { readFrontmatter } from '../../formats/shared/frontmatter.js';
 
-export interface ToolFacts {
+export interface ItemFacts {
   readonly description: string | null;
   readonly bin: string | null;
   readonly build: string | null;
-  /** The parameters, in any form that a skill's `metadata.params` may have. */
+  /** The parameters, in any form that a skill's `metadata.params` accepts. */
   readonly params: Json | undefined;
   readonly requires: readonly string[];
 }
 
-const NOTHING: ToolFacts = { description: null, bin: null, build: null, params: undefined, requires: [] };
+const NO_FACTS: ItemFacts = { description: null, bin: null, build: null, params: undefined, requires: [] };
 
-/** The facts of a TOOL.md, or of any Markdown text with a frontmatter; one without says nothing (INS-20). */
-export function readItemFacts(text: string): ToolFacts {
+/** Parses the frontmatter of a TOOL.md or of any other Markdown text (INS-20). */
+export function parseItemFacts(text: string): ItemFacts {
   const frontmatter = readFrontmatter(text);
-  if ('message' in frontmatter) return NOTHING;
+  if ('message' in frontmatter) return NO_FACTS;
   const { fields } = frontmatter;
   return {
-    description: readText(fields.description),
-    bin: readText(fields.bin),
-    build: readText(fields.build),
+    description: toText(fields.description),
+    bin: toText(fields.bin),
+    build: toText(fields.build),
     params: fields.params as Json | undefined,
-    requires: readRequires(fields.requires),
+    requires: toRequires(fields.requires),
   };
 }
 
-function readText(value: unknown): string | null {
+function toText(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
-// A list of references, or text with commas or spaces between; what programs a skill needs is another thing.
-function readRequires(value: unknown): readonly string[] {
+// An array of references, or a string separated by commas or spaces. A table lists required programs instead.
+function toRequires(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split(/[\s,]+/).filter((word) => word !== '');
   if (isRecord(value) || !Array.isArray(value)) return [];
   return value.filter((entry): entry is string => typeof entry === 'string');

@@ -1,231 +1,130 @@
-// Checks a source for its author: what would keep it from being installed, what could be better, and what can be mended.
+// Checks a source for its author, and fixes what needs no decision (INS-33).
 
-import { isUtf8 } from 'node:buffer';
-import { chmodSync, renameSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { digestBytes } from '../../files/digest.js';
-import { readHead, statOrNothing } from '../../files/read.js';
-import { listTree, readTreeFile } from '../../files/tree.js';
-import { writeFileAtomic } from '../../files/write.js';
-import { type LoadedTree, readSourceForm } from '../apply/stage.js';
+import { readHead } from '../../files/read.js';
+import { listTree } from '../../files/tree.js';
+import { namesIn } from '../directory.js';
+import { type LoadedTree, readSourceForm } from '../tokens/source-form.js';
 import { assertSafeBin, toSiblings } from '../tokens/targets.js';
-import { loadManifest, type OfferedItem, type Scan, scanSource } from './scan.js';
+import { checkMetadata, checkStorePaths, type SourceCheck, type SourceFinding } from './check-item.js';
+import { findingText, loadManifest } from './load-manifest.js';
+import { type Scan, type ScanWarning, scanSource } from './scan.js';
 
-export interface SourceFinding {
-  readonly level: 'error' | 'warning';
-  readonly path: string;
-  readonly pointer: string;
-  readonly message: string;
-  readonly hint: string;
-  /** Whether `--fix` mended it. */
-  readonly fixed?: boolean;
-}
-
-// A name that every reader of skills takes.
-const COMMON_NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const STORE_PATH =
-  /(?:~|\$HOME|\$\{HOME\}|\/home\/[\w.-]+|\/Users\/[\w.-]+|\/root)\/\.(?:wield|mind)\/store\/(skill|agent|rule|tool)\/([\w.@+-]+)((?:\/[\w.@+-]+)*)/g;
-// Smaller ones are alike by chance.
+// Smaller files are often equal by chance.
 const DUPLICATE_BYTES = 64;
 
-/** Everything there is to say about a source; with `fix`, what is mechanical is mended (INS-33). */
 export function checkSource(
   tree: string,
   fix: boolean,
-): { readonly items: number; readonly findings: SourceFinding[] } {
+): { readonly items: number; readonly findings: readonly SourceFinding[] } {
   const findings: SourceFinding[] = [];
-  const add = (
-    level: SourceFinding['level'],
-    path: string,
-    message: string,
-    hint: string,
-    fixed = false,
-  ): void => {
-    findings.push({ level, path, pointer: '', message, hint, ...(fixed ? { fixed } : {}) });
+  const check: SourceCheck = {
+    tree,
+    fix,
+    add: (finding) => findings.push(finding),
+    warn: (path, message, hint, fixed) =>
+      findings.push({ severity: 'warning', path, message, hint, ...(fixed ? { fixed } : {}) }),
   };
-  const guard = <T>(path: string, look: () => T): T | undefined => {
-    try {
-      return look();
-    } catch (error) {
-      if (!isToolError(error)) throw error;
-      const { file, line } = (error.data ?? {}) as { file?: string; line?: number };
-      const at = file === undefined ? path : `${path === file ? file : `${path}/${file}`}:${line}`;
-      add('error', at, error.message, error.hint ?? 'mend it');
-      return undefined;
-    }
-  };
-  const { file } = guard('wield.toml', () => loadManifest(tree)) ?? { file: null };
-  const complain = ({
-    line,
-    key,
-    message,
-    hint,
-  }: {
-    line: number;
-    key: string;
-    message: string;
-    hint: string;
-  }): void => add('error', `${file}:${line}`, key === '' ? message : `${key}: ${message}`, hint);
-  const scan = guard(file ?? '.', () => scanSource(tree, { roots: [], complain }));
+  const scan = scanForCheck(check);
   if (scan === undefined) return { items: 0, findings };
-  for (const warning of scan.warnings) {
-    const fixed = fix && mendSpelling(tree, warning.path, warning.hint);
-    add('warning', warning.path, warning.message, warning.hint, fixed);
-  }
+  for (const warning of scan.warnings)
+    check.warn(warning.path, warning.message, warning.hint, fix && fixSkillFile(tree, warning));
   const loaded: LoadedTree = {
     tree,
     tracked: null,
     expand: scan.manifest.expand,
-    siblings: toSiblings('this source', scan.manifest.namespace, scan.items, () => undefined),
+    siblings: toSiblings(scan.manifest.namespace, scan.items),
   };
   for (const item of scan.items) {
-    guard(item.path, () => assertSafeBin(item));
-    guard(item.path, () => readSourceForm(item, loaded, { store: '/store', home: undefined }));
-    checkFacts(item, tree, fix, add);
-    guard(item.path, () => checkTexts(item, scan, tree, fix, add));
+    attempt(check, item.path, () => assertSafeBin(item));
+    attempt(check, item.path, () => readSourceForm(item, loaded, { store: '/store', home: undefined }));
+    checkMetadata(item, check);
+    attempt(check, item.path, () => checkStorePaths(item, scan, check));
   }
-  checkHooks(scan, file, add);
-  checkDuplicates(scan, tree, add);
-  const rank = { error: 0, warning: 1 };
-  findings.sort((a, b) => compareText(a.path, b.path) || rank[a.level] - rank[b.level]);
+  checkHooks(scan, check);
+  checkDuplicates(scan, check);
+  findings.sort((a, b) => compareText(a.path, b.path) || compareText(a.severity, b.severity));
   return { items: scan.items.length, findings };
 }
 
-type Add = (
-  level: SourceFinding['level'],
-  path: string,
-  message: string,
-  hint: string,
-  fixed?: boolean,
-) => void;
+// Undefined if the source cannot be scanned; why is among the findings.
+function scanForCheck(check: SourceCheck): (Scan & { readonly manifestFile: string }) | undefined {
+  const { tree } = check;
+  const { file } = attempt(check, 'wield.toml', () => loadManifest(tree)) ?? { file: null };
+  const onFinding = (finding: Parameters<typeof findingText>[0]): void =>
+    check.add({
+      severity: 'error',
+      path: `${file}:${finding.line}`,
+      message: findingText(finding),
+      hint: finding.hint,
+    });
+  const scan = attempt(check, file ?? '.', () => scanSource(tree, { roots: [], onFinding }));
+  return scan && { ...scan, manifestFile: file ?? '.' };
+}
 
-function checkFacts(item: OfferedItem, tree: string, fix: boolean, add: Add): void {
-  const { kind, name, path, bin, build, description } = item;
-  if (description === null && kind !== 'skill')
-    add(
-      'warning',
-      path,
-      `the ${kind} ${name} has no description`,
-      'add description: to its frontmatter or [[items]]',
-    );
-  if (kind === 'skill' && (!COMMON_NAME.test(name) || name.length > 64))
-    add(
-      'warning',
-      path,
-      `other readers of skills refuse the name "${name}"`,
-      'use lower-case letters, digits and single hyphens',
-    );
-  if (bin === null) return;
-  const entry = join(tree, path, bin);
-  const stats = statOrNothing(entry);
-  if (stats === undefined || !stats.isFile()) {
-    if (build === null)
-      add(
-        'error',
-        path,
-        `the bin ${quoteOutside(bin, 120)} is not there`,
-        'mend bin:, or add a build that makes it',
-      );
-  } else if ((stats.mode & 0o111) === 0) {
-    if (fix) chmodSync(entry, stats.mode | 0o111);
-    add('warning', `${path}/${bin}`, 'the entrypoint is not executable', `chmod +x ${path}/${bin}`, fix);
+// Adds a ToolError as a finding, with the position in its data.
+function attempt<T>(check: SourceCheck, path: string, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    const { file, line } = (error.data ?? {}) as { file?: string; line?: number };
+    const at = file === undefined ? path : `${path === file ? file : `${path}/${file}`}:${line}`;
+    check.add({ severity: 'error', path: at, message: error.message, hint: error.hint ?? 'fix it' });
+    return undefined;
   }
 }
 
-// Paths of a store that were written by hand break under a namespace, and on another machine.
-function checkTexts(item: OfferedItem, { items }: Scan, tree: string, fix: boolean, add: Add): void {
-  const root = join(tree, item.file ? dirname(item.path) : item.path);
-  const files = item.file ? [{ path: item.path.slice(item.path.lastIndexOf('/') + 1) }] : listTree(root);
-  for (const { path } of files) {
-    const bytes = readTreeFile(root, path);
-    if (!bytes.includes('/store/') || bytes.includes(0) || !isUtf8(bytes)) continue;
-    const text = bytes.toString('utf8');
-    const found = [...text.matchAll(STORE_PATH)];
-    if (found.length === 0) continue;
-    const mended = text.replace(
-      STORE_PATH,
-      (whole, kind: string, name: string, rest: string) => toToken(items, item, kind, name, rest) ?? whole,
-    );
-    const fixed = fix && mended !== text;
-    if (fixed) writeFileAtomic(join(root, path), mended, { mode: statSync(join(root, path)).mode & 0o777 });
-    for (const [whole, kind, name, rest] of found) {
-      const token = toToken(items, item, kind!, name!, rest!);
-      const hint = token === undefined ? 'ship that item in this source and use a token' : `write ${token}`;
-      add(
-        'warning',
-        join(item.file ? dirname(item.path) : item.path, path),
-        `the path ${whole} is written by hand`,
-        hint,
-        fixed && token !== undefined,
-      );
-    }
-  }
-}
-
-function toToken(
-  items: readonly OfferedItem[],
-  own: OfferedItem,
-  kind: string,
-  name: string,
-  rest: string,
-): string | undefined {
-  const target = items.find((one) => one.kind === kind && one.name === name);
-  if (target === undefined) return undefined;
-  if (target === own) return `{{self}}${rest}`;
-  if (kind === 'tool' && target.bin !== null && rest === `/${target.bin}`) return `{{tools:${name}}}`;
-  return `{{path:${kind}:${name}}}${rest}`;
-}
-
-function checkHooks({ manifest, items }: Scan, file: string | null, add: Add): void {
-  const hint = 'whoever installs it is shown this and asked first';
+function checkHooks(
+  { manifest, items, manifestFile }: Scan & { readonly manifestFile: string },
+  { warn }: SourceCheck,
+): void {
+  const warnOf = (path: string, command: string, run: string): void =>
+    warn(path, `${command} runs a hook: ${quoteOutside(run, 120)}`, 'users must approve it first');
   for (const { event, run } of manifest.hooks)
-    add(
-      'warning',
-      file ?? '.',
-      `a hook would run at ${event === 'install' ? 'add' : 'remove-source'}: ${quoteOutside(run, 120)}`,
-      hint,
-    );
+    warnOf(manifestFile, event === 'install' ? 'add' : 'remove-source', run);
   for (const { path, build, install, uninstall } of items)
     for (const [event, run] of Object.entries({ build, install, uninstall }))
-      if (run !== null) add('warning', path, `a hook would run at ${event}: ${quoteOutside(run, 120)}`, hint);
+      if (run !== null) warnOf(path, event, run);
 }
 
-// A helper that several items carry may be a tool; keeping copies is as good, so this is never mended.
-function checkDuplicates({ items }: Scan, tree: string, add: Add): void {
-  const seen = new Map<string, string[]>();
+// Never fixed: copies are as good as a shared tool.
+function checkDuplicates({ items }: Scan, { tree, warn }: SourceCheck): void {
+  const paths = new Map<string, string[]>();
   for (const { kind, path, file } of items) {
     if (kind === 'tool' || file) continue;
-    for (const { path: name } of listOrNothing(join(tree, path))) {
+    for (const name of filesIn(join(tree, path))) {
       const reading = readHead(join(tree, path, name), 1024 * 1024);
       if ('fault' in reading || reading.bytes.length < DUPLICATE_BYTES || /\.md$/i.test(name)) continue;
       const digest = digestBytes(reading.bytes);
-      seen.set(digest, [...(seen.get(digest) ?? []), `${path}/${name}`]);
+      paths.set(digest, [...(paths.get(digest) ?? []), `${path}/${name}`]);
     }
   }
-  for (const [first, ...others] of seen.values())
+  for (const [first, ...others] of paths.values())
     if (others.length > 0)
-      add(
-        'warning',
+      warn(
         first!,
-        `duplicate-tooling: the same file as ${others.join(', ')}`,
-        'it could be a tool of this source; copies are fine too',
+        `duplicate-tooling: identical to ${others.join(', ')}`,
+        'consider a tool of this source; copies are fine too',
       );
 }
 
-function listOrNothing(root: string): { readonly path: string }[] {
+// Empty for a tree that cannot be installed; that is reported elsewhere.
+function filesIn(root: string): string[] {
   try {
-    return listTree(root);
+    return listTree(root).map(({ path }) => path);
   } catch {
     return [];
   }
 }
 
-function mendSpelling(tree: string, path: string, hint: string): boolean {
-  if (hint !== 'rename it to SKILL.md') return false;
-  const other = listOrNothing(join(tree, path)).find(({ path: name }) => name.toLowerCase() === 'skill.md');
-  if (other === undefined) return false;
-  renameSync(join(tree, path, other.path), join(tree, path, 'SKILL.md'));
+function fixSkillFile(tree: string, { kind, path }: ScanWarning): boolean {
+  const other = namesIn(join(tree, path)).find((name) => name.toLowerCase() === 'skill.md');
+  if (kind !== 'skill-file-name' || other === undefined) return false;
+  renameSync(join(tree, path, other), join(tree, path, 'SKILL.md'));
   return true;
 }

@@ -1,4 +1,4 @@
-// Globs over paths: `*` stays within a segment, `**` is any number of them.
+// Path globs: `*` matches within a segment, `**` any number of segments.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ function compilePathGlob(pattern: string): (path: string) => boolean {
   return (path) => matches(segments, path.split('/'));
 }
 
-// One row of which segments can be reached, so that any number of `**` costs their product and no more.
+// Tracks all reachable segments at once, so that several `**` do not backtrack.
 function matches(segments: readonly Segment[], parts: readonly string[]): boolean {
   let reached = new Set<number>([0]);
   const skip = (states: Set<number>): Set<number> => {
@@ -36,7 +36,7 @@ function matches(segments: readonly Segment[], parts: readonly string[]): boolea
   return reached.has(segments.length);
 }
 
-/** Files and directories below a root that globs select; links are not followed, `.git` is not looked into. */
+/** Returns the files and directories that match. Does not follow links; skips `.git`. */
 export function findPaths(
   root: string,
   include: readonly string[],

@@ -1,23 +1,22 @@
-// Path tokens in texts: finds `{{self}}`, `{{tools:…}}`, `{{path:…}}` and `{{ns:…}}`, and puts values in their place.
+// Finds path tokens in a text: `{{self}}`, `{{tools:…}}`, `{{path:…}}` and `{{ns:…}}`.
 
 export type TokenHead = 'self' | 'tools' | 'path' | 'ns';
 
 export interface Token {
   readonly head: TokenHead;
-  /** What stands after the colon, without white space around it. */
+  /** The part after the colon, trimmed. */
   readonly ref: string;
-  /** As it stands in the text. */
+  /** The whole token as written. */
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-// Bounded, and without braces inside: each character is looked at a bounded number of times (TOK-9). Three braces are
-// another language's.
+// Bounded length and no nested braces keep matching linear (TOK-9). Triple braces belong to other template languages.
 const BRACES = /(?<!\{)\{\{([^{}\n]{1,300})\}\}(?!\})/g;
 const TOKEN = /^\s*(?:(self)|(tools|path|ns)\s*:(.*))\s*$/s;
 
-/** The tokens of a text, in order. Anything else between braces is not ours (TOK-3). */
+/** Returns the tokens in order; other text in braces is ignored (TOK-3). */
 export function findTokens(text: string): Token[] {
   const tokens: Token[] = [];
   for (const match of text.matchAll(BRACES)) {
@@ -34,7 +33,7 @@ export function findTokens(text: string): Token[] {
   return tokens;
 }
 
-/** The text with a value in the place of each token. */
+/** Replaces each token with its rendered value. */
 export function replaceTokens(
   text: string,
   tokens: readonly Token[],
@@ -50,9 +49,9 @@ export function replaceTokens(
   return parts.join('');
 }
 
-/** The line that a place in a text stands on. */
-export function lineAt(text: string, place: number): number {
+/** Returns the line number of an offset, counted from 1. */
+export function lineAt(text: string, offset: number): number {
   let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < place; at = text.indexOf('\n', at + 1)) line++;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
   return line;
 }

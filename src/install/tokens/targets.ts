@@ -1,38 +1,34 @@
-// What the tokens of an item mean: which sibling each names, what it becomes, and the five ways to name nothing.
+// Resolves tokens and references to items of the same source, and renders them as paths or names.
 
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWithin } from '../../files/within.js';
-import type { ResolvedReference } from '../manifest/installed.js';
-import { effectiveName, findNameFault, type ItemKind, isItemKind } from '../manifest/item-name.js';
-import { isSafePath } from '../manifest/source-fields.js';
-import type { OfferedItem } from '../sources/scan.js';
+import {
+  effectiveName,
+  findNameFault,
+  type ItemKind,
+  isItemKind,
+  isSafePath,
+} from '../manifest/item-name.js';
+import type { SourceItem } from '../sources/source-item.js';
 import type { Token } from './find.js';
 
-/** The items of one source, and how they are called where they are installed. */
+/** The items of one source. */
 export interface Siblings {
-  readonly source: string;
   readonly prefix: string | null;
-  readonly byName: ReadonlyMap<string, readonly OfferedItem[]>;
-  /** The source that has such an item, where another than this one does. */
-  elsewhere(kind: ItemKind | null, name: string): string | undefined;
+  readonly byName: ReadonlyMap<string, readonly SourceItem[]>;
+  /** Returns the id of another source that has such an item. */
+  findElsewhere(kind: ItemKind | null, name: string): string | undefined;
 }
 
-/** Where paths lead, and how they are written. */
+/** Where the store is, and which paths can be written with `~`. */
 export interface Rendering {
   readonly store: string;
   readonly home: string | undefined;
 }
 
-/** Where a token stands. */
-export interface Place {
-  readonly item: OfferedItem;
-  readonly file: string;
-  readonly line: number;
-}
-
-export type Cause =
+export type ReferenceFault =
   | 'no such item'
   | 'tool without entrypoint'
   | 'ambiguous kind'
@@ -40,18 +36,17 @@ export type Cause =
   | 'not a valid reference';
 
 export function toSiblings(
-  source: string,
   prefix: string | null,
-  items: readonly OfferedItem[],
-  elsewhere: Siblings['elsewhere'],
+  items: readonly SourceItem[],
+  findElsewhere: Siblings['findElsewhere'] = () => undefined,
 ): Siblings {
-  const byName = new Map<string, OfferedItem[]>();
+  const byName = new Map<string, SourceItem[]>();
   for (const item of items) byName.set(item.name, [...(byName.get(item.name) ?? []), item]);
-  return { source, prefix, byName, elsewhere };
+  return { prefix, byName, findElsewhere };
 }
 
-/** The item that a token names, or why it names none (TOK-5). */
-export function resolveToken(token: Token, own: OfferedItem, siblings: Siblings): OfferedItem | Cause {
+/** Returns the item that a token refers to, or why there is none (TOK-5). */
+export function resolveToken(token: Token, own: SourceItem, siblings: Siblings): SourceItem | ReferenceFault {
   if (token.head === 'self') return own;
   return resolveReference(token.head === 'tools' ? `tool:${token.ref}` : token.ref, siblings, {
     anyKind: token.head === 'ns',
@@ -59,75 +54,78 @@ export function resolveToken(token: Token, own: OfferedItem, siblings: Siblings)
   });
 }
 
-/** The same for a written reference, `name` or `kind:name`. */
+/** Resolves `name` or `kind:name`. */
 export function resolveReference(
   ref: string,
-  { byName, elsewhere }: Siblings,
+  { byName, findElsewhere }: Siblings,
   { anyKind = false, needsBin = false } = {},
-): OfferedItem | Cause {
+): SourceItem | ReferenceFault {
   const match = /^(?:([^:]*):)?([^:]*)$/.exec(ref);
   const [, kind, name = ''] = match ?? [];
   if (match === null || findNameFault(name) !== undefined || !(kind === undefined || isItemKind(kind)))
     return 'not a valid reference';
-  const fitting = (byName.get(name) ?? []).filter((item) => kind === undefined || item.kind === kind);
-  const [first] = fitting;
+  const matching = (byName.get(name) ?? []).filter((item) => kind === undefined || item.kind === kind);
+  const [first] = matching;
   if (first === undefined)
-    return elsewhere(kind ?? null, name) === undefined ? 'no such item' : "another source's item";
-  if (fitting.length > 1 && !anyKind) return 'ambiguous kind';
+    return findElsewhere(kind ?? null, name) === undefined ? 'no such item' : "another source's item";
+  if (matching.length > 1 && !anyKind) return 'ambiguous kind';
   if (needsBin && first.bin === null) return 'tool without entrypoint';
   return first;
 }
 
-/** What stands in the place of a token: a path, with `~` in Markdown where the store is under home (TOK-6). */
+export interface RenderOptions extends Rendering {
+  readonly prefix: string | null;
+  /** Whether a path in the home directory is written with `~`, as in Markdown (TOK-6). */
+  readonly tilde: boolean;
+}
+
+/** Returns the text that replaces a token: a path in the store, or a name for `ns`. */
 export function renderToken(
-  token: Token,
-  target: OfferedItem,
-  { prefix }: Siblings,
-  { store, home }: Rendering,
-  markdown: boolean,
+  { head }: Token,
+  target: SourceItem,
+  { store, home, prefix, tilde }: RenderOptions,
 ): string {
   const name = effectiveName(prefix, target.name);
-  if (token.head === 'ns') return name;
+  if (head === 'ns') return name;
   const directory = join(store, target.kind, name);
-  const path = token.head === 'tools' ? join(directory, target.bin!) : directory;
-  if (!markdown || home === undefined || !isWithin(home, store)) return path;
+  const path = head === 'tools' ? join(directory, target.bin!) : directory;
+  if (!tilde || home === undefined || !isWithin(home, store)) return path;
   return `~${path.slice(home.replace(/\/$/, '').length)}`;
 }
 
-/** What is kept of a resolved token: the value in one form, whatever file it stands in. */
-export function toResolved(
-  token: Token,
-  target: OfferedItem,
-  siblings: Siblings,
-  rendering: Rendering,
-): ResolvedReference {
-  const value = renderToken(token, target, siblings, rendering, false);
-  return { kind: target.kind, name: target.name, value };
-}
-
-const HINTS: Readonly<Record<Cause, string>> = {
-  'no such item': 'mend the name, or ship the item in the same source',
-  'tool without entrypoint': 'give the tool a bin: in its TOOL.md, or a file of its own name',
+const HINTS: Readonly<Record<ReferenceFault, string>> = {
+  'no such item': 'fix the name, or add the item to this source',
+  'tool without entrypoint': 'add bin: to its TOOL.md, or a file with the name of the tool',
   'ambiguous kind': 'write the kind before the name: {{path:tool:name}}',
-  "another source's item": 'tokens reach items of the same source only: ship it here too',
+  "another source's item": 'tokens can only refer to items of the same source; add the item to this source',
   'not a valid reference': 'write {{tools:name}}, {{path:name}}, {{path:kind:name}} or {{ns:name}}',
 };
 
-export function badReference(text: string, cause: Cause, { item, file, line }: Place): ToolError {
-  const shown = quoteOutside(text, 120);
+export interface ReferencePosition {
+  readonly item: SourceItem;
+  readonly file: string;
+  readonly line: number;
+}
+
+export function badReference(
+  text: string,
+  cause: ReferenceFault,
+  { item, file, line }: ReferencePosition,
+): ToolError {
+  const token = quoteOutside(text, 120);
   return new ToolError(
     'bad_reference',
-    `${item.kind} ${item.name}: ${quoteOutside(file, 200)}:${line}: ${shown}: ${cause}`,
-    { hint: HINTS[cause], data: { kind: item.kind, item: item.name, file, line, token: shown, cause } },
+    `${item.kind} ${item.name}: ${quoteOutside(file, 200)}:${line}: ${token}: ${cause}`,
+    { hint: HINTS[cause], data: { kind: item.kind, item: item.name, file, line, token, cause } },
   );
 }
 
-/** Throws where a declared entrypoint leads out of its tool; whether it is there is asked after the build. */
-export function assertSafeBin({ kind, name, bin }: OfferedItem): void {
+/** Throws if a declared entrypoint is outside its tool. Whether it exists is checked after the build. */
+export function assertSafeBin({ kind, name, bin }: SourceItem): void {
   if (bin === null || isSafePath(bin)) return;
   throw new ToolError(
     'path_escape',
-    `the bin of the ${kind} ${name} leads out of it: ${quoteOutside(bin, 120)}`,
-    { hint: 'write a path below the directory of the tool' },
+    `the bin of the ${kind} ${name} is outside its directory: ${quoteOutside(bin, 120)}`,
+    { hint: 'use a path inside the directory of the tool' },
   );
 }

@@ -1,0 +1,112 @@
+// The journal of a change in progress: written before the first change, used to undo an interrupted one.
+
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { isOccupied, namesIn, removeEmpty } from '../directory.js';
+import type { InstallPaths } from '../environment.js';
+import { loadInstalled } from '../state.js';
+import { type Link, putLink, removeLink, TEMPORARY_LINK } from './links.js';
+import { collectGarbage, removeStaging } from './objects.js';
+
+/** The change of one store path and of the links to it. */
+export interface StoreChange {
+  readonly store: string;
+  /** Object names; null if there is none. */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly linksBefore: readonly Link[];
+  readonly linksAfter: readonly Link[];
+  /** Files of the user that are moved to make way for a link. */
+  readonly aside: readonly { readonly path: string; readonly to: string }[];
+}
+
+export interface Journal {
+  readonly id: string;
+  readonly changes: readonly StoreChange[];
+  /** Objects created by this transaction. */
+  readonly objects: readonly string[];
+  /** Directories created for links. */
+  readonly made: readonly string[];
+}
+
+export function writeJournal(journal: Journal, paths: InstallPaths): void {
+  writeFileAtomic(paths.journal, `${JSON.stringify({ version: 1, ...journal })}\n`);
+}
+
+/** Undoes a change. Can be repeated if it is killed itself (F02). */
+export function rollBack({ changes, objects, made }: Journal, paths: InstallPaths): void {
+  for (const change of [...changes].reverse()) {
+    const { store, before, after, linksBefore, linksAfter, aside } = change;
+    for (const link of linksAfter)
+      if (!linksBefore.some(({ path, target }) => path === link.path && target === link.target))
+        removeLink(link);
+    if (before !== null) {
+      mkdirSync(dirname(store), { recursive: true, mode: 0o700 });
+      putLink({ path: store, target: join(paths.objects, before) });
+    } else if (after !== null) removeLink({ path: store, target: join(paths.objects, after) });
+    for (const { path, to } of aside) if (isOccupied(to) && !isOccupied(path)) renameSync(to, path);
+    for (const link of linksBefore)
+      if (!isOccupied(link.path)) {
+        mkdirSync(dirname(link.path), { recursive: true });
+        putLink(link);
+      }
+  }
+  for (const object of objects) rmSync(join(paths.objects, object), { recursive: true, force: true });
+  removeTemporaryLinks(changes.flatMap(({ linksAfter }) => linksAfter.map(({ path }) => dirname(path))));
+  removeEmpty(made);
+  rmSync(paths.journal, { force: true });
+}
+
+function removeTemporaryLinks(directories: readonly string[]): void {
+  for (const directory of new Set(directories))
+    for (const name of namesIn(directory))
+      if (name.startsWith(TEMPORARY_LINK)) rmSync(join(directory, name), { force: true });
+}
+
+/** Finishes or undoes an interrupted change and removes its leftovers. Requires the lock; can be repeated. */
+export function recover(paths: InstallPaths): 'nothing' | 'finished' | 'undone' {
+  let outcome: 'nothing' | 'finished' | 'undone' = 'nothing';
+  const journal = readJournal(paths);
+  if (journal !== undefined) {
+    outcome = isRecorded(journal, paths) ? 'finished' : 'undone';
+    if (outcome === 'finished') rmSync(paths.journal, { force: true });
+    else rollBack(journal, paths);
+  }
+  removeStaging(paths);
+  removeTemporaryLinks(namesIn(paths.store).map((kind) => join(paths.store, kind)));
+  collectGarbage(paths);
+  return outcome;
+}
+
+/** Whether the record of installed items was written by this transaction. */
+export function isRecorded({ id }: Journal, paths: InstallPaths): boolean {
+  return loadInstalled(paths).transaction === id;
+}
+
+/** Whether a process was killed during a change. */
+export function isInterrupted(paths: InstallPaths): boolean {
+  return existsSync(paths.journal);
+}
+
+// Journals are written atomically, so an invalid one was edited or damaged later.
+function readJournal(paths: InstallPaths): Journal | undefined {
+  let text: string;
+  try {
+    text = readFileSync(paths.journal, 'utf8');
+  } catch {
+    return undefined;
+  }
+  try {
+    const journal: unknown = JSON.parse(text);
+    if (isRecord(journal) && Array.isArray(journal.changes) && Array.isArray(journal.objects))
+      return journal as unknown as Journal;
+  } catch {
+    // Reported below.
+  }
+  throw new ToolError('io', `${paths.journal} is corrupted, so an interrupted change cannot be undone`, {
+    hint: 'remove it, then run wield doctor',
+  });
+}

@@ -1,0 +1,96 @@
+// Objects: directories of installed items, one per item and content.
+
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadCrypto } from '../../files/crypto.js';
+import { digestParts } from '../../files/digest.js';
+import { hashTree } from '../../files/tree.js';
+import { isOccupied, namesIn, removeEmpty } from '../directory.js';
+import type { InstallPaths } from '../environment.js';
+import type { Installed, InstalledItem } from '../manifest/installed.js';
+import { loadInstalled, saveInstalled } from '../state.js';
+
+export interface Transaction {
+  readonly id: string;
+  /** On the file system of the objects, because committing renames (F12). */
+  readonly staging: string;
+}
+
+const STAGING = '.staging-';
+
+export function beginTransaction({ objects }: InstallPaths): Transaction {
+  const id = loadCrypto().randomBytes(9).toString('hex');
+  const staging = join(objects, `${STAGING}${id}`);
+  mkdirSync(staging, { recursive: true, mode: 0o700 });
+  return { id, staging };
+}
+
+export function endTransaction({ staging }: Transaction, { objects }: InstallPaths): void {
+  rmSync(staging, { recursive: true, force: true });
+  removeEmpty([objects]);
+}
+
+/** Removes the staging directories of killed processes. */
+export function removeStaging({ objects }: InstallPaths): void {
+  for (const name of namesIn(objects))
+    if (name.startsWith(STAGING)) rmSync(join(objects, name), { recursive: true, force: true });
+}
+
+/** Returns an unused name made of the item's identity and the hash of its content. */
+export function objectName({ objects }: InstallPaths, identity: readonly string[], hash: string): string {
+  const base = `${digestParts(identity).slice(0, 16)}-${hash.slice(0, 32)}`;
+  for (let at = 0; ; at++) {
+    const name = at === 0 ? base : `${base}.${at}`;
+    if (!isOccupied(join(objects, name))) return name;
+  }
+}
+
+/** Whether the files of an installed item differ from its recorded hash. */
+export function isModified({ installedHash, object }: InstalledItem, { objects }: InstallPaths): boolean {
+  try {
+    return hashTree(join(objects, object)) !== installedHash;
+  } catch {
+    return true;
+  }
+}
+
+/** Records the current files of an item as the installed ones (INS-23). */
+export function acceptModified(
+  item: InstalledItem,
+  installed: Installed,
+  paths: InstallPaths,
+): InstalledItem {
+  const accepted = { ...item, installedHash: hashTree(join(paths.objects, item.object)) };
+  const items = installed.items.map((one) => (one === item ? accepted : one));
+  saveInstalled(paths, { ...installed, items });
+  return accepted;
+}
+
+/** Removes objects that are not installed, unless a running process was started from one (INS-23). */
+export function collectGarbage(paths: InstallPaths): void {
+  const used = new Set(loadInstalled(paths).items.map(({ object }) => object));
+  const unused = namesIn(paths.objects).filter((name) => !name.startsWith(STAGING) && !used.has(name));
+  if (unused.length > 0) {
+    const lines = runningCommandLines();
+    for (const name of unused) {
+      const path = join(paths.objects, name);
+      if (!lines.includes(path)) rmSync(path, { recursive: true, force: true });
+    }
+  }
+  removeEmpty(namesIn(paths.store).map((kind) => join(paths.store, kind)));
+  removeEmpty([paths.store, paths.objects]);
+}
+
+// Empty without /proc: objects are then removed at once, and a running script has been read by its interpreter.
+function runningCommandLines(): string {
+  return namesIn('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        return '';
+      }
+    })
+    .join('\n');
+}

@@ -1,0 +1,81 @@
+// Parses a source manifest and collects every problem with its line.
+
+import type { Finding } from '../../core/problem.js';
+import { lineOf, parseToml, type TomlPath } from '../../files/toml.js';
+import { createFieldReader } from './fields.js';
+import { ITEM_KINDS, type ItemKind } from './item-name.js';
+import { EMPTY_MANIFEST, type ItemGlobs, type SourceManifest } from './source-manifest.js';
+import { readExpand, readGlobs, readHook, readItem, readNested, readPin, readSourceHooks } from './tables.js';
+
+const SOURCE_KEYS = [
+  'description',
+  'namespace',
+  'prefix',
+  'roots',
+  'pin',
+  'follow-branch',
+  'pin-tag',
+  'pin-ref',
+  'min-version',
+  'min-mind-version',
+  'min-wield-version',
+  'install',
+  'uninstall',
+  'expand',
+];
+const DISCOVER_KEYS = ['skills', 'agents', 'rules', 'tools', 'sources'];
+
+/** `pointer` of a finding is the dotted key (INS-3). */
+export function parseSourceManifest(text: string): {
+  readonly manifest: SourceManifest;
+  readonly findings: readonly Finding[];
+} {
+  const parsed = parseToml(text);
+  if ('message' in parsed) {
+    const { message, line } = parsed;
+    return {
+      manifest: EMPTY_MANIFEST,
+      findings: [{ line, pointer: '', message, hint: 'fix the TOML syntax' }],
+    };
+  }
+  const findings: Finding[] = [];
+  const reader = createFieldReader((path, message, hint) => {
+    findings.push({ line: lineOf(text, path), pointer: path.join('.'), message, hint });
+  });
+  const document = reader.table(parsed.document, [], ['source', 'items', 'discover', 'hooks', 'sources']);
+  const source = reader.table(document.source, ['source'], SOURCE_KEYS);
+  const discover = reader.table(document.discover, ['discover'], DISCOVER_KEYS);
+  const globs: Partial<Record<ItemKind, ItemGlobs>> = {};
+  for (const kind of ITEM_KINDS) {
+    const read = readGlobs(reader, discover[`${kind}s`], ['discover', `${kind}s`]);
+    if (read !== undefined) globs[kind] = read;
+  }
+  const readAll = <T>(
+    value: unknown,
+    at: TomlPath,
+    read: (entry: unknown, path: TomlPath) => T | undefined,
+  ) => reader.tables(value, at).flatMap((entry, index) => read(entry, [...at, index]) ?? []);
+  const nested = (entry: unknown, path: TomlPath) => readNested(reader, entry, path);
+  const manifest: SourceManifest = {
+    description: reader.text(source, ['source'], 'description'),
+    namespace: reader.name(source, ['source'], 'namespace') ?? reader.name(source, ['source'], 'prefix'),
+    roots: reader.texts(source.roots, ['source', 'roots']) ?? null,
+    pin: readPin(reader, source, ['source']),
+    minVersion:
+      reader.text(source, ['source'], 'min-version') ?? reader.text(source, ['source'], 'min-wield-version'),
+    expand: readExpand(reader, source),
+    items: readAll(document.items, ['items'], (entry, path) =>
+      readItem(reader, entry, path, lineOf(text, path)),
+    ),
+    globs,
+    sources: [
+      ...readAll(document.sources, ['sources'], nested),
+      ...readAll(discover.sources, ['discover', 'sources'], nested),
+    ],
+    hooks: [
+      ...readSourceHooks(reader, source),
+      ...readAll(document.hooks, ['hooks'], (entry, path) => readHook(reader, entry, path)),
+    ],
+  };
+  return { manifest, findings };
+}

@@ -1,0 +1,115 @@
+// Fetches one commit of a git repository and verifies that it is the pinned one.
+
+import { mkdirSync } from 'node:fs';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import type { InstallEnvironment } from '../environment.js';
+import type { Pin } from '../manifest/pin.js';
+import { gitError, runGit } from './git.js';
+import { hideUser } from './location.js';
+
+export interface FetchedCommit {
+  readonly commit: string;
+  /** The branch or tag that was fetched. */
+  readonly ref: string | null;
+  /** The pin, with `ref` resolved to a branch or a tag. */
+  readonly pin: Pin | null;
+}
+
+const FETCH = [
+  'fetch',
+  '--progress',
+  '--no-tags',
+  '--no-recurse-submodules',
+  '--no-write-fetch-head',
+  '--force',
+];
+const FETCHED = 'refs/wield/fetched';
+
+/** Fetches into a bare repository, one commit deep if the server allows it (INS-7). */
+export async function fetchCommit(
+  environment: InstallEnvironment,
+  url: string,
+  pin: Pin | null,
+  gitDirectory: string,
+): Promise<FetchedCommit> {
+  mkdirSync(gitDirectory, { recursive: true, mode: 0o700 });
+  const onLine = (line: string): void => {
+    if (/^(?:Receiving|Resolving)/.test(line))
+      environment.report({ kind: 'progress', text: quoteOutside(line) });
+  };
+  const run = (args: readonly string[]) => runGit(environment, { gitDirectory, onLine }, args);
+  const mustRun = async (args: readonly string[], what: string): Promise<string> => {
+    const { ok, stdout, stderr } = await run(args);
+    if (!ok) throw gitError(url, what, stderr);
+    return stdout.toString('utf8');
+  };
+  await mustRun(['init', '--quiet', '--bare', '--template='], 'could not create a repository for');
+  const refs = parseRefs(await mustRun(['ls-remote', '--symref', '--', url], 'could not reach'));
+  const { ref, commit } = chooseRef(refs, pin, url);
+  const shallow = await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]);
+  // Some servers send a single commit only as part of a branch.
+  if (!shallow.ok && ref !== null) throw gitError(url, 'could not fetch', shallow.stderr);
+  if (!shallow.ok) await mustRun([...FETCH, '--', url, '+refs/*:refs/wield/all/*'], 'could not fetch');
+  const revision = `${shallow.ok ? FETCHED : commit}^{commit}`;
+  const fetched = (
+    await mustRun(['rev-parse', '--verify', '--end-of-options', revision], 'commit not found in')
+  ).trim();
+  if (!/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(fetched) || (pin?.to === 'commit' && fetched !== pin.name)) {
+    throw new ToolError(
+      'integrity',
+      `${hideUser(url)} returned ${fetched.slice(0, 12)} for the commit ${pin?.name}`,
+      { hint: 'do not use this repository until you know why' },
+    );
+  }
+  // The ref protects the commit from being replaced by the next fetch.
+  await mustRun(['update-ref', `refs/wield/commits/${fetched}`, fetched], 'could not store the commit of');
+  const to = ref?.startsWith('refs/tags/') ? 'tag' : 'branch';
+  return {
+    commit: fetched,
+    ref: ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? null,
+    pin: pin?.to === 'ref' ? { ...pin, to } : pin,
+  };
+}
+
+interface RemoteRefs {
+  readonly head: string | null;
+  readonly commits: ReadonlyMap<string, string>;
+}
+
+function parseRefs(listing: string): RemoteRefs {
+  let head: string | null = null;
+  const commits = new Map<string, string>();
+  for (const line of listing.split('\n')) {
+    const [first = '', name] = line.split('\t');
+    if (name === undefined) continue;
+    if (first.startsWith('ref: ') && name === 'HEAD') head = first.slice('ref: '.length);
+    // An annotated tag is listed twice; the second line, with ^{}, is its commit.
+    else commits.set(name.replace(/\^\{\}$/, ''), first);
+  }
+  return { head, commits };
+}
+
+function chooseRef(
+  { head, commits }: RemoteRefs,
+  pin: Pin | null,
+  url: string,
+): { ref: string | null; commit: string | null } {
+  if (pin?.to === 'commit') return { ref: null, commit: pin.name };
+  const names =
+    pin === null
+      ? [head ?? 'HEAD', 'HEAD']
+      : [
+          ...(pin.to === 'branch' ? [] : [`refs/tags/${pin.name}`]),
+          ...(pin.to === 'tag' ? [] : [`refs/heads/${pin.name}`]),
+        ];
+  const ref = names.find((name) => commits.has(name));
+  if (ref !== undefined) return { ref, commit: commits.get(ref)! };
+  if (pin === null)
+    throw new ToolError('not_found', `${hideUser(url)} has no commits`, { hint: 'push a commit first' });
+  throw new ToolError(
+    'not_found',
+    `${hideUser(url)} has no ${pin.to === 'ref' ? 'tag or branch' : pin.to} ${quoteOutside(pin.name, 80)}`,
+    { hint: 'pass another --pin, or a full commit hash' },
+  );
+}

@@ -1,0 +1,68 @@
+// Parses the location of a source: `owner/repo`, a URL or a directory.
+
+import { basename, isAbsolute, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { realPath } from '../../files/within.js';
+import { isDirectory } from '../directory.js';
+
+export interface SourceLocation {
+  readonly kind: 'git' | 'local';
+  /** The URL, or the absolute path of the directory. */
+  readonly location: string;
+  /** The preferred id of the source. */
+  readonly name: string;
+}
+
+const SCHEMES = ['https:', 'ssh:', 'file:'];
+const GITHUB_SHORTHAND = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9_][\w.-]*$/;
+
+/** Throws `usage` for an invalid location, and for everything that git could take for a command (INS-1, A27). */
+export function parseLocation(text: string, cwd: string, home: string | undefined): SourceLocation {
+  const refuse = (why: string): ToolError =>
+    new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, {
+      hint: 'use owner/repo, an https://, ssh:// or file:// URL, or a directory',
+    });
+  if (text === '' || text.startsWith('-') || /[\0-\x20\x7f]/.test(text.trim()))
+    throw refuse('is not a valid source');
+  const path = home !== undefined && /^~(?=\/|$)/.test(text) ? home + text.slice(1) : text;
+  const directory = resolve(cwd, path);
+  const isPath = isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path);
+  if (isPath || (!path.includes('::') && !/^[\w+.-]+:/.test(path) && isDirectory(directory))) {
+    if (!isDirectory(directory)) throw refuse('is not a directory');
+    return { kind: 'local', location: realPath(directory) ?? directory, name: basename(directory) };
+  }
+  const repository = text.replace(/^github:/, '');
+  if (GITHUB_SHORTHAND.test(repository))
+    return {
+      kind: 'git',
+      location: `https://github.com/${repository.replace(/\.git$/, '')}`,
+      name: toName(repository),
+    };
+  // scp-like ssh syntax: user@host:path.
+  if (/^[\w.-]+@[\w.-]+:[^:]+$/.test(text) && !text.includes('::'))
+    return { kind: 'git', location: text, name: toName(text.slice(text.indexOf(':') + 1)) };
+  if (!URL.canParse(text)) throw refuse('is not a valid source');
+  const url = new URL(text);
+  if (!SCHEMES.includes(url.protocol) || text.includes('::')) throw refuse('has an unsupported protocol');
+  if (url.hostname.startsWith('-') || url.username.startsWith('-')) throw refuse('is not a valid source');
+  if (url.password !== '') throw refuse('contains a password, which would be stored in a file');
+  return { kind: 'git', location: text, name: toName(url.pathname) };
+}
+
+/** Removes user and password from the URLs in a text. */
+export function hideUser(text: string): string {
+  return text.replace(/(\w+:\/\/)[^/@\s]*@/g, '$1');
+}
+
+// The last two segments of a path, such as owner/repo.
+function toName(path: string): string {
+  const segments = path
+    .replace(/\.git\/?$/, '')
+    .split('/')
+    .filter((segment) => segment !== '');
+  return segments
+    .slice(-2)
+    .join('/')
+    .replace(/[^\w./-]/g, '-');
+}

@@ -1,0 +1,87 @@
+// Reads an item of a source: its files, and the facts in its frontmatter or in the manifest.
+
+import { join, relative } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { readHead, statOrNothing } from '../../files/read.js';
+import { realPath } from '../../files/within.js';
+import type { ItemKind } from '../manifest/item-name.js';
+import type { DeclaredItem } from '../manifest/source-manifest.js';
+import { parseItemFacts } from '../manifest/tool-md.js';
+import { assertInside } from './containment.js';
+
+export interface SourceItem {
+  readonly kind: ItemKind;
+  readonly name: string;
+  /** Relative to the source: a directory, or a file for an agent or a rule. */
+  readonly path: string;
+  readonly file: boolean;
+  readonly description: string | null;
+  readonly bin: string | null;
+  readonly build: string | null;
+  readonly install: string | null;
+  readonly uninstall: string | null;
+  /** Where it is linked in an agent home, if not at the default path of its kind. */
+  readonly link: string | null;
+  readonly requires: readonly string[];
+}
+
+const FACTS_BYTES = 1024 * 1024;
+
+/** A tool or a skill is a directory; an agent or a rule is a Markdown file. */
+export function isDirectoryKind(kind: ItemKind): boolean {
+  return kind === 'tool' || kind === 'skill';
+}
+
+/** Reads an item from its files. A path that is a link inside the source is resolved. */
+export function readSourceItem(tree: string, kind: ItemKind, name: string, written: string): SourceItem {
+  const path = resolveLinks(tree, written);
+  const file = !statOrNothing(join(tree, path))?.isDirectory();
+  const document = file ? path : join(path, kind === 'tool' ? 'TOOL.md' : 'SKILL.md');
+  assertInside(tree, document);
+  const reading = readHead(join(tree, document), FACTS_BYTES);
+  const facts = parseItemFacts('fault' in reading ? '' : reading.bytes.toString('utf8'));
+  const tool = kind === 'tool';
+  const sameName = tool && statOrNothing(join(tree, path, name))?.isFile() ? name : null;
+  return {
+    kind,
+    name,
+    path,
+    file,
+    description: facts.description,
+    bin: tool ? (facts.bin ?? sameName) : null,
+    build: tool ? facts.build : null,
+    install: null,
+    uninstall: null,
+    link: null,
+    requires: facts.requires,
+  };
+}
+
+/** Reads an item that `[[items]]` declares; the declaration overrides the frontmatter. */
+export function readDeclaredItem(tree: string, declared: DeclaredItem, manifestFile: string): SourceItem {
+  const { kind, name, path, link, install, uninstall, line } = declared;
+  assertInside(tree, path, `the path of the ${kind} ${name} in ${manifestFile}:${line}`);
+  const wantsDirectory = isDirectoryKind(kind);
+  if (statOrNothing(join(tree, path))?.isDirectory() !== wantsDirectory) {
+    throw new ToolError(
+      'invalid_definition',
+      `${manifestFile}:${line}: the path of the ${kind} ${name} is not a ${wantsDirectory ? 'directory' : 'file'}: ${path}`,
+      { hint: 'fix its path' },
+    );
+  }
+  const item = readSourceItem(tree, kind, name, path);
+  return {
+    ...item,
+    link,
+    description: declared.description ?? item.description,
+    bin: declared.bin ?? item.bin,
+    build: declared.build ?? item.build,
+    install,
+    uninstall,
+  };
+}
+
+function resolveLinks(tree: string, path: string): string {
+  const [root, real] = [realPath(tree), realPath(join(tree, path))];
+  return root === undefined || real === undefined ? path : relative(root, real);
+}
