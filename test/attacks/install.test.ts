@@ -1,4 +1,4 @@
-// Hostile sources and hostile callers: what they try against installing, and what comes of it.
+// Attacks on installing: hostile sources and hostile callers.
 
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { spec } from '../support/spec.js';
 
 const SKILL = '---\nname: x\ndescription: X.\n---\n';
 
-describe('addresses', () => {
+describe('locations', () => {
   spec(
     'INS-7',
-    'A27: odd schemes, options and passwords in an address are refused',
+    'A27: rejects unsafe protocols, options and passwords in a location',
     async () => {
       const workspace = createInstallWorkspace();
       const mark = join(workspace.dir, 'ran');
@@ -36,7 +36,7 @@ describe('addresses', () => {
     30_000,
   );
 
-  spec('INS-7', 'A28: submodules are not fetched', async () => {
+  spec('INS-7', 'A28: does not fetch submodules', async () => {
     const workspace = createInstallWorkspace();
     const inner = workspace.repository('inner', { 'tools/evil/evil!': '#!/bin/sh\n' });
     const url = workspace.repository('outer', WORKED);
@@ -58,7 +58,7 @@ describe('addresses', () => {
 
   spec(
     'INS-7',
-    'A29: a hostile .git/config of a directory, and a bare repository in a tree, run nothing',
+    'A29: runs nothing for a hostile .git/config or a bare repository in a tree',
     async () => {
       const workspace = createInstallWorkspace();
       const mark = join(workspace.dir, 'ran');
@@ -82,10 +82,10 @@ describe('addresses', () => {
   );
 });
 
-describe('bytes', () => {
+describe('content', () => {
   spec(
     'HOOK-2',
-    'A30 A31: no hook runs unapproved, nor by the approval of another source or item',
+    'A30 A31: runs no hook without approval, or with the approval of another source or item',
     async () => {
       const workspace = createInstallWorkspace();
       const mark = join(workspace.dir, 'ran');
@@ -109,7 +109,7 @@ describe('bytes', () => {
 
   spec(
     'INS-7',
-    'A32: a tag that moved is refused until it is accepted',
+    'A32: rejects a moved tag until it is accepted',
     async () => {
       const workspace = createInstallWorkspace();
       const url = workspace.repository('repo', WORKED);
@@ -136,7 +136,7 @@ describe('bytes', () => {
 
   spec(
     'INS-24',
-    'A34 A35: links out of a tree, quotes and newlines in names and tokens come to nothing',
+    'A34 A35: rejects links out of a tree, and quotes and newlines in names and tokens',
     async () => {
       const workspace = createInstallWorkspace();
       const source = workspace.source('odd', {
@@ -158,7 +158,7 @@ describe('bytes', () => {
 
   spec(
     'INS-22 RES-43 SCR-17',
-    'A36: an installed tool shadows no built-in tool and none of the search path of the workspace, and no script unsaid',
+    'A36: an installed tool cannot shadow built-in tools or workspace skills, and shadowed scripts are listed',
     async () => {
       const workspace = createInstallWorkspace();
       workspace.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
@@ -179,7 +179,7 @@ describe('bytes', () => {
       const toolbox = workspace.toolbox();
       expect((await toolbox.call('mine', {})).content).toEqual([{ type: 'text', text: 'mine\n' }]);
       await workspace.json('add', source, '--yes');
-      // The next look of a toolbox that runs already sees what was installed.
+      // A toolbox that is already running sees the installed tool.
       expect((await toolbox.call('mine', {})).content).toEqual([{ type: 'text', text: 'theirs\n' }]);
       expect((await workspace.run('call', 'mine')).stdout).toBe('theirs\n');
       expect((await workspace.run('call', 'skilled')).stdout).toBe('ours\n');
@@ -193,7 +193,7 @@ describe('bytes', () => {
   );
 });
 
-test('A44: a process that a tool started may not install, add, upgrade or remove', async () => {
+test('A44: a process started by a tool cannot install, add, upgrade or remove', async () => {
   const workspace = createInstallWorkspace();
   const source = workspace.source('tooling', WORKED);
   await workspace.json('add', source);
@@ -212,22 +212,18 @@ test('A44: a process that a tool started may not install, add, upgrade or remove
   expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
 }, 30_000);
 
-spec(
-  'INS-23',
-  'A33: an altered file of the store is seen before it runs for a model, whatever file it is',
-  async () => {
-    const workspace = createInstallWorkspace();
-    await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
-    const call = () =>
-      workspace.toolbox().call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
-    for (const [file, text] of [
-      ['extra', 'new file'],
-      ['lib.sh', 'detect() { echo evil; }\n'],
-      ['detect.sh', '#!/bin/sh\necho evil\n'],
-    ] as const) {
-      writeFileSync(join(workspace.wieldHome, 'store/tool/detect', file), text);
-      const result = await call();
-      expect([file, result.error?.code]).toEqual([file, 'integrity']);
-    }
-  },
-);
+spec('INS-23', 'A33: blocks a model if any file of an installed tool was modified', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
+  const call = () =>
+    workspace.toolbox().call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
+  for (const [file, text] of [
+    ['extra', 'new file'],
+    ['lib.sh', 'detect() { echo evil; }\n'],
+    ['detect.sh', '#!/bin/sh\necho evil\n'],
+  ] as const) {
+    writeFileSync(join(workspace.wieldHome, 'store/tool/detect', file), text);
+    const result = await call();
+    expect([file, result.error?.code]).toEqual([file, 'integrity']);
+  }
+});

@@ -1,4 +1,4 @@
-// An upgrade killed, or out of room, at each system call that changes something: the old state or the new one.
+// Kills an upgrade, or fails it with ENOSPC, at each system call that changes files.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,8 +14,8 @@ const VERSION = (text: string) => ({
   'tools/detect/lib.sh': `detect() { echo ${text}; }\n`,
 });
 
-/** Which version is there: all of it is of one, whatever it is looked at through. */
-async function look(workspace: InstallWorkspace): Promise<string> {
+/** Returns the installed version, and asserts that all files are of that version. */
+async function readVersion(workspace: InstallWorkspace): Promise<string> {
   expect((await workspace.run('list', '--installed')).status).toBe(0);
   expect((await workspace.run('verify')).status).toBe(0);
   const [text] = workspace.stored('skill/scan/SKILL.md').trim().split(' ').slice(-1);
@@ -28,20 +28,20 @@ async function look(workspace: InstallWorkspace): Promise<string> {
 describe('each step of an upgrade', () => {
   for (const [how, injection, calls] of [
     ['killed', 'signal=KILL', 'rename,symlink,unlink,rmdir'],
-    ['out of room', 'error=ENOSPC', 'rename,symlink,mkdir,fsync'],
+    ['out of space', 'error=ENOSPC', 'rename,symlink,mkdir,fsync'],
   ] as const) {
     specIf(
       hasStrace,
       'no strace',
       'INS-31',
-      `F01 F02 F06: ${how}`,
+      `F01 F02 F06: leaves the old or the new state when ${how}`,
       async () => {
         const workspace = createInstallWorkspace();
         await workspace.json('add', workspace.source('tooling', VERSION('v0')), '--yes');
         const upgrade = ['upgrade', '--yes'];
         workspace.source('tooling', VERSION('v1'));
         const { steps } = await traceSteps(workspace, calls, upgrade);
-        let version = await look(workspace);
+        let version = await readVersion(workspace);
         expect(version).toBe('v1');
         const outcomes = new Set<string>();
         const failedAt = new Set<string>();
@@ -49,9 +49,9 @@ describe('each step of an upgrade', () => {
           const next = `v${at + 2}`;
           workspace.source('tooling', VERSION(next));
           const status = await underStrace(workspace, `${call}:${injection}:when=${when}`, upgrade);
-          // Never a bug of ours, and never a state between.
+          // Not an internal error.
           expect([call, when, status]).not.toEqual([call, when, 70]);
-          const now = await look(workspace);
+          const now = await readVersion(workspace);
           expect([version, next]).toContain(now);
           outcomes.add(now === next ? 'new' : 'old');
           version = now;

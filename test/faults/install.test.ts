@@ -1,4 +1,4 @@
-// Installing under kills, crowds, torn files and stale locks: the old state or the new one, and the next command goes on.
+// Installing with kills, concurrent processes, corrupted files and stale locks.
 
 import { spawn } from 'node:child_process';
 import {
@@ -27,7 +27,7 @@ const MANY = (text: string) => ({
   ),
 });
 
-/** Starts a command and kills it after a while; tells whether it had ended by then. */
+/** Starts a command and kills it after a delay. Resolves to whether it had exited before. */
 function killAfter(
   workspace: InstallWorkspace,
   milliseconds: number,
@@ -47,16 +47,16 @@ function killAfter(
   });
 }
 
-/** Moments to kill at, spread over the time that a run takes here and now; Node itself needs the first of it. */
-async function momentsIn(count: number, run: () => Promise<unknown>): Promise<number[]> {
+/** Returns delays spread over the duration of one run; the first fifth is the start of Node. */
+async function delaysIn(count: number, run: () => Promise<unknown>): Promise<number[]> {
   const began = performance.now();
   await run();
   const took = performance.now() - began;
   return Array.from({ length: count }, (_, at) => took * (0.2 + (0.8 * (at + Math.random())) / count));
 }
 
-/** What an agent sees: every file below its home, through all links. */
-function seen(workspace: InstallWorkspace): Record<string, string> {
+/** Returns every file in the agent home, with links followed. */
+function readHome(workspace: InstallWorkspace): Record<string, string> {
   const root = join(workspace.home, '.claude');
   if (!existsSync(root)) return {};
   const found: Record<string, string> = {};
@@ -76,38 +76,38 @@ function seen(workspace: InstallWorkspace): Record<string, string> {
 
 spec(
   'INS-31 INS-23',
-  'killed at any moment, an upgrade leaves the old or the new state, and the next command goes on',
+  'leaves the old or the new state when an upgrade is killed, and the next command recovers',
   async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('many', MANY('one'));
     await workspace.json('add', source, '--yes');
-    const states = new Map<string, Record<string, string>>([['one', seen(workspace)]]);
+    const states = new Map<string, Record<string, string>>([['one', readHome(workspace)]]);
     let last = 'two';
     workspace.source('many', MANY(last));
-    const moments = await momentsIn(rounds(8, 24), () => workspace.json('upgrade', '--yes'));
+    const delays = await delaysIn(rounds(8, 24), () => workspace.json('upgrade', '--yes'));
     let killed = 0;
-    for (const moment of moments) {
+    for (const delay of delays) {
       const next = last === 'one' ? 'two' : 'one';
       workspace.source('many', MANY(next));
-      const ended = await killAfter(workspace, moment, ['upgrade', '--yes']);
+      const ended = await killAfter(workspace, delay, ['upgrade', '--yes']);
       if (!ended) killed++;
-      // The next command settles it; then everything is of one state.
+      // The next command recovers; all items then have the same version.
       expect((await workspace.run('list', '--installed')).status).toBe(0);
       const texts = new Set(
         Array.from({ length: 30 }, (_, at) => workspace.stored(`skill/s${at}/SKILL.md`).split('\n')[4]),
       );
       expect([...texts]).toHaveLength(1);
       const [now] = [...texts] as [string];
-      states.set(now, states.get(now) ?? seen(workspace));
-      expect(seen(workspace)).toEqual(states.get(now));
+      states.set(now, states.get(now) ?? readHome(workspace));
+      expect(readHome(workspace)).toEqual(states.get(now));
       expect((await workspace.run('verify')).status).toBe(0);
       expect(existsSync(join(workspace.wieldHome, 'install.journal'))).toBe(false);
       last = now;
     }
-    expect(killed).toBeGreaterThan(moments.length / 8);
+    expect(killed).toBeGreaterThan(delays.length / 8);
     await workspace.json('upgrade', '--yes');
     await workspace.json('remove-source', 'many', '--yes');
-    expect(seen(workspace)).toEqual({});
+    expect(readHome(workspace)).toEqual({});
     expect(existsSync(join(workspace.wieldHome, 'objects'))).toBe(false);
   },
   240_000,
@@ -115,7 +115,7 @@ spec(
 
 spec(
   'INS-31',
-  'killed in a first install, nothing or everything is there',
+  'installs all or nothing when a first install is killed',
   async () => {
     const create = async (): Promise<InstallWorkspace> => {
       const workspace = createInstallWorkspace();
@@ -123,12 +123,12 @@ spec(
       return workspace;
     };
     const first = await create();
-    for (const moment of await momentsIn(rounds(3, 10), () => first.json('install', '--all', '--yes'))) {
+    for (const delay of await delaysIn(rounds(3, 10), () => first.json('install', '--all', '--yes'))) {
       const workspace = await create();
-      await killAfter(workspace, moment, ['install', '--all', '--yes']);
+      await killAfter(workspace, delay, ['install', '--all', '--yes']);
       const { items } = await workspace.json('list', '--installed');
       expect([0, 32]).toContain(items.length);
-      expect(Object.keys(seen(workspace)).length).toBe(items.length === 0 ? 0 : 32);
+      expect(Object.keys(readHome(workspace)).length).toBe(items.length === 0 ? 0 : 32);
       await workspace.json('install', '--all', '--yes');
       expect((await workspace.json('list', '--installed')).items).toHaveLength(32);
     }
@@ -138,7 +138,7 @@ spec(
 
 spec(
   'INS-31',
-  'a clone that is cut leaves nothing registered and nothing behind',
+  'registers nothing and leaves no files when a clone is killed',
   async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('repo', MANY('one'));
@@ -156,7 +156,7 @@ spec(
 
 spec(
   'INS-31',
-  'many installs at once all succeed, one after the other',
+  'serialises concurrent installs',
   async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('many', MANY('one')));
@@ -171,7 +171,7 @@ spec(
   120_000,
 );
 
-spec('INS-31', 'a lock of a dead process, or of another with its number, is taken over', async () => {
+spec('INS-31', 'takes over the lock of a dead process, or of one with a reused process id', async () => {
   const workspace = createInstallWorkspace();
   await workspace.json('add', workspace.source('tooling', WORKED));
   const lock = join(workspace.wieldHome, 'install.lock');
@@ -190,19 +190,19 @@ spec('INS-31', 'a lock of a dead process, or of another with its number, is take
 
 spec(
   'INS-31',
-  'a record that is empty, torn, altered or newer is named and never taken for nothing',
+  'reports an empty, truncated, invalid or newer record, and never treats it as empty',
   async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
     const file = join(workspace.wieldHome, 'installed.json');
     const whole = readFileSync(file);
-    for (const [spoil, code] of [
+    for (const [corrupt, code] of [
       [() => truncateSync(file, 0), 'io'],
       [() => truncateSync(file, whole.length - 40), 'io'],
       [() => writeFileSync(file, '{"version":1,"items":[{"kind":"tool"}]}'), 'io'],
       [() => writeFileSync(file, '{"version":99}'), 'unavailable'],
     ] as const) {
-      spoil();
+      corrupt();
       expect((await workspace.fail('install', 'scan')).code).toBe(code);
       expect((await workspace.run('list')).status).toBe(0);
       const doctor = await workspace.run('doctor');
@@ -218,7 +218,7 @@ spec(
 
 spec(
   'INS-23',
-  'an upgrade in the midst of a call leaves the running tool its files',
+  'keeps the files of a running tool during an upgrade',
   async () => {
     const workspace = createInstallWorkspace();
     const tool = (word: string) => ({
@@ -241,23 +241,19 @@ spec(
   60_000,
 );
 
-spec(
-  'INS-23',
-  'where the store or an agent home cannot be written, nothing changes and the error says what',
-  async () => {
-    const workspace = createInstallWorkspace();
-    await workspace.json('add', workspace.source('tooling', WORKED));
-    writeFileSync(join(workspace.home, '.claude'), 'a file, and no directory');
-    const before = workspace.snapshot();
-    const error = await workspace.fail('install', 'scan');
-    expect([error.code, error.hint]).toEqual(['io', expect.stringContaining('agent homes')]);
-    expect(workspace.snapshot()).toEqual(before);
-    rmSync(join(workspace.home, '.claude'));
-    if (process.getuid?.() !== 0) {
-      chmodSync(workspace.wieldHome, 0o500);
-      expect((await workspace.fail('install', 'scan')).code).toBe('io');
-      chmodSync(workspace.wieldHome, 0o700);
-    }
-    await workspace.json('install', 'scan');
-  },
-);
+spec('INS-23', 'changes nothing if the store or an agent home is not writable', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('add', workspace.source('tooling', WORKED));
+  writeFileSync(join(workspace.home, '.claude'), 'a file instead of a directory');
+  const before = workspace.snapshot();
+  const error = await workspace.fail('install', 'scan');
+  expect([error.code, error.hint]).toEqual(['io', expect.stringContaining('agent homes')]);
+  expect(workspace.snapshot()).toEqual(before);
+  rmSync(join(workspace.home, '.claude'));
+  if (process.getuid?.() !== 0) {
+    chmodSync(workspace.wieldHome, 0o500);
+    expect((await workspace.fail('install', 'scan')).code).toBe('io');
+    chmodSync(workspace.wieldHome, 0o700);
+  }
+  await workspace.json('install', 'scan');
+});

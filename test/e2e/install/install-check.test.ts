@@ -1,4 +1,4 @@
-// Checking a source for its author, and mending what can be mended.
+// wield check on a source, with and without --fix.
 
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { spec } from '../../support/spec.js';
 
 const skill = (name: string, text = ''): string =>
   `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
-const HELPER = `#!/bin/sh\n# A helper that does the same thing wherever it lies, at some length.\necho same\n`;
+const HELPER = `#!/bin/sh\n# A helper that does the same thing in every skill, and is long enough to count.\necho same\n`;
 
-spec('INS-33', 'everything that is wrong or could be better is found, with its place', async () => {
+spec('INS-33', 'reports errors and warnings with their paths', async () => {
   const workspace = createInstallWorkspace();
   const source = workspace.source('bad', {
     'tools/broken/TOOL.md': '---\ndescription: B.\nbin: gone.sh\n---\n',
@@ -35,22 +35,22 @@ spec('INS-33', 'everything that is wrong or could be better is found, with its p
     expect(found).toContainEqual(
       expect.objectContaining({ level, path, message: expect.stringMatching(message) }),
     );
-  has('error', 'tools/broken', /bin gone\.sh is not there/);
+  has('error', 'tools/broken', /bin not found: gone\.sh/);
   has('error', 'skills/refers/SKILL.md:6', /no such item/);
   has('warning', 'tools/quiet', /has no description/);
   has('warning', 'tools/quiet/quiet', /not executable/);
-  has('warning', 'skills/Odd_Name', /other readers of skills refuse/);
-  has('warning', 'skills/hard/SKILL.md', /~\/\.wield\/store\/tool\/quiet\/quiet is written by hand/);
-  has('warning', 'skills/one/help.sh', /duplicate-tooling: the same file as skills\/two\/help\.sh/);
-  has('warning', 'wield.toml', /a hook would run at add: make all/);
+  has('warning', 'skills/Odd_Name', /not accepted by other harnesses/);
+  has('warning', 'skills/hard/SKILL.md', /hard-coded store path ~\/\.wield\/store\/tool\/quiet\/quiet/);
+  has('warning', 'skills/one/help.sh', /duplicate-tooling: identical to skills\/two\/help\.sh/);
+  has('warning', 'wield.toml', /add runs a hook: make all/);
   const broken = workspace.source('broken', { 'wield.toml': '[source]\n\nnamspace = "x"\n' });
   const report = json(await workspace.run('check', broken, '--json'));
   expect(report.findings).toEqual([expect.objectContaining({ level: 'error', path: 'wield.toml:3' })]);
 });
 
-spec('INS-33', 'advice alone exits 0, and --fix mends what is mechanical and nothing else', async () => {
+spec('INS-33', 'exits 0 on warnings alone, and --fix fixes only what needs no decision', async () => {
   const workspace = createInstallWorkspace();
-  const source = workspace.source('mendable', {
+  const source = workspace.source('fixable', {
     ...WORKED,
     'tools/quiet/TOOL.md': '---\ndescription: Quiet.\nbin: quiet.sh\n---\n',
     'tools/quiet/quiet.sh': '#!/bin/sh\n',
@@ -66,7 +66,7 @@ spec('INS-33', 'advice alone exits 0, and --fix mends what is mechanical and not
   const advice = await workspace.run('check', source, '--json');
   expect([advice.status, json(advice).errors]).toEqual([0, 0]);
   expect(json(advice).warnings).toBeGreaterThan(4);
-  workspace.source('mendable', { 'skills/lower/skill.md': skill('lower') });
+  workspace.source('fixable', { 'skills/lower/skill.md': skill('lower') });
   expect((await workspace.run('check', source)).status).toBe(1);
   expect((await workspace.run('check', source, '--fix')).stdout).toContain('fixed');
   expect(readFileSync(join(source, 'skills/hard/SKILL.md'), 'utf8')).toContain(

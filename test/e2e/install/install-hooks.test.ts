@@ -1,4 +1,4 @@
-// Hooks: shown before they run, skipped without consent, bounded, and undone as a whole where one fails.
+// Hooks: approval, where they run, limits, and rollback when one fails.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const ITEMS = (install: string, uninstall: string): string =>
 
 spec(
   'HOOK-1 HOOK-5',
-  'a build runs in staging after expansion, by one shell with nothing put in',
+  'runs a build in staging after expansion, by one shell without interpolation',
   async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('built', {
@@ -38,14 +38,14 @@ cp in.sh out.sh && chmod +x out.sh && printf '%s\\n' "$0" "$#" "$PWD" '{{self}}'
 
 spec(
   'HOOK-1',
-  'source hooks run in the clone at add and remove-source, item hooks in the store',
+  'runs source hooks in the clone at add and remove-source, and item hooks in the store',
   async () => {
     const workspace = createInstallWorkspace();
     const log = join(workspace.dir, 'log');
-    const say = (what: string): string => `echo ${what} "$PWD" >> ${log}`;
+    const note = (what: string): string => `echo ${what} "$PWD" >> ${log}`;
     const url = workspace.repository('repo', {
       ...DETECT,
-      'wield.toml': `${ITEMS(say('item-install'), say('item-uninstall'))}[[hooks]]\nrun = '''${say('source-install')}; echo left > tools/detect/left'''\n[[hooks]]\nevent = "uninstall"\nrun = '''${say('source-uninstall')}'''\n`,
+      'wield.toml': `${ITEMS(note('item-install'), note('item-uninstall'))}[[hooks]]\nrun = '''${note('source-install')}; echo left > tools/detect/left'''\n[[hooks]]\nevent = "uninstall"\nrun = '''${note('source-uninstall')}'''\n`,
     });
     await workspace.json('add', url, '--yes', '--run-hooks');
     expect(workspace.stored('tool/detect/left')).toBe('left\n');
@@ -68,7 +68,7 @@ spec(
 
 spec(
   'HOOK-2 HOOK-4',
-  'without a terminal a build is skipped with a note, and calling the tool says so',
+  'skips a build with a note without a terminal, and reports it when the tool is called',
   async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('built', TOOL(BUILD));
@@ -81,7 +81,7 @@ spec(
     const called = await workspace.run('call', 'made');
     expect([called.status, called.stderr]).toEqual([
       3,
-      expect.stringContaining('is not built: its build was skipped'),
+      expect.stringContaining('is not built: its build hook was skipped'),
     ]);
     expect(called.stderr).toContain('wield install tool:made --run-hooks');
     await workspace.json('install', 'made', '--run-hooks');
@@ -91,9 +91,9 @@ spec(
 
 specIf(
   hasPty,
-  'no terminal to be had',
+  'no pseudo-terminal available',
   'HOOK-2',
-  'a hook is shown with source, command and place, nothing hidden, and remembered by its bytes',
+  'shows source, command and directory of a hook with hidden characters escaped, and remembers approval by digest',
   async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('repo', { ...TOOL(`${BUILD} && true \u202esafe`) });
@@ -110,10 +110,10 @@ specIf(
     expect(refused.screen).toContain('not built');
     const agreed = await wieldAtTerminal(workspace, ['install', 'made'], { answers: [['Run it?', 'y\n']] });
     expect(agreed.screen).not.toContain('not built');
-    // The same bytes are not asked about again, with or without a terminal.
+    // The same bytes need no second approval, with or without a terminal.
     await workspace.json('uninstall', 'made', '--yes');
     expect((await workspace.json('install', 'made')).items[0].build).toBe('built');
-    // Other bytes are.
+    // Changed bytes do.
     workspace.source('repo', { 'tools/made/in.sh': '#!/bin/sh\necho other\n' });
     workspace.git('repo', 'commit', '--quiet', '--all', '-m', 'Other');
     const { items } = await workspace.json('upgrade', '--yes');
@@ -122,34 +122,30 @@ specIf(
   60_000,
 );
 
-spec(
-  'HOOK-3',
-  'a hook that fails stops and restores; a failed build leaves the old version working',
-  async () => {
-    const workspace = createInstallWorkspace();
-    const source = workspace.source('built', TOOL(BUILD));
-    await workspace.json('add', source, '--yes', '--run-hooks');
-    const before = workspace.snapshot();
-    workspace.source('built', {
-      'tools/made/in.sh': '#!/bin/sh\necho newer\n',
-      'tools/made/TOOL.md': '---\nbin: out.sh\nbuild: echo no compiler >&2; exit 9\n---\n',
-    });
-    const error = await workspace.fail('upgrade', '--yes', '--run-hooks');
-    expect([error.code, error.data.exitCode, error.message]).toEqual([
-      'tool_failed',
-      9,
-      expect.stringContaining('no compiler'),
-    ]);
-    expect(workspace.snapshot()).toEqual(before);
-    expect((await workspace.run('call', 'made')).stdout).toBe(
-      `made at ${workspace.wieldHome}/store/tool/made\n`,
-    );
-  },
-);
+spec('HOOK-3', 'restores everything when a build fails, and the old version still works', async () => {
+  const workspace = createInstallWorkspace();
+  const source = workspace.source('built', TOOL(BUILD));
+  await workspace.json('add', source, '--yes', '--run-hooks');
+  const before = workspace.snapshot();
+  workspace.source('built', {
+    'tools/made/in.sh': '#!/bin/sh\necho newer\n',
+    'tools/made/TOOL.md': '---\nbin: out.sh\nbuild: echo no compiler >&2; exit 9\n---\n',
+  });
+  const error = await workspace.fail('upgrade', '--yes', '--run-hooks');
+  expect([error.code, error.data.exitCode, error.message]).toEqual([
+    'tool_failed',
+    9,
+    expect.stringContaining('no compiler'),
+  ]);
+  expect(workspace.snapshot()).toEqual(before);
+  expect((await workspace.run('call', 'made')).stdout).toBe(
+    `made at ${workspace.wieldHome}/store/tool/made\n`,
+  );
+});
 
 spec(
   'HOOK-3',
-  'a failing uninstall hook keeps the item; a failing source hook registers nothing',
+  'keeps the item when an uninstall hook fails, and registers nothing when a source hook fails',
   async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('stays', { ...DETECT, 'wield.toml': ITEMS('true', 'exit 4') });
@@ -169,7 +165,7 @@ spec(
 
 spec(
   'HOOK-3',
-  'a hook has a built environment and bounded output',
+  'runs hooks with a built environment and limited output',
   async () => {
     const workspace = createInstallWorkspace();
     workspace.config('[limits]\noutput = "64K"\n');
@@ -180,13 +176,13 @@ spec(
     const flood = workspace.source('flood', { 'tools/flood/TOOL.md': '---\nbuild: yes\n---\n' });
     await workspace.json('add', flood);
     expect((await workspace.fail('install', 'flood', '--run-hooks')).message).toContain(
-      'wrote more than it may',
+      'exceeded the output limit',
     );
   },
   30_000,
 );
 
-spec('HOOK-1', 'a tool and a skill of one name have each their own hook', async () => {
+spec('HOOK-1', 'runs separate hooks for a tool and a skill of the same name', async () => {
   const workspace = createInstallWorkspace();
   const item = (kind: string, path: string): string =>
     `[[items]]\nkind = "${kind}"\nname = "same"\npath = "${path}"\ninstall = "echo ${kind} > which"\n`;

@@ -1,4 +1,4 @@
-// Items: what installing leaves on disk, what it refuses, how it upgrades, and how it goes away again.
+// Installing, upgrading and uninstalling items.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -35,10 +35,10 @@ const statesOf = async (workspace: InstallWorkspace): Promise<Record<string, str
   );
 };
 
-describe('on disk', () => {
+describe('files and links', () => {
   spec(
     'INS-21 INS-34 INS-35',
-    'store paths, links and the record of each kind, alone and under a prefix',
+    'creates store paths, links and records of each kind, with and without a prefix',
     async () => {
       for (const [flags, prefix] of [
         [[], ''],
@@ -85,21 +85,17 @@ describe('on disk', () => {
     },
   );
 
-  spec(
-    'INS-34',
-    'agent homes come from the configuration, and are made and removed with what is in them',
-    async () => {
-      const workspace = createInstallWorkspace();
-      workspace.config('[install]\nhomes = ["~/one", "~/two/deep"]\n');
-      await installWorked(workspace);
-      for (const home of ['one', 'two/deep'])
-        expect(existsSync(join(workspace.home, home, 'skills/scan/SKILL.md'))).toBe(true);
-      await workspace.json('remove-source', 'tooling', '--yes');
-      for (const home of ['one', 'two']) expect(existsSync(join(workspace.home, home))).toBe(false);
-    },
-  );
+  spec('INS-34', 'links into the configured agent homes, and removes them when they are empty', async () => {
+    const workspace = createInstallWorkspace();
+    workspace.config('[install]\nhomes = ["~/one", "~/two/deep"]\n');
+    await installWorked(workspace);
+    for (const home of ['one', 'two/deep'])
+      expect(existsSync(join(workspace.home, home, 'skills/scan/SKILL.md'))).toBe(true);
+    await workspace.json('remove-source', 'tooling', '--yes');
+    for (const home of ['one', 'two']) expect(existsSync(join(workspace.home, home))).toBe(false);
+  });
 
-  spec('INS-24', 'links, special files and deep trees are refused; executable bits survive', async () => {
+  spec('INS-24', 'rejects links, special files and deep trees, and preserves executable bits', async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('trees', {
       'tools/good/good!': '#!/bin/sh\n',
@@ -122,7 +118,7 @@ describe('on disk', () => {
 
   spec(
     'INS-25',
-    'what stands in the place of a link is never overwritten, and kept aside by --force',
+    'does not overwrite a file at the path of a link, and moves it aside with --force',
     async () => {
       const workspace = createInstallWorkspace();
       await workspace.json('add', workspace.source('tooling', WORKED));
@@ -145,7 +141,7 @@ describe('on disk', () => {
 describe('tools', () => {
   spec(
     'INS-20',
-    'a declared entrypoint that is missing, absolute or outside is an error at install',
+    'rejects a missing, absolute or outside entrypoint at install',
     async () => {
       const workspace = createInstallWorkspace();
       for (const [bin, code] of [
@@ -169,7 +165,7 @@ describe('tools', () => {
 
   spec(
     'INS-22',
-    'an installed tool is called like a script, with the schema of its header or TOOL.md',
+    'calls an installed tool like a script, with the schema of its header or TOOL.md',
     async () => {
       const workspace = createInstallWorkspace();
       const source = workspace.source('callable', {
@@ -190,56 +186,48 @@ describe('tools', () => {
     },
   );
 
-  spec('INS-22', 'a compiled program is a tool too', async () => {
+  spec('INS-22', 'calls a compiled program', async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('native', { 'tools/native/native!': readFileSync('/bin/true') });
     await workspace.json('add', source, '--yes');
     expect((await workspace.run('call', 'native')).status).toBe(0);
   });
 
-  spec(
-    'INS-23',
-    'a packaged tool whose bytes changed runs for no model until it is accepted, and warns a person',
-    async () => {
-      const workspace = createInstallWorkspace();
-      await installWorked(workspace);
-      const model = async () => {
-        const toolbox = workspace.toolbox();
-        return toolbox.call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
-      };
-      expect((await model()).ok).toBe(true);
-      writeFileSync(join(workspace.wieldHome, 'store/tool/detect/lib.sh'), 'detect() { echo altered; }\n');
-      const refused = await model();
-      expect([refused.ok, refused.error?.code]).toEqual([false, 'integrity']);
-      expect(refused.error?.hint).toContain('install --accept tool:detect');
-      const person = await workspace.run('call', 'detect', '--path', '.');
-      expect(person.stdout).toBe('altered\n');
-      expect(person.stderr).toContain('not those that were installed');
-      const verified = await workspace.run('verify');
-      expect([verified.status, verified.stderr]).toEqual([
-        7,
-        expect.stringContaining('tool detect: locally modified'),
-      ]);
-      await workspace.json('install', '--accept', 'tool:detect');
-      expect((await model()).ok).toBe(true);
-      expect((await workspace.run('call', 'detect', '--path', '.')).stderr).toBe('');
-      expect((await workspace.run('verify')).status).toBe(0);
-    },
-  );
+  spec('INS-23', 'blocks models from a modified tool until it is accepted, and warns a person', async () => {
+    const workspace = createInstallWorkspace();
+    await installWorked(workspace);
+    const model = async () => {
+      const toolbox = workspace.toolbox();
+      return toolbox.call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
+    };
+    expect((await model()).ok).toBe(true);
+    writeFileSync(join(workspace.wieldHome, 'store/tool/detect/lib.sh'), 'detect() { echo altered; }\n');
+    const refused = await model();
+    expect([refused.ok, refused.error?.code]).toEqual([false, 'integrity']);
+    expect(refused.error?.hint).toContain('install --accept tool:detect');
+    const person = await workspace.run('call', 'detect', '--path', '.');
+    expect(person.stdout).toBe('altered\n');
+    expect(person.stderr).toContain('its files were modified after it was installed');
+    const verified = await workspace.run('verify');
+    expect([verified.status, verified.stderr]).toEqual([
+      7,
+      expect.stringContaining('tool detect: locally modified'),
+    ]);
+    await workspace.json('install', '--accept', 'tool:detect');
+    expect((await model()).ok).toBe(true);
+    expect((await workspace.run('call', 'detect', '--path', '.')).stderr).toBe('');
+    expect((await workspace.run('verify')).status).toBe(0);
+  });
 
-  spec(
-    'RES-2 INS-22',
-    'a directory of the same name elsewhere is not taken for an installed tool',
-    async () => {
-      const workspace = createInstallWorkspace();
-      await installWorked(workspace);
-      mkdirSync(join(workspace.dir, 'detect'));
-      expect((await workspace.fail('call', './detect')).code).toBe('not_found');
-      expect((await workspace.run('call', 'detect', '--path', '.')).status).toBe(0);
-    },
-  );
+  spec('RES-2 INS-22', 'does not take a directory of the same name for an installed tool', async () => {
+    const workspace = createInstallWorkspace();
+    await installWorked(workspace);
+    mkdirSync(join(workspace.dir, 'detect'));
+    expect((await workspace.fail('call', './detect')).code).toBe('not_found');
+    expect((await workspace.run('call', 'detect', '--path', '.')).status).toBe(0);
+  });
 
-  spec('MOD-25', 'another word for a verb is the verb, and its namesake is a problem', async () => {
+  spec('MOD-25', 'runs the verb for its alias, and reports a tool of the same name', async () => {
     const workspace = createInstallWorkspace();
     workspace.script('recall', '#!/bin/sh\n# @description Mine.\necho mine\n');
     expect((await workspace.json('recall')).items).toEqual([]);
@@ -252,10 +240,10 @@ describe('tools', () => {
   });
 });
 
-describe('change', () => {
+describe('status and upgrade', () => {
   spec(
     'INS-26',
-    'clean, changed upstream, changed here, missing and broken are told apart, and doctor exits 1',
+    'distinguishes clean, upstream changed, locally modified, missing and broken link',
     async () => {
       const workspace = createInstallWorkspace();
       const source = await installWorked(workspace);
@@ -271,17 +259,17 @@ describe('change', () => {
       expect((await statesOf(workspace)).detect).toEqual(['missing', 'upstream changed']);
       const doctor = await workspace.run('doctor');
       expect(doctor.status).toBe(1);
-      for (const said of [
-        'is other upstream',
-        'was changed where it is installed',
+      for (const message of [
+        'changed in its source',
+        'was modified locally',
         'is missing from the store',
-        'is not linked',
+        'has a missing or changed link',
       ])
-        expect(doctor.stdout).toContain(said);
+        expect(doctor.stdout).toContain(message);
     },
   );
 
-  spec('INS-26', 'modes count, and the source hash is over what git tracks', async () => {
+  spec('INS-26', 'hashes modes, and only tracked files into the source hash', async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('repo', {
       ...WORKED,
@@ -300,7 +288,7 @@ describe('change', () => {
 
   spec(
     'INS-27',
-    'an upgrade shows commits and content first, keeps what was edited, and names it',
+    'previews commits and content, and keeps locally modified items on upgrade',
     async () => {
       const workspace = createInstallWorkspace();
       const url = workspace.repository('repo', WORKED);
@@ -344,31 +332,27 @@ describe('change', () => {
     60_000,
   );
 
-  spec(
-    'INS-27 INS-34',
-    'a changed prefix is one rename: reported, then the new name before the old goes',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = await installWorked(workspace);
-      await workspace.json('add', source, '--namespace', 'jk', '--register-only');
-      expect(await statesOf(workspace)).toEqual({ detect: ['renamed'], scan: ['renamed'] });
-      expect((await workspace.run('doctor')).stdout).toContain('scan → jk:scan');
-      const { items } = await workspace.json('upgrade', '--yes');
-      expect(
-        items.map(({ change, effective }: { change: string; effective: string }) => [change, effective]),
-      ).toEqual([
-        ['rename', 'jk:detect'],
-        ['rename', 'jk:scan'],
-      ]);
-      expect(await statesOf(workspace)).toEqual({ 'jk:detect': ['clean'], 'jk:scan': ['clean'] });
-      expect(existsSync(join(workspace.home, '.claude/skills/scan'))).toBe(false);
-      expect(existsSync(join(workspace.home, '.claude/skills/jk:scan/SKILL.md'))).toBe(true);
-    },
-  );
+  spec('INS-27 INS-34', 'reports and upgrades a changed prefix as one rename', async () => {
+    const workspace = createInstallWorkspace();
+    const source = await installWorked(workspace);
+    await workspace.json('add', source, '--namespace', 'jk', '--register-only');
+    expect(await statesOf(workspace)).toEqual({ detect: ['renamed'], scan: ['renamed'] });
+    expect((await workspace.run('doctor')).stdout).toContain('scan → jk:scan');
+    const { items } = await workspace.json('upgrade', '--yes');
+    expect(
+      items.map(({ change, effective }: { change: string; effective: string }) => [change, effective]),
+    ).toEqual([
+      ['rename', 'jk:detect'],
+      ['rename', 'jk:scan'],
+    ]);
+    expect(await statesOf(workspace)).toEqual({ 'jk:detect': ['clean'], 'jk:scan': ['clean'] });
+    expect(existsSync(join(workspace.home, '.claude/skills/scan'))).toBe(false);
+    expect(existsSync(join(workspace.home, '.claude/skills/jk:scan/SKILL.md'))).toBe(true);
+  });
 
   spec(
     'INS-28',
-    'requires: is an edge, uninstalling names dependents, and a moved bin makes them pending',
+    'installs dependencies, names dependents on uninstall, and marks them pending when a bin changes',
     async () => {
       const workspace = createInstallWorkspace();
       const source = workspace.source('tooling', {
@@ -408,29 +392,25 @@ describe('change', () => {
     },
   );
 
-  spec(
-    'INS-29',
-    'one name from two sources is refused with a way out; agents keep their bare link',
-    async () => {
-      const workspace = createInstallWorkspace();
-      await workspace.json('add', workspace.source('one', { ...DETECT, 'agents/a.md': 'One.' }), '--yes');
-      const other = workspace.source('other', { ...DETECT, 'agents/a.md': 'Other.' });
-      await workspace.json('add', other);
-      const error = await workspace.fail('install', '--all', '--source', 'other');
-      expect([error.code, error.status, error.hint]).toEqual([
-        'conflict',
-        4,
-        expect.stringContaining('--namespace'),
-      ]);
-      await workspace.json('add', other, '--namespace', 'two');
-      await workspace.json('install', 'two:detect');
-      expect((await workspace.fail('install', 'agent:two:a')).message).toContain('agents/a.md');
-      expect((await workspace.fail('install', 'tool:none')).code).toBe('not_found');
-    },
-  );
+  spec('INS-29', 'rejects one name from two sources, and links agents without their prefix', async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('one', { ...DETECT, 'agents/a.md': 'One.' }), '--yes');
+    const other = workspace.source('other', { ...DETECT, 'agents/a.md': 'Other.' });
+    await workspace.json('add', other);
+    const error = await workspace.fail('install', '--all', '--source', 'other');
+    expect([error.code, error.status, error.hint]).toEqual([
+      'conflict',
+      4,
+      expect.stringContaining('--namespace'),
+    ]);
+    await workspace.json('add', other, '--namespace', 'two');
+    await workspace.json('install', 'two:detect');
+    expect((await workspace.fail('install', 'agent:two:a')).message).toContain('agents/a.md');
+    expect((await workspace.fail('install', 'tool:none')).code).toBe('not_found');
+  });
 });
 
-spec('INS-23', 'a failure leaves what was there, byte for byte, links included', async () => {
+spec('INS-23', 'restores files and links byte for byte after a failure', async () => {
   const workspace = createInstallWorkspace();
   await installWorked(workspace);
   const before = workspace.snapshot();
@@ -452,7 +432,7 @@ spec('INS-23', 'a failure leaves what was there, byte for byte, links included',
 
 spec(
   'INS-32',
-  'every verb prints one document, and destructive ones refuse instead of asking',
+  'prints one JSON document per verb, and rejects destructive verbs without --yes',
   async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('tooling', WORKED);
@@ -490,9 +470,9 @@ spec(
 
 specIf(
   hasPty,
-  'no terminal to be had',
+  'no pseudo-terminal available',
   'INS-28',
-  'at a terminal dependents are named and asked about',
+  'names dependents and asks at a terminal',
   async () => {
     const workspace = createInstallWorkspace();
     await installWorked(workspace);

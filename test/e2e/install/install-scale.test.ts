@@ -1,4 +1,4 @@
-// Thousands of messy skills, as repositories have them: added, listed, installed, upgraded and removed without a trace.
+// Adds, lists, installs, upgrades and removes many irregular skills.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { expect } from 'vitest';
 import { createInstallWorkspace, type Files } from '../../support/install.js';
 import { spec } from '../../support/spec.js';
 
-// Fewer than repositories have, for the sake of everybody's time; WIELD_SCALE=4500 is the whole of it.
+// Large repositories have thousands; run with WIELD_SCALE=4500 to test that.
 const COUNT = Number(process.env.WIELD_SCALE ?? 800);
 
-// What occurs in the wild: no frontmatter, unquoted colons, other names, foreign braces, other cases, bytes.
+// Found in real repositories: no frontmatter, unquoted colons, other names, other templates, other cases, binary files.
 function messy(at: number, word: string): readonly [string, string | Uint8Array][] {
   const base = `skills/skill-${at}`;
   const text = `Use {{ variable }}, {{#if x}}, \${{ secrets.X }} and {{name}}. ${word}\n`;
@@ -48,7 +48,7 @@ function repositoryOf(word: string): Files {
 
 spec(
   'INS-1 INS-5 INS-27',
-  'messy skills come, change and go by the thousands',
+  'installs, upgrades and removes hundreds of irregular skills',
   async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('messy', repositoryOf('one'));

@@ -1,4 +1,4 @@
-// Sources: what may be added, what is found in one, what its manifest may say, and how git is run.
+// Adding sources, scanning them, manifests, and how git is run.
 
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { spec, specIf } from '../../support/spec.js';
 const skill = (name: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\nText.\n`;
 
 describe('adding', () => {
-  spec('INS-1', 'elsewhere than at a terminal it registers only, says so and exits 0', async () => {
+  spec('INS-1', 'only registers without a terminal, and exits 0', async () => {
     const workspace = createInstallWorkspace();
     const run = await workspace.run('add', workspace.source('tooling', WORKED));
     expect(run.status).toBe(0);
@@ -19,14 +19,14 @@ describe('adding', () => {
     expect(run.stdout).toContain('registered only');
     expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
     expect((await workspace.json('list', '--available')).items).toHaveLength(2);
-    // A directory is read live.
+    // A local directory is read every time.
     workspace.source('tooling', { 'skills/later/SKILL.md': skill('later') });
     expect((await workspace.json('list', '--available')).items).toHaveLength(3);
   });
 
   spec(
     'INS-1 INS-7',
-    'a repository is cloned, pinned to a branch, a tag or a proved commit',
+    'clones a repository and pins it to a branch, a tag or a verified commit',
     async () => {
       const workspace = createInstallWorkspace();
       const url = workspace.repository('repo', WORKED);
@@ -54,9 +54,9 @@ describe('adding', () => {
 
   specIf(
     hasPty,
-    'no terminal to be had',
+    'no pseudo-terminal available',
     'INS-1',
-    'at a terminal it offers to install, and does so on yes',
+    'asks at a terminal whether to install',
     async () => {
       const workspace = createInstallWorkspace();
       const source = workspace.source('tooling', WORKED);
@@ -71,7 +71,7 @@ describe('adding', () => {
 
   spec(
     'INS-1',
-    'a source can bring others, and going in a circle ends',
+    'adds nested sources, and stops at a cycle',
     async () => {
       const workspace = createInstallWorkspace();
       const second = workspace.repository('second', { 'skills/two/SKILL.md': skill('two') });
@@ -81,7 +81,7 @@ describe('adding', () => {
       });
       workspace.source('second', { 'wield.toml': `[discover]\nsources = [{ source = "${first}" }]\n` });
       workspace.git('second', 'add', '--all');
-      workspace.git('second', 'commit', '--quiet', '-m', 'Circle');
+      workspace.git('second', 'commit', '--quiet', '-m', 'Cycle');
       const { nested } = await workspace.json('add', first, '--yes');
       expect(nested.map(({ namespace }: { namespace: string }) => namespace)).toEqual(['sub']);
       const { items } = await workspace.json('list', '--installed');
@@ -93,32 +93,36 @@ describe('adding', () => {
   );
 });
 
-describe('finding', () => {
-  spec('INS-2 INS-36', 'by convention under each root; a loose file in tools is no tool', async () => {
-    const workspace = createInstallWorkspace();
-    const source = workspace.source('conventional', {
-      'skills/a/SKILL.md': skill('a'),
-      'skills/none/README.md': 'no skill',
-      'agents/b.md': '---\ndescription: B.\n---\n',
-      'agents/notes.txt': '',
-      'rules/c.md': 'Rule.',
-      'tools/bare/data.txt': '',
-      'tools/loose.sh': '#!/bin/sh\n',
-      'packages/x/skills/d/SKILL.md': skill('d'),
-    });
-    const names = (found: { kind: string; effective: string }[]) =>
-      found.map((one) => `${one.kind}:${one.effective}`);
-    const { source: added } = await workspace.json('add', source, '--yes');
-    expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'agent:b', 'rule:c']);
-    expect(added.items[0]).toMatchObject({ bin: null, description: null });
-    expect((await workspace.json('list', '--installed')).items).toHaveLength(4);
-    expect((await workspace.run('call', 'bare')).status).toBe(3);
-    const { source: rooted } = await workspace.json('add', source, '--root', 'packages/*');
-    expect(names(rooted.items)).toEqual(['skill:d']);
-    expect((await workspace.fail('add', source, '--root', '../elsewhere')).code).toBe('path_escape');
-  });
+describe('scanning', () => {
+  spec(
+    'INS-2 INS-36',
+    'finds items by convention under each root, and ignores loose files in tools',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const source = workspace.source('conventional', {
+        'skills/a/SKILL.md': skill('a'),
+        'skills/none/README.md': 'no skill',
+        'agents/b.md': '---\ndescription: B.\n---\n',
+        'agents/notes.txt': '',
+        'rules/c.md': 'Rule.',
+        'tools/bare/data.txt': '',
+        'tools/loose.sh': '#!/bin/sh\n',
+        'packages/x/skills/d/SKILL.md': skill('d'),
+      });
+      const names = (found: { kind: string; effective: string }[]) =>
+        found.map((one) => `${one.kind}:${one.effective}`);
+      const { source: added } = await workspace.json('add', source, '--yes');
+      expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'agent:b', 'rule:c']);
+      expect(added.items[0]).toMatchObject({ bin: null, description: null });
+      expect((await workspace.json('list', '--installed')).items).toHaveLength(4);
+      expect((await workspace.run('call', 'bare')).status).toBe(3);
+      const { source: rooted } = await workspace.json('add', source, '--root', 'packages/*');
+      expect(names(rooted.items)).toEqual(['skill:d']);
+      expect((await workspace.fail('add', source, '--root', '../elsewhere')).code).toBe('path_escape');
+    },
+  );
 
-  spec('INS-3 INS-36', 'a manifest declares items and globs, which switch convention off', async () => {
+  spec('INS-3 INS-36', 'uses items and globs of the manifest instead of the convention', async () => {
     const workspace = createInstallWorkspace();
     const base: Files = {
       'skills/hidden/SKILL.md': skill('hidden'),
@@ -146,22 +150,30 @@ describe('finding', () => {
 
   spec(
     'INS-3 INS-5',
-    'a manifest that is wrong names key and line, and nothing is registered',
+    'rejects an invalid manifest with key and line',
     async () => {
       const workspace = createInstallWorkspace();
       const cases: readonly (readonly [manifest: string, line: number, message: RegExp])[] = [
         ['[source]\nnamspace = "x"\n', 2, /unknown key "namspace"/],
-        ['[[items]]\nkind = "skill"\nname = "a"\npath = "skills/a"\nbin = "x"\n', 5, /bin is for tools/],
-        ['[[items]]\nkind = "rule"\nname = "a"\npath = "r.md"\nbuild = "make"\n', 5, /build is for tools/],
-        ['[[items]]\nkind = "tool"\nname = "a"\npath = "../x"\n', 4, /does not stay within/],
-        ['[[items]]\nkind = "tool"\nname = "a"\npath = "t"\nlink = "/etc/x"\n', 5, /does not stay within/],
+        [
+          '[[items]]\nkind = "skill"\nname = "a"\npath = "skills/a"\nbin = "x"\n',
+          5,
+          /bin is only allowed for tools/,
+        ],
+        [
+          '[[items]]\nkind = "rule"\nname = "a"\npath = "r.md"\nbuild = "make"\n',
+          5,
+          /build is only allowed for tools/,
+        ],
+        ['[[items]]\nkind = "tool"\nname = "a"\npath = "../x"\n', 4, /is outside the source/],
+        ['[[items]]\nkind = "tool"\nname = "a"\npath = "t"\nlink = "/etc/x"\n', 5, /is outside the source/],
         [
           '[[items]]\nkind = "tool"\nname = "ok"\npath = "t"\n\n[[items]]\nkind = "tool"\nname = "a\\u202eb"\npath = "t"\n',
           8,
-          /characters that no name may have/,
+          /characters that are not allowed/,
         ],
         ['[[items]]\nkind = "widget"\nname = "a"\npath = "t"\n', 2, /kind must be/],
-        ['[discover]\ntools = ["../*"]\n', 2, /does not stay within/],
+        ['[discover]\ntools = ["../*"]\n', 2, /is outside the source/],
         ['[[hooks]]\nrun = "true"\nevent = "later"\n', 3, /event must be/],
         ['[source\n', 1, /./],
       ];
@@ -181,24 +193,20 @@ describe('finding', () => {
     60_000,
   );
 
-  spec(
-    'INS-5',
-    'odd names that are found are passed over with a warning; what leads out is an error',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = workspace.source('odd', { 'skills/good/SKILL.md': skill('good') });
-      for (const name of ['a\u200bb', 'c\u202ed', 'tab\tin', 'pаypal'])
-        writeFiles(source, { [`skills/${name}/SKILL.md`]: skill('x') });
-      const { source: added } = await workspace.json('add', source);
-      expect(added.items.map((one: { name: string }) => one.name)).toEqual(['good']);
-      expect(added.warnings).toHaveLength(4);
-      mkdirSync(join(source, 'tools'));
-      symlinkSync('/etc', join(source, 'tools/out'));
-      expect((await workspace.fail('add', source)).code).toBe('path_escape');
-    },
-  );
+  spec('INS-5', 'skips invalid names with a warning, and rejects links out of the source', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('odd', { 'skills/good/SKILL.md': skill('good') });
+    for (const name of ['a\u200bb', 'c\u202ed', 'tab\tin', 'pаypal'])
+      writeFiles(source, { [`skills/${name}/SKILL.md`]: skill('x') });
+    const { source: added } = await workspace.json('add', source);
+    expect(added.items.map((one: { name: string }) => one.name)).toEqual(['good']);
+    expect(added.warnings).toHaveLength(4);
+    mkdirSync(join(source, 'tools'));
+    symlinkSync('/etc', join(source, 'tools/out'));
+    expect((await workspace.fail('add', source)).code).toBe('path_escape');
+  });
 
-  spec('INS-6', 'the same kind and name twice is a conflict', async () => {
+  spec('INS-6', 'rejects two items of the same kind and name', async () => {
     const workspace = createInstallWorkspace();
     const source = workspace.source('twice', {
       'a/skills/x/SKILL.md': skill('x'),
@@ -210,34 +218,30 @@ describe('finding', () => {
   });
 });
 
-spec(
-  'INS-7',
-  'neither hooks, filters, submodules nor configuration of anybody make git run anything',
-  async () => {
-    const workspace = createInstallWorkspace();
-    const mark = join(workspace.dir, 'ran');
-    const url = workspace.repository('repo', { ...WORKED, '.gitattributes': '* filter=evil\n' });
-    workspace.git('repo', 'config', 'uploadpack.packObjectsHook', `touch ${mark}`);
-    writeFileSync(
-      join(workspace.home, '.gitconfig'),
-      `[core]\n\thooksPath = ${workspace.home}/hooks\n\tfsmonitor = "touch ${mark}"\n[filter "evil"]\n\tsmudge = "touch ${mark}; cat"\n[url "ext::touch ${mark}"]\n\tinsteadOf = file://\n`,
-    );
-    writeFiles(workspace.home, { 'hooks/post-checkout!': `#!/bin/sh\ntouch ${mark}\n` });
-    const run = await workspace.runWith(
-      {
-        env: {
-          GIT_CONFIG_COUNT: '1',
-          GIT_CONFIG_KEY_0: 'core.fsmonitor',
-          GIT_CONFIG_VALUE_0: `touch ${mark}`,
-        },
+spec('INS-7', 'does not let hooks, filters, submodules or configuration make git run programs', async () => {
+  const workspace = createInstallWorkspace();
+  const mark = join(workspace.dir, 'ran');
+  const url = workspace.repository('repo', { ...WORKED, '.gitattributes': '* filter=evil\n' });
+  workspace.git('repo', 'config', 'uploadpack.packObjectsHook', `touch ${mark}`);
+  writeFileSync(
+    join(workspace.home, '.gitconfig'),
+    `[core]\n\thooksPath = ${workspace.home}/hooks\n\tfsmonitor = "touch ${mark}"\n[filter "evil"]\n\tsmudge = "touch ${mark}; cat"\n[url "ext::touch ${mark}"]\n\tinsteadOf = file://\n`,
+  );
+  writeFiles(workspace.home, { 'hooks/post-checkout!': `#!/bin/sh\ntouch ${mark}\n` });
+  const run = await workspace.runWith(
+    {
+      env: {
+        GIT_CONFIG_COUNT: '1',
+        GIT_CONFIG_KEY_0: 'core.fsmonitor',
+        GIT_CONFIG_VALUE_0: `touch ${mark}`,
       },
-      'add',
-      url,
-      '--yes',
-      '--json',
-    );
-    expect(run.stdout + run.stderr).toContain('"ok":true');
-    expect(json(run).source.items).toHaveLength(2);
-    expect(existsSync(mark)).toBe(false);
-  },
-);
+    },
+    'add',
+    url,
+    '--yes',
+    '--json',
+  );
+  expect(run.stdout + run.stderr).toContain('"ok":true');
+  expect(json(run).source.items).toHaveLength(2);
+  expect(existsSync(mark)).toBe(false);
+});
