@@ -19,13 +19,7 @@ export const LONG_FUNCTIONS: readonly string[] = [
 export const SIBLINGS: readonly string[] = [];
 
 /** Prefixes of `src/` that may still contain import cycles. */
-export const CYCLES: readonly string[] = [
-  'config/',
-  'context/',
-  'executors/',
-  'runtime/',
-  'upstream/',
-];
+export const CYCLES: readonly string[] = ['config/', 'context/', 'executors/', 'runtime/', 'upstream/'];
 
 /** Prefixes of paths whose wording has not been reviewed yet. */
 export const WORDING: readonly string[] = [
