@@ -18,8 +18,8 @@ import {
   type ServerState,
   type UpstreamFormat,
 } from './catalog/format.js';
-import type { Verdict } from './connection/connection.js';
 import type { Pool } from './connection/pool.js';
+import type { NegotiatedVersion } from './connection/version.js';
 import type { KnownSecrets } from './entries/known-secrets.js';
 import { describeServer } from './entries/mask.js';
 import { createServerList } from './entries/servers.js';
@@ -73,9 +73,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
   // Loaded with the first server that is needed: a listing needs none of it.
   const openPool = async (): Promise<Pool> => {
-    const [{ createPool }, { openWire }, { expandServer }, { keepListing }] = await Promise.all([
+    const [{ createPool }, { openTransport }, { expandServer }, { keepListing }] = await Promise.all([
       import('./connection/pool.js'),
-      import('./connection/wires.js'),
+      import('./connection/open-transport.js'),
       import('./entries/expand.js'),
       import('./catalog/keep-listing.js'),
     ]);
@@ -88,19 +88,19 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
         // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
         const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
         secrets.add(found);
-        return openWire(server, {
+        return openTransport(server, {
           world,
           pass: settings().env.pass,
           logins: join(wieldHome, 'oauth'),
-          ...(options.beforeRun === undefined ? {} : { beforeRun: options.beforeRun }),
+          beforeRun: options.beforeRun,
         });
       },
-      verdictOf: (server) => format.verdictOf(server) as Verdict | undefined,
-      onListing: (server, listing, { verdict, instructions }) =>
+      knownVersionOf: (server) => format.verdictOf(server) as NegotiatedVersion | undefined,
+      onListing: (server, listing, { version, instructions }) =>
         format.keep(server, {
           ...keepListing(listing, server),
-          verdict: verdict as unknown as Json,
-          ...(instructions === undefined ? {} : { instructions }),
+          verdict: version as unknown as Json,
+          instructions,
         }),
       onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
     });
@@ -118,7 +118,6 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   };
 
   const executor = createRemoteExecutor({
-    digest: digestParts,
     find: (name) => {
       const server = servers.read().servers.find((one) => one.name === name);
       return server && { server, configuration: configurationOf(server) };

@@ -138,7 +138,7 @@ describe('secrets of a server', () => {
     const workspace = createLeaky('leaks-and-exits');
     await expectSilent(workspace, ['list'], ['doctor'], ['call', 'far_leak']);
     const doctor = await wield(workspace, ['doctor'], { env });
-    expect(doctor.stdout).toMatch(/it said: my key is \[redacted\]/);
+    expect(doctor.stdout).toMatch(/last output: my key is \[redacted\]/);
   });
 
   spec('UPS-5', 'in an address or a header of a server over HTTP stand in no failure of it', async () => {

@@ -70,16 +70,16 @@ describe('schemas', () => {
     for (const says of [
       /"remote" is not offered: .*outside the schema/,
       /"deep" is not offered: .*deeper than 64 levels/,
-      /"deeper" cannot be read: .*deeper than 100 levels/,
+      /"deeper" has a definition that .*deeper than 100 levels/,
       /"list" is not offered: .*something else than an object/,
-      /"no-schema" has no schema/,
-      /"text" has no schema/,
-      /"proto" cannot be read: .*__proto__/,
+      /"no-schema" has no input schema/,
+      /"text" has no input schema/,
+      /"proto" has a definition that .*__proto__/,
       /"pattern" is not offered: .*not a regular expression/,
       /"wide" is not offered: .*more than 20000 parts/,
       /"out" is not offered: .*outside the schema/,
-      /"long" is described by more than 1 MiB/,
-      /lists something without a name/,
+      /"long" has a definition that is larger than 1 MiB/,
+      /lists a tool without a name/,
       /lists the tool "fine" twice/,
     ])
       expect(all).toMatch(says);
@@ -101,7 +101,9 @@ describe('schemas', () => {
     );
     const { names, problems } = await survey(workspace);
     expect(names).toEqual(['odd_fine']);
-    expect(problems).toEqual([expect.stringMatching(/"deep" cannot be read: .*deeper than 100 levels/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/"deep" has a definition that .*deeper than 100 levels/),
+    ]);
   });
 
   spec(
@@ -141,10 +143,10 @@ describe('schemas', () => {
 
   spec('UPS-4', 'more tools than anybody reads, and pages without end, are cut and told', async () => {
     const cases = [
-      ['many', 10_000, /lists more than 10000 tools: the rest is left out/],
-      ['pages', 100, /lists more than 100 pages of tools: the rest is left out/],
-      ['circle', 9, /lists a page of tools that it has listed: the rest is left out/],
-      ['no-list', 0, /answers a request for its tools with something else/],
+      ['many', 10_000, /has more than 10000 tools; the rest is omitted/],
+      ['pages', 100, /has more than 100 pages of tools; the rest is omitted/],
+      ['circle', 9, /returned the same page of tools again; the rest is omitted/],
+      ['no-list', 0, /returned an invalid tool list/],
     ] as const;
     for (const [mode, count, says] of cases) {
       const { names, problems } = await survey(createUpstreamWorkspace({ odd: { mode } }));
@@ -162,7 +164,7 @@ describe('schemas', () => {
     const { names, problems } = await survey(listing([...nameless, remoteTool('fine'), ...bad]));
     expect(names).toEqual(['odd_fine']);
     expect(problems.length).toBeLessThan(250);
-    expect(problems).toContainEqual(expect.stringMatching(/4900 more faults in its list/));
+    expect(problems).toContainEqual(expect.stringMatching(/4900 more problems in its tool list/));
     expect(problems).toContainEqual(expect.stringMatching(/more faults of its tools are not shown/));
     // One message holds no more than 16 MiB, so these come as a flood, and nothing of them is kept.
     const flooded = await survey(listing(heavy));

@@ -59,9 +59,9 @@ const listedBy = async (server: StdioServer): Promise<string[]> =>
 
 describe('a server that does not start', () => {
   for (const [mode, says] of [
-    ['exits', /exited with status 2; it said: first line \| no configuration found/],
+    ['exits', /exited with status 2; last output: first line \| no configuration found/],
     ['gone', /exited with status 4/],
-    ['wrong', /could not be started/],
+    ['wrong', /could not start/],
     ['endless', /more than 16 MiB/],
   ] as const) {
     spec('UPS-4', `${mode}: it is named with what it said, and nothing else is slowed`, async () => {
@@ -113,7 +113,7 @@ describe('a server that does not start', () => {
       const workspace = createPair(mode, { startTimeout: '2s' });
       const problems = json(await wield(workspace, ['list', '--json'])).problems as Message[];
       expect(problems.map(({ message }) => message)).toEqual([
-        expect.stringMatching(/the server odd did not answer within 2 s of its start/),
+        expect.stringMatching(/the server odd did not respond within 2 s of starting/),
       ]);
       for (const pid of workspace.starts('odd')) expect(isAlive(pid)).toBe(false);
       const call = await wield(workspace, ['call', 'good_echo', '--text', 'hi']);
@@ -133,18 +133,18 @@ describe('a server that goes wrong in a call', () => {
   for (const [tool, code, says] of [
     ['no-object', 'tool_failed', /neither a result nor an error/],
     ['nothing', 'tool_failed', /neither a result nor an error/],
-    ['no-list', 'invalid_output', /its content is no list of parts/],
-    ['no-part', 'invalid_output', /part 1 of its content has no text/],
+    ['no-list', 'invalid_output', /content must be an array/],
+    ['no-part', 'invalid_output', /content part 1 has no text/],
     ['deep', 'invalid_output', /deeper than 64 levels/],
     ['deep-structured', 'invalid_output', /deeper than 64 levels/],
     ['proto', 'invalid_output', /has the key "__proto__"/],
     ['proto-result', 'invalid_output', /has the key "__proto__"/],
     ['huge', 'exec_failed', /a message of more than 16 MiB/],
     ['no-line', 'exec_failed', /a message of more than 16 MiB/],
-    ['garbage', 'exec_failed', /floods its output with what nobody asked for/],
-    ['chatter', 'exec_failed', /floods its output with what nobody asked for/],
-    ['close-output', 'exec_failed', /it closed its output; it said: no more words/],
-    ['dies-loudly', 'exec_failed', /exited with status 7; it said: .*the last line/s],
+    ['garbage', 'exec_failed', /floods its stdout with unexpected output/],
+    ['chatter', 'exec_failed', /floods its stdout with unexpected output/],
+    ['close-output', 'exec_failed', /closed its stdout; last output: no more words/],
+    ['dies-loudly', 'exec_failed', /exited with status 7; last output: .*the last line/s],
   ] as const) {
     spec('UPS-4', `${tool}: the call fails and says why, and the others go on`, async () => {
       const server = await serve(createPair('bad'));
@@ -213,7 +213,7 @@ describe('a server that goes wrong in a call', () => {
       expect([codeOf(lost), saidBy(lost)]).toEqual([
         'exec_failed',
         expect.stringMatching(
-          /the server odd was lost while it ran odd_die: it exited with status 3; it said: about to go/,
+          /lost the server odd while running odd_die: exited with status 3; last output: about to go/,
         ),
       ]);
       expect(saidBy(await callTool(server, 'odd_echo', { text: 'again' }))).toBe('again');
@@ -224,7 +224,7 @@ describe('a server that goes wrong in a call', () => {
       const refused = await callTool(server, 'odd_echo', { text: 'too soon' });
       expect([codeOf(refused), saidBy(refused)]).toEqual([
         'unavailable',
-        expect.stringMatching(/odd went in the midst of a call.*exited with status 3.*tried again in \d+ s/s),
+        expect.stringMatching(/odd stopped during a call.*exited with status 3.*retried in \d+ s/s),
       ]);
       expect(performance.now() - began).toBeLessThan(USUAL_MS);
       expect(workspace.starts('odd')).toHaveLength(3);

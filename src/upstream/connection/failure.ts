@@ -1,89 +1,110 @@
-// What went wrong with a server, in words that name it, with the last that it said.
+// Errors of upstream servers, with the last lines of their output.
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { formatDuration, quoteOutside } from '../../core/text.js';
-import type { Ending } from './process-transport.js';
+import type { ServerExit } from './transport.js';
 
-/** What is known of a server where something went wrong. */
-export interface Circumstances {
+/** The server of a failure and the state of its transport. */
+export interface FailureContext {
   readonly server: string;
-  readonly ending?: Ending | undefined;
+  readonly exit?: ServerExit | undefined;
   readonly lastLines?: readonly string[] | undefined;
 }
 
-// How much of what a server said stands in a message; all of it is in the error's data.
+// Lines of output in a message; the error's data has them all.
 const SHOWN_LINES = 3;
 
 /** A server that could not be started or reached. */
-export function startFailure(error: unknown, about: Circumstances): ToolError {
-  const own = ownError(error);
-  if (own !== undefined) return own;
-  const { server, ending } = about;
-  const why = ending === undefined ? inWords(error, server) : { message: ending.why };
-  return say(
-    'unavailable',
-    `the server ${server} could not be started: ${why.message}`,
-    why.hint ?? `wield mcp refresh ${server} tries again and shows what it says`,
-    about,
+export function startFailure(error: unknown, context: FailureContext): ToolError {
+  const { server } = context;
+  const { kind = 'start-failed', message, hint = `wield mcp refresh ${server}` } = explain(error, context);
+  return (
+    ownError(error) ??
+    serverError(
+      { code: 'unavailable', kind, message: `could not start the server ${server}: ${message}`, hint },
+      context,
+    )
   );
 }
 
-/** A server that did not answer in time when it was started. */
-export function startTimeout(milliseconds: number, about: Circumstances): ToolError {
-  return say(
-    'unavailable',
-    `the server ${about.server} did not answer within ${formatDuration(milliseconds)} of its start`,
-    'run its command by hand; startTimeout of its entry gives it longer',
-    about,
+/** A server that did not respond within its start timeout. */
+export function startTimeout(milliseconds: number, context: FailureContext): ToolError {
+  const { server } = context;
+  const within = formatDuration(milliseconds);
+  return serverError(
+    {
+      code: 'unavailable',
+      kind: 'start-timeout',
+      message: `the server ${server} did not respond within ${within} of starting`,
+      hint: 'run its command by hand, or set a longer startTimeout in its entry',
+    },
+    context,
   );
 }
 
-/** A server that went while it was used. */
-export function serverLost(about: Circumstances): ToolError {
-  const why = about.ending?.why ?? 'the connection was lost';
-  return say(
-    'unavailable',
-    `the server ${about.server} went in the midst of a call: ${why}`,
-    `wield mcp refresh ${about.server} starts it and shows what it says`,
-    about,
+/** A server that was lost while it was used. */
+export function serverLost(context: FailureContext): ToolError {
+  const { server, exit } = context;
+  return serverError(
+    {
+      code: 'unavailable',
+      kind: 'lost',
+      message: `the server ${server} stopped during a call: ${exit?.reason ?? 'the connection was lost'}`,
+      hint: `wield mcp refresh ${server}`,
+    },
+    context,
   );
 }
 
-/** A call that got no answer, since its server went. */
-export function callLost(tool: string, error: unknown, about: Circumstances): ToolError {
-  const own = ownError(error);
-  if (own !== undefined) return own;
-  const { server, ending } = about;
-  const why = ending === undefined ? inWords(error, server) : { message: ending.why };
-  return say(
-    'exec_failed',
-    `the server ${server} was lost while it ran ${tool}: ${why.message}`,
-    why.hint ??
-      'call it again: the server is started anew; whether the first call did something is not known',
-    about,
+/** A call without a response because its server was lost. */
+export function callLost(tool: string, error: unknown, context: FailureContext): ToolError {
+  const { kind = 'lost', message, hint = CALL_AGAIN } = explain(error, context);
+  return (
+    ownError(error) ??
+    serverError(
+      {
+        code: 'exec_failed',
+        kind,
+        message: `lost the server ${context.server} while running ${tool}: ${message}`,
+        hint,
+      },
+      context,
+    )
   );
 }
 
-function say(
-  code: 'unavailable' | 'exec_failed',
-  message: string,
-  hint: string,
-  about: Circumstances,
+export const CALL_AGAIN = 'call it again; the first call may have had an effect';
+
+/** Whether another attempt would fail the same way: refused by wield itself, or a login is needed. */
+export function isFinal(error: unknown): boolean {
+  return ownError(error) !== undefined || isUnauthorized(error);
+}
+
+type FailureKind = 'start-failed' | 'start-timeout' | 'login-required' | 'access-denied' | 'lost';
+
+interface Failure {
+  readonly code: 'unavailable' | 'exec_failed';
+  readonly kind: FailureKind;
+  readonly message: string;
+  readonly hint: string;
+}
+
+function serverError(
+  { code, kind, message, hint }: Failure,
+  { server, exit, lastLines }: FailureContext,
 ): ToolError {
-  const lines = about.ending?.lastLines ?? about.lastLines ?? [];
-  const said = lines.length === 0 ? '' : `; it said: ${lines.slice(-SHOWN_LINES).join(' | ')}`;
-  return new ToolError(code, message + said, { hint, data: { server: about.server, lastLines: lines } });
+  const lines = exit?.lastLines ?? lastLines ?? [];
+  const output = lines.length === 0 ? '' : `; last output: ${lines.slice(-SHOWN_LINES).join(' | ')}`;
+  return new ToolError(code, message + output, {
+    hint,
+    data: { server, kind, summary: message, lastLines: lines },
+  });
 }
 
-// What our own code said on the way, below the protocol's client.
+// A ToolError that the SDK wrapped.
 function ownError(error: unknown): ToolError | undefined {
   for (let here = error; here instanceof Error; here = here.cause) if (isToolError(here)) return here;
   return undefined;
-}
-
-/** Whether another way to begin would end the same: what we refused ourselves, and what wants a person. */
-export function isSettled(error: unknown): boolean {
-  return ownError(error) !== undefined || isUnauthorized(error);
 }
 
 function isUnauthorized(error: unknown): boolean {
@@ -91,13 +112,18 @@ function isUnauthorized(error: unknown): boolean {
   return name === 'UnauthorizedError' || data?.status === 401;
 }
 
-function inWords(error: unknown, server: string): { readonly message: string; readonly hint?: string } {
+function explain(
+  error: unknown,
+  { server, exit }: FailureContext,
+): Partial<Failure> & { readonly message: string } {
+  if (exit !== undefined) return { message: exit.reason };
   const { message, data } = error as Error & { readonly data?: { readonly status?: unknown } };
   const status = typeof data?.status === 'number' ? data.status : undefined;
   if (isUnauthorized(error))
-    return { message: 'it wants you to log in', hint: `a person must run: wield mcp login ${server}` };
-  if (status === 403)
-    return { message: 'it denies access (HTTP 403)', hint: 'check its headers and your rights there' };
-  if (status !== undefined) return { message: `it answered with HTTP ${status}` };
-  return { message: quoteOutside(message, 300) };
+    return { kind: 'login-required', message: 'login required', hint: `wield mcp login ${server}` };
+  if (status === 403) {
+    const hint = 'check its headers and your permissions there';
+    return { kind: 'access-denied', message: 'access denied (HTTP 403)', hint };
+  }
+  return { message: status === undefined ? quoteOutside(message, 300) : `HTTP ${status}` };
 }

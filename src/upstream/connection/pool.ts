@@ -1,34 +1,27 @@
-// The servers that run: each started at the first call that needs it, once for all who wait, and ended when idle.
+// Pool of upstream connections: started on first use, shared, closed when idle.
 
 import { ToolError } from '../../core/error.js';
-import { formatDuration } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import type { World } from '../../core/world.js';
-import type { ToolListing } from '../catalog/tool-list.js';
-import { type Connection, connect, type Verdict, type Wire } from './connection.js';
-import { isSettled, serverLost, startFailure, startTimeout } from './failure.js';
+import { type Backoff, createBackoff } from './backoff.js';
+import type { Connection } from './connection.js';
+import { serverLost, startFailure } from './failure.js';
+import { closedError, type Opened, type OpenOptions, openConnection } from './open.js';
+import type { ToolListing } from './tool-list.js';
+import type { UpstreamTransport } from './transport.js';
 
-export interface PoolOptions {
-  readonly world: World;
-  readonly version: string;
-  /** Names one configuration of a server; another one is another server. */
+export interface PoolOptions extends OpenOptions {
+  /** Returns the key of a server's configuration; a changed configuration gets its own connection. */
   readonly keyOf: (server: ServerEntry) => string;
-  /** The wire to a server, not started. References are expanded here. */
-  readonly open: (server: ServerEntry) => Promise<Wire>;
-  /** Takes the secrets that servers were given out of what one says of itself. */
-  readonly redact: <T>(said: T) => T;
-  /** What is known of a server's era. */
-  readonly verdictOf: (server: ServerEntry) => Verdict | undefined;
-  /** Told of each list of tools that a server gave. */
+  /** Called with each tool list of a server. */
   readonly onListing: (server: ServerEntry, listing: ToolListing, connection: Connection) => void;
-  /** Told why a server could not be started. */
+  /** Called when a server could not be started. */
   readonly onFailure: (server: ServerEntry, error: ToolError) => void;
 }
 
 export interface Pool {
-  /** The connection to a server, started where there is none. Throws why there is none. */
+  /** Returns a lease of the connection to a server, opening it if necessary. Throws if that fails. */
   acquire(server: ServerEntry, signal?: AbortSignal): Promise<Lease>;
-  /** Starts a server for its list of tools alone, whatever happened before. */
+  /** Opens a connection to list the tools, without waiting for the backoff. */
   refresh(server: ServerEntry): Promise<Connection>;
   close(): Promise<void>;
 }
@@ -36,231 +29,184 @@ export interface Pool {
 /** A use of a connection; it ends by `release`. */
 export interface Lease {
   readonly connection: Connection;
-  readonly wire: Wire;
-  /**
-   * `lost`: the connection is of no use any more. `answered`: the server does its work. `listed`: nothing was called.
-   */
+  readonly transport: UpstreamTransport;
+  /** `answered`: the server works. `lost`: the connection is unusable. `listed`: no tool was called. */
   release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
 
 interface Slot {
+  readonly key: string;
+  readonly server: ServerEntry;
   readonly opening: Promise<Opened>;
-  /** Gives up the opening. */
+  /** Aborts the opening. */
   readonly stop: AbortController;
-  /** Set once it is open: most calls find it so, and wait for nothing. */
+  /** Set once open, so that most calls need not await. */
   opened: Opened | undefined;
   users: number;
-  called: boolean;
-  idle: NodeJS.Timeout | undefined;
+  wasCalled: boolean;
+  idleTimer: NodeJS.Timeout | undefined;
 }
 
-interface Trouble {
-  readonly count: number;
-  readonly until: number;
-  readonly error: ToolError;
+interface PoolState {
+  readonly options: PoolOptions;
+  readonly slots: Map<string, Slot>;
+  readonly backoff: Backoff;
+  readonly closing: Set<Promise<unknown>>;
+  isClosed: boolean;
 }
 
-const START_MS = 30_000;
-// A server that nobody called for this long ends; one that was only listed ends soon.
 const IDLE_MS = 10 * 60_000;
-const LISTED_MS = 5000;
-const FIRST_WAIT_MS = 1000;
-const LONGEST_WAIT_MS = 60_000;
+// For servers that were only listed.
+const LISTED_IDLE_MS = 5000;
 
 export function createPool(options: PoolOptions): Pool {
-  const { world, keyOf } = options;
-  const slots = new Map<string, Slot>();
-  const troubles = new Map<string, Trouble>();
-  const ending = new Set<Promise<unknown>>();
-  let closed = false;
-
-  const recordTrouble = (key: string, error: ToolError, wasUp: boolean): void => {
-    const count = (troubles.get(key)?.count ?? 0) + 1;
-    // One that worked and went is started again at once, the first time.
-    const wait = wasUp && count === 1 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (count - 1), LONGEST_WAIT_MS);
-    troubles.set(key, { count, until: world.monotonic() + wait, error });
+  const pool: PoolState = {
+    options,
+    slots: new Map(),
+    backoff: createBackoff(options.world),
+    closing: new Set(),
+    isClosed: false,
   };
-
-  const recordLoss = (key: string, { name }: ServerEntry, { ending, lastLines }: Wire): void => {
-    recordTrouble(key, serverLost({ server: name, ending, lastLines }), true);
-  };
-
-  const end = (slot: Slot): void => {
-    clearTimeout(slot.idle);
-    slot.stop.abort();
-    const over = slot.opening
-      .then(({ connection }) => connection.close())
-      .catch(() => {})
-      .finally(() => ending.delete(over));
-    ending.add(over);
-  };
-
-  const drop = (key: string, slot: Slot): void => {
-    if (slots.get(key) === slot) slots.delete(key);
-    end(slot);
-  };
-
-  const start = (key: string, server: ServerEntry): Slot => {
-    const stop = new AbortController();
-    const opening = open(server, options, stop.signal);
-    const slot: Slot = { opening, stop, opened: undefined, users: 0, called: false, idle: undefined };
-    slots.set(key, slot);
-    opening.then(
-      (opened) => {
-        const { connection, wire } = opened;
-        slot.opened = opened;
-        const tell = (listing: ToolListing): void => {
-          try {
-            options.onListing(server, listing, connection);
-          } catch (error) {
-            // A list that cannot be kept is no reason to end what works.
-            options.onFailure(server, startFailure(error, { server: server.name }));
-          }
-        };
-        tell(connection.listing());
-        connection.onListing(tell);
-        void connection.gone.then(() => {
-          clearTimeout(slot.idle);
-          // One that goes while nobody uses it has done its work.
-          if (slots.get(key) === slot) {
-            slots.delete(key);
-            if (slot.users > 0) recordLoss(key, server, wire);
-          }
-        });
-        if (closed) drop(key, slot);
-        else rest(key, slot);
-      },
-      (error: ToolError) => {
-        if (slots.get(key) === slot) slots.delete(key);
-        // Given up, which says nothing about the server.
-        if (stop.signal.aborted) return;
-        recordTrouble(key, error, false);
-        options.onFailure(server, error);
-      },
-    );
-    return slot;
-  };
-
-  const rest = (key: string, slot: Slot): void => {
-    clearTimeout(slot.idle);
-    if (slot.users === 0)
-      slot.idle = setTimeout(() => drop(key, slot), slot.called ? IDLE_MS : LISTED_MS).unref();
-  };
-
-  const acquire = async (server: ServerEntry, signal?: AbortSignal, forced = false): Promise<Lease> => {
-    if (closed) throw givenUp(server);
-    const key = keyOf(server);
-    let slot = slots.get(key);
-    if (slot === undefined) {
-      const trouble = troubles.get(key);
-      const wait = trouble === undefined ? 0 : trouble.until - world.monotonic();
-      if (wait > 0 && !forced) throw stillDown(server, trouble!.error, wait);
-      slot = start(key, server);
-    }
-    const mine = slot;
-    mine.users++;
-    clearTimeout(mine.idle);
-    let released = false;
-    const leave = (): void => {
-      if (released) return;
-      released = true;
-      mine.users--;
-      if (slots.get(key) === mine) rest(key, mine);
-    };
-    try {
-      const { connection, wire } = mine.opened ?? (await waitFor(mine.opening, signal));
-      return {
-        connection,
-        wire,
-        release(outcome) {
-          if (outcome !== 'listed') mine.called = true;
-          leave();
-          if (outcome === 'answered') troubles.delete(key);
-          if (outcome !== 'lost') return;
-          // Whoever is first to know that it went says so.
-          if (slots.get(key) === mine) recordLoss(key, server, wire);
-          drop(key, mine);
-        },
-      };
-    } catch (error) {
-      leave();
-      throw error;
-    }
-  };
-
   return {
-    acquire,
+    acquire: (server, signal) => acquire(pool, server, signal),
     async refresh(server) {
-      const lease = await acquire(server, undefined, true);
+      const lease = await acquire(pool, server, undefined, true);
       lease.release('listed');
       return lease.connection;
     },
     async close() {
-      closed = true;
-      for (const [key, slot] of slots) drop(key, slot);
-      await Promise.all(ending);
+      pool.isClosed = true;
+      for (const slot of pool.slots.values()) drop(pool, slot);
+      await Promise.all(pool.closing);
     },
   };
 }
 
-type Opened = { readonly connection: Connection; readonly wire: Wire };
+async function acquire(
+  pool: PoolState,
+  server: ServerEntry,
+  signal?: AbortSignal,
+  isForced = false,
+): Promise<Lease> {
+  if (pool.isClosed) throw closedError(server);
+  const key = pool.options.keyOf(server);
+  let slot = pool.slots.get(key);
+  if (slot === undefined) {
+    if (!isForced) pool.backoff.assertReady(key, server);
+    slot = start(pool, key, server);
+  }
+  slot.users++;
+  clearTimeout(slot.idleTimer);
+  try {
+    return lease(pool, slot, slot.opened ?? (await waitFor(slot.opening, signal)));
+  } catch (error) {
+    leave(pool, slot);
+    throw error;
+  }
+}
 
-async function open(server: ServerEntry, options: PoolOptions, given: AbortSignal): Promise<Opened> {
-  const { world, version } = options;
-  const limit = server.startTimeoutMs ?? START_MS;
-  const deadline = world.monotonic() + limit;
-  const attempt = async (verdict: Verdict | undefined, other?: () => Promise<Opened>): Promise<Opened> => {
-    const wire = await options.open(server);
-    const stop = new AbortController();
-    const giveUp = (): void => {
-      stop.abort();
-      void wire.close();
-    };
-    const timer = setTimeout(giveUp, Math.max(1, deadline - world.monotonic()));
-    given.addEventListener('abort', giveUp, { once: true });
-    if (given.aborted) giveUp();
+function lease(pool: PoolState, slot: Slot, { connection, transport }: Opened): Lease {
+  let isReleased = false;
+  return {
+    connection,
+    transport,
+    release(outcome) {
+      if (outcome !== 'listed') slot.wasCalled = true;
+      if (!isReleased) leave(pool, slot);
+      isReleased = true;
+      if (outcome === 'answered') pool.backoff.clear(slot.key);
+      if (outcome !== 'lost') return;
+      // Only the first of several users records the loss.
+      if (isCurrent(pool, slot)) recordLoss(pool, slot, transport);
+      drop(pool, slot);
+    },
+  };
+}
+
+function start(pool: PoolState, key: string, server: ServerEntry): Slot {
+  const stop = new AbortController();
+  const opening = openConnection(server, pool.options, stop.signal);
+  const slot: Slot = {
+    key,
+    server,
+    opening,
+    stop,
+    opened: undefined,
+    users: 0,
+    wasCalled: false,
+    idleTimer: undefined,
+  };
+  pool.slots.set(key, slot);
+  opening.then(
+    (opened) => onOpen(pool, slot, opened),
+    (error: ToolError) => {
+      if (isCurrent(pool, slot)) pool.slots.delete(key);
+      // An aborted start is not a failure of the server.
+      if (stop.signal.aborted) return;
+      pool.backoff.record(key, error, false);
+      pool.options.onFailure(server, error);
+    },
+  );
+  return slot;
+}
+
+function onOpen(pool: PoolState, slot: Slot, opened: Opened): void {
+  const { connection, transport } = opened;
+  const { server } = slot;
+  slot.opened = opened;
+  const onListing = (listing: ToolListing): void => {
     try {
-      const { signal } = stop;
-      const { debug } = world;
-      const { redact } = options;
-      const connection = await connect(wire, { name: server.name, version, verdict, signal, debug, redact });
-      return { connection, wire };
+      pool.options.onListing(server, listing, connection);
     } catch (error) {
-      const isLate = stop.signal.aborted;
-      const { ending } = wire;
-      await wire.close().catch(() => {});
-      if (given.aborted) throw givenUp(server);
-      const about = { server: server.name, ending, lastLines: wire.lastLines };
-      const failure = isLate ? startTimeout(limit, about) : startFailure(error, about);
-      // Some servers end when they are asked before they are greeted, and a verdict may have become wrong.
-      const mayBeEra = !isLate && !isSettled(error) && (verdict !== undefined || ending !== undefined);
-      if (other === undefined || !mayBeEra) throw failure;
-      world.debug(`${server.name}: ${failure.message}; tried again in another way`);
-      return other().catch(() => {
-        throw failure;
-      });
-    } finally {
-      clearTimeout(timer);
-      given.removeEventListener('abort', giveUp);
+      // The connection stays usable if its listing cannot be stored.
+      pool.options.onFailure(server, startFailure(error, { server: server.name }));
     }
   };
-  const known = options.verdictOf(server);
-  return attempt(known, () => attempt(known === undefined ? { kind: 'legacy' } : undefined));
-}
-
-function givenUp({ name }: ServerEntry): ToolError {
-  return new ToolError('cancelled', `${name} is closed`, { hint: 'open another toolbox' });
-}
-
-function stillDown(server: ServerEntry, error: ToolError, wait: number): ToolError {
-  return new ToolError('unavailable', error.message, {
-    hint: `it is tried again in ${formatDuration(Math.ceil(wait / 1000) * 1000)}; wield mcp refresh ${server.name} tries at once`,
-    data: error.data,
-    cause: error,
+  onListing(connection.listing());
+  connection.onListing(onListing);
+  void connection.closed.then(() => {
+    clearTimeout(slot.idleTimer);
+    if (!isCurrent(pool, slot)) return;
+    pool.slots.delete(slot.key);
+    if (slot.users > 0) recordLoss(pool, slot, transport);
   });
+  if (pool.isClosed) drop(pool, slot);
+  else startIdleTimer(pool, slot);
 }
 
-// Whoever goes does not end what others wait for.
+function isCurrent({ slots }: PoolState, slot: Slot): boolean {
+  return slots.get(slot.key) === slot;
+}
+
+function recordLoss({ backoff }: PoolState, { key, server }: Slot, transport: UpstreamTransport): void {
+  const { exit, lastLines } = transport;
+  backoff.record(key, serverLost({ server: server.name, exit, lastLines }), true);
+}
+
+function leave(pool: PoolState, slot: Slot): void {
+  slot.users--;
+  if (isCurrent(pool, slot)) startIdleTimer(pool, slot);
+}
+
+function startIdleTimer(pool: PoolState, slot: Slot): void {
+  clearTimeout(slot.idleTimer);
+  if (slot.users > 0) return;
+  const idleMs = slot.wasCalled ? IDLE_MS : LISTED_IDLE_MS;
+  slot.idleTimer = setTimeout(() => drop(pool, slot), idleMs).unref();
+}
+
+function drop(pool: PoolState, slot: Slot): void {
+  if (isCurrent(pool, slot)) pool.slots.delete(slot.key);
+  clearTimeout(slot.idleTimer);
+  slot.stop.abort();
+  const closing = slot.opening
+    .then(({ connection }) => connection.close())
+    .catch(() => {})
+    .finally(() => pool.closing.delete(closing));
+  pool.closing.add(closing);
+}
+
+// A caller that gives up does not stop the opening, which others may wait for.
 function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

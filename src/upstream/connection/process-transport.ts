@@ -1,33 +1,28 @@
-// The wire to a server that is a process of ours: a message a line, bounded, and whatever else it says kept apart.
+// The stdio transport: a child process, one message per line, with limits on its output.
 
 import type { Readable } from 'node:stream';
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { atMost } from '../../core/at-most.js';
 import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
 import { createTail, type Tail } from './tail.js';
+import type { ServerExit, UpstreamTransport } from './transport.js';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
-// What a server may say that is no message, or that nobody waits for, before it is taken for a flood.
+// Output that is not a message, or not expected, before the server is stopped.
 const MAX_NOISE_BYTES = 16 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
-// Between closing its input, asking it to end, and ending it.
-const POLITE_MS = 500;
-const TERM_MS = 500;
-// How long output may still come after the process is gone.
+// Grace periods after closing stdin, and after SIGTERM.
+const STDIN_GRACE_MS = 500;
+const TERM_GRACE_MS = 500;
+// How long to wait for output after the process exited.
 const DRAIN_MS = 200;
 
-/** How a server's process went, in words. */
-export interface Ending {
-  readonly why: string;
-  readonly lastLines: readonly string[];
-}
-
-export class ProcessTransport implements Transport {
+export class ProcessTransport implements UpstreamTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
-  /** Returns false where nobody waits for the message. */
+  /** Returns false if the message was not expected. */
   onmessage?: (message: JSONRPCMessage) => unknown;
 
   readonly #request: StartRequest;
@@ -37,15 +32,15 @@ export class ProcessTransport implements Transport {
   #line: Buffer[] = [];
   #lineBytes = 0;
   #noiseBytes = 0;
-  #ending: Ending | undefined;
-  #blamed: string | undefined;
+  #exit: ServerExit | undefined;
+  #failure: string | undefined;
 
   constructor(request: StartRequest, world: World) {
     this.#request = request;
     this.#world = world;
   }
 
-  /** What tells the protocol's client that this is a process: one that says nothing to a probe is an older one. */
+  /** The SDK recognizes stdio by `pid` and `stderr`: a server that ignores its probe has the older version. */
   get pid(): number | null {
     return this.#companion?.pid ?? null;
   }
@@ -54,9 +49,9 @@ export class ProcessTransport implements Transport {
     return null;
   }
 
-  /** How it went; undefined while it runs. */
-  get ending(): Ending | undefined {
-    return this.#ending;
+  /** How it ended; undefined while it runs. */
+  get exit(): ServerExit | undefined {
+    return this.#exit;
   }
 
   get lastLines(): readonly string[] {
@@ -67,17 +62,15 @@ export class ProcessTransport implements Transport {
     const companion = await startPiped(this.#request, this.#world);
     this.#companion = companion;
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk));
-    // One that lives on without an output answers nobody; one that ends closes it too, and says how in a moment.
+    // A server without stdout is useless; one that exits closes stdout first.
     companion.stdout.once('end', () => {
-      void atMost(companion.ended, DRAIN_MS).then(
-        (hasEnded) => hasEnded || this.fail('it closed its output'),
-      );
+      void atMost(companion.ended, DRAIN_MS).then((hasEnded) => hasEnded || this.fail('closed its stdout'));
     });
     companion.stderr.on('data', (chunk: Buffer) => this.#tail.add(chunk));
     void companion.ended.then(async ({ code, signal }) => {
       await drained([companion.stdout, companion.stderr]);
-      const how = signal === null ? `it exited with status ${code}` : `it was ended by ${signal}`;
-      this.#end(this.#blamed ?? how);
+      const how = signal === null ? `exited with status ${code}` : `was killed by ${signal}`;
+      this.#end(this.#failure ?? how);
     });
   }
 
@@ -85,45 +78,45 @@ export class ProcessTransport implements Transport {
     this.write(JSON.stringify(message));
   }
 
-  /** Writes a message that is text already. */
+  /** Writes a serialized message. */
   write(message: string): void {
     const companion = this.#companion;
-    if (companion === undefined || this.#ending !== undefined) throw new Error('the server is gone');
+    if (companion === undefined || this.#exit !== undefined) throw new Error('the server has exited');
     if (companion.stdin.writableLength > MAX_UNREAD_BYTES) {
-      this.fail('it does not read what it is sent');
-      throw new Error('the server does not read what it is sent');
+      this.fail('does not read its stdin');
+      throw new Error('the server does not read its stdin');
     }
     companion.stdin.write(`${message}\n`);
   }
 
-  /** Ends it at once, for a reason that callers are told. */
-  fail(why: string): void {
-    this.#blamed ??= why;
+  /** Kills the process; `reason` becomes the reason of its exit. */
+  fail(reason: string): void {
+    this.#failure ??= reason;
     this.#companion?.kill();
   }
 
   async close(): Promise<void> {
     const companion = this.#companion;
-    if (companion === undefined || this.#ending !== undefined) return;
-    this.#blamed ??= 'it was closed';
+    if (companion === undefined || this.#exit !== undefined) return;
+    this.#failure ??= 'was closed';
     companion.stdin.end();
-    if (!(await atMost(companion.ended, POLITE_MS))) {
+    if (!(await atMost(companion.ended, STDIN_GRACE_MS))) {
       try {
         process.kill(companion.pid, 'SIGTERM');
       } catch {
-        // Gone by now.
+        // Already exited.
       }
-      await atMost(companion.ended, TERM_MS);
+      await atMost(companion.ended, TERM_GRACE_MS);
     }
-    // Also what it started and left behind in other groups.
+    // Also kills processes that it started in other groups.
     companion.kill();
     await companion.ended;
-    this.#end(this.#blamed);
+    this.#end(this.#failure);
   }
 
-  #end(why: string): void {
-    if (this.#ending !== undefined) return;
-    this.#ending = { why, lastLines: this.#tail.lines() };
+  #end(reason: string): void {
+    if (this.#exit !== undefined) return;
+    this.#exit = { reason, lastLines: this.#tail.lines() };
     for (const pipe of [this.#companion?.stdin, this.#companion?.stdout, this.#companion?.stderr])
       pipe?.destroy();
     this.onclose?.();
@@ -149,25 +142,25 @@ export class ProcessTransport implements Transport {
     if (this.#lineBytes > MAX_LINE_BYTES) {
       this.#line = [];
       this.#lineBytes = 0;
-      this.fail('it sent a message of more than 16 MiB');
+      this.fail('sent a message of more than 16 MiB');
     }
   }
 
   #onLine(line: Buffer): void {
-    if (this.#blamed !== undefined) return;
-    let wanted: unknown = false;
+    if (this.#failure !== undefined) return;
+    let expected: unknown = false;
     try {
       const message = JSON.parse(line.toString('utf8')) as JSONRPCMessage;
-      if (typeof message !== 'object' || message === null) throw new SyntaxError('no message');
-      wanted = this.onmessage?.(message);
+      if (typeof message !== 'object' || message === null) throw new SyntaxError('not a message');
+      expected = this.onmessage?.(message);
     } catch (error) {
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
-      // Many servers greet on standard output: what is no message is kept with what they say beside it.
+      // Many servers print a banner to stdout, which is treated like stderr.
       else if (line.length > 1) this.#tail.add(Buffer.concat([line.subarray(0, 1000), NEWLINE]));
     }
-    if (wanted !== false) this.#noiseBytes = 0;
+    if (expected !== false) this.#noiseBytes = 0;
     else this.#noiseBytes += line.length + 1;
-    if (this.#noiseBytes > MAX_NOISE_BYTES) this.fail('it floods its output with what nobody asked for');
+    if (this.#noiseBytes > MAX_NOISE_BYTES) this.fail('floods its stdout with unexpected output');
   }
 }
 

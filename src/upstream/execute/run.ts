@@ -1,4 +1,4 @@
-// Runs a tool of a server: asks the server, as long as it still describes the tool as it was judged.
+// Runs an upstream tool, if the server still has the definition that was planned.
 
 import type { Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -12,19 +12,30 @@ import { startTimeLimit } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { digestDefinition } from '../catalog/definition.js';
-import { callLost } from '../connection/failure.js';
+import { CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isLostSession, RemoteError } from '../connection/lane.js';
-import type { Lease } from '../connection/pool.js';
-import { actionOf, type RemoteExecutorOptions } from './executor.js';
+import type { Lease, Pool } from '../connection/pool.js';
+import { remoteActionOf } from './action.js';
 
-/** Runs a plan. A tool that ran and failed is an Output with an error. */
+export interface RemoteRunOptions {
+  /** Returns the current configuration of a server by name. */
+  readonly find: (
+    server: string,
+  ) => { readonly server: ServerEntry; readonly configuration: string } | undefined;
+  readonly pool: Pick<Pool, 'acquire' | 'close'>;
+  /** Removes the secrets of servers from output. */
+  readonly redact: (output: Output) => Output;
+  readonly redactProgress: (progress: Progress) => Progress;
+}
+
+/** Runs a plan. A tool that failed is an Output with an error. */
 export async function runRemote(
   plan: RemotePlan,
   context: RunContext,
-  options: RemoteExecutorOptions,
+  options: RemoteRunOptions,
 ): Promise<Output> {
   const server = findServer(plan, options);
-  const output = await bounded(plan, context, (within) => callServer(plan, server, within, options));
+  const output = await withTimeLimit(plan, context, (within) => callServer(plan, server, within, options));
   return options.redact(output);
 }
 
@@ -32,7 +43,7 @@ async function callServer(
   plan: RemotePlan,
   server: ServerEntry,
   context: RunContext,
-  options: RemoteExecutorOptions,
+  options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
   const lease = await options.pool.acquire(server, context.signal);
@@ -43,8 +54,8 @@ async function callServer(
     const output = await lease.connection.call(remote, copyJson(plan.input), {
       name: plan.tool.name,
       signal: context.signal,
-      ...(context.wantsProgress ? { onProgress } : {}),
-      ...(context.elicit === undefined ? {} : { elicit: context.elicit }),
+      onProgress: context.wantsProgress ? onProgress : undefined,
+      elicit: context.elicit,
     });
     outcome = 'answered';
     return output;
@@ -56,21 +67,20 @@ async function callServer(
     if (context.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
     outcome = 'lost';
     if (error instanceof ToolError) return { content: [], error: cutOff(plan, error) };
-    // A session that the server has forgotten took nothing on: the call was not run.
-    if (!isLostSession(error) || attempt > 1)
-      return { content: [], error: callLost(plan.tool.name, error, describeWire(server, lease)) };
+    // A request of an unknown session was not processed, so it is safe to retry.
+    if (!isLostSession(error) || attempt > 1) {
+      const { exit, lastLines } = lease.transport;
+      const context = { server: server.name, exit, lastLines };
+      return { content: [], error: callLost(plan.tool.name, error, context) };
+    }
   } finally {
     lease.release(outcome);
   }
   return callServer(plan, server, context, options, attempt + 1);
 }
 
-function describeWire({ name }: ServerEntry, { wire }: Lease) {
-  return { server: name, ending: wire.ending, lastLines: wire.lastLines };
-}
-
-// RUN-6: the caller is answered when time is up or it goes, whatever the server does then.
-async function bounded(
+// RUN-6: returns when the time limit is reached or the call is cancelled, whatever the server does.
+async function withTimeLimit(
   plan: RemotePlan,
   context: RunContext,
   run: (context: RunContext) => Promise<Output>,
@@ -97,41 +107,38 @@ async function bounded(
   }
 }
 
-function findServer({ tool }: RemotePlan, { find }: RemoteExecutorOptions): ServerEntry {
-  const { server, configuration } = actionOf(tool);
+function findServer({ tool }: RemotePlan, { find }: RemoteRunOptions): ServerEntry {
+  const { server, configuration } = remoteActionOf(tool);
   const found = find(server);
   if (found?.configuration === configuration) return found.server;
-  throw changed(tool, `the server ${server} is configured otherwise now`);
+  throw changed(tool, `the configuration of the server ${server} changed`);
 }
 
-// RUN-2: what was judged is what runs; a server can describe its tools otherwise at any time.
+// RUN-2: a server can change its tools at any time; only the planned definition is run.
 function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
-  const { server, tool: name, definition } = actionOf(tool);
+  const { server, tool: name, definition } = remoteActionOf(tool);
   const remote = connection.listing().tools.find((one) => one.name === name);
-  if (remote === undefined) throw changed(tool, `the server ${server} does not list it any more`);
+  if (remote === undefined) throw changed(tool, `the server ${server} no longer lists it`);
   if (digestDefinition(remote) !== definition)
-    throw changed(tool, `the server ${server} describes it otherwise now`);
+    throw changed(tool, `the server ${server} changed its definition`);
   return remote;
 }
 
 function changed({ name }: Tool, how: string): ToolError {
   return new ToolError('integrity', `${name} was not run: ${how}`, {
-    hint: 'call it again: what it is now is then judged anew',
+    hint: 'call it again to check the changed tool',
   });
 }
 
 function refused({ tool }: RemotePlan, { message, code }: RemoteError): ToolError {
-  return new ToolError(
-    'tool_failed',
-    `${tool.name} was refused by its server: ${quoteOutside(message, 500)}`,
-    {
-      hint: 'change the input; if it should be right, tell whoever runs the server',
-      data: { code },
-    },
-  );
+  const shown = quoteOutside(message, 500);
+  return new ToolError('tool_failed', `the server refused ${tool.name}: ${shown}`, {
+    hint: 'change the input; if it is correct, contact the operator of the server',
+    data: { code },
+  });
 }
 
-// What was sent and then cut off may have been run, unlike what could not be sent.
+// A request that was cut off may have been processed, unlike one that could not be sent.
 const CUT = new Set(['ECONNRESET', 'EPIPE']);
 
 function isCut({ data }: ToolError): boolean {
@@ -139,8 +146,8 @@ function isCut({ data }: ToolError): boolean {
 }
 
 function cutOff({ tool, server }: RemotePlan, { message, data }: ToolError): ToolError {
-  return new ToolError('exec_failed', `the server ${server} was lost while it ran ${tool.name}: ${message}`, {
-    hint: 'call it again; whether the first call did something is not known',
+  return new ToolError('exec_failed', `lost the server ${server} while running ${tool.name}: ${message}`, {
+    hint: CALL_AGAIN,
     data,
   });
 }

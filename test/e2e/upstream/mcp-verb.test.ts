@@ -67,7 +67,7 @@ describe('list', () => {
       /^ {2}theirs {3}untrusted .* \.mcp\.json:1 /m,
       /^ {2}off {6}switched off .*https:\/\/example\.com\/mcp$/m,
       /^ {2}untrusted {3}1 server of this workspace is not started before you trust it: wield trust$/m,
-      /^ {2}failed {6}the server broken could not be started: .*no configuration found$/m,
+      /^ {2}failed {6}could not start the server broken: .*no configuration found$/m,
     ])
       expect(stdout).toMatch(words);
     expect(run.stdout + stdout).not.toContain(secret);
@@ -110,7 +110,7 @@ describe('refresh', () => {
       expect(run.status).toBe(1);
       expect(run.stdout).toBe('  ready    fine   9 tools\n');
       expect(run.stderr).toContain('  failed   broken\n');
-      expect(run.stderr).toContain('it exited with status 2\n');
+      expect(run.stderr).toContain('exited with status 2\n');
       expect(run.stderr).toContain('| first line\n           | no configuration found\n');
       expect(fine.starts()).toHaveLength(turn);
       expect(broken.starts().length).toBeGreaterThan(before);

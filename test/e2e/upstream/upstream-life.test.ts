@@ -119,7 +119,7 @@ describe('a server over HTTP', () => {
     const refused = await toolbox.call('far_region', { region: 'nowhere' });
     expect(refused.error).toMatchObject({
       code: 'tool_failed',
-      message: 'far_region was refused by its server: there is no such region',
+      message: 'the server refused far_region: there is no such region',
     });
     const answer = { action: 'accept', content: { colour: 'red' } } as const;
     const asked = await toolbox.call('far_region', { region: 'which' }, { elicit: async () => answer });

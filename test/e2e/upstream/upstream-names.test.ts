@@ -118,7 +118,7 @@ describe('encoding', () => {
     const { tools, problems } = await survey(workspace);
     expect(tools.map(({ name }) => name)).toEqual(['odd_ok']);
     expect(problems.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/has a name that is no text/),
+      expect.stringMatching(/has a name with invalid characters/),
       expect.stringMatching(/has a name of more than 512 characters/),
     ]);
   });

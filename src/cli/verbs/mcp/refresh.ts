@@ -109,11 +109,12 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
     terminal.err(`           ${terminal.paint('dim', `| ${spellOut(String(line))}`, 'err')}\n`);
 }
 
-// The last lines stand by themselves, and the hint leads on from here.
+// The last lines are printed separately, and the hint to refresh would lead back here.
 function toOwnError({ server, error }: Required<Outcome>): ToolError {
-  const again = error.hint?.startsWith('wield mcp refresh') === true;
-  return new ToolError(error.code, error.message.replace(/; it said: .*$/s, ''), {
-    hint: again ? `run it by hand to see more: ${describeServer(server)}` : (error.hint ?? ''),
+  const { summary, kind } = error.data ?? {};
+  return new ToolError(error.code, typeof summary === 'string' ? summary : error.message, {
+    hint:
+      kind === 'start-failed' ? `run it by hand to see more: ${describeServer(server)}` : (error.hint ?? ''),
     data: error.data,
     cause: error,
   });

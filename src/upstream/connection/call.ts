@@ -1,0 +1,90 @@
+// Calls a tool of a server, answering its elicitations in both protocol versions.
+
+import type { Client } from '@modelcontextprotocol/client';
+import type { Progress } from '../../core/context.js';
+import type { Elicit } from '../../core/elicit.js';
+import { ToolError } from '../../core/error.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { Output } from '../../core/result.js';
+import type { RemoteTool } from '../../core/upstream.js';
+import { answerInputs, visitPages } from './elicitation.js';
+import { type Lane, RemoteError } from './lane.js';
+import { toOutput } from './result.js';
+
+export interface RemoteCall {
+  /** The name of the tool in wield, for messages. */
+  readonly name: string;
+  readonly signal: AbortSignal;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly elicit?: Elicit | undefined;
+}
+
+export interface CallSession {
+  readonly sdk: typeof import('@modelcontextprotocol/client');
+  readonly client: Client;
+  readonly lane: Lane;
+  readonly isModern: boolean;
+  readonly isHttp: boolean;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+const MAX_ROUNDS = 8;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Calls a tool by its own name. A tool that failed is an Output with an error. */
+export async function callTool(
+  session: CallSession,
+  tool: RemoteTool,
+  input: Json,
+  call: RemoteCall,
+): Promise<Output> {
+  let params: Params = { name: tool.name, arguments: input };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    let result: unknown;
+    try {
+      result = await request(session, tool, params, call);
+    } catch (error) {
+      if (session.isModern || !(await visitPages(error, call))) throw error;
+      continue;
+    }
+    if (!isRecord(result) || result.resultType !== 'input_required') return toOutput(call.name, result);
+    params = {
+      name: tool.name,
+      arguments: input,
+      inputResponses: await answerInputs(result.inputRequests, call),
+      requestState: result.requestState,
+    };
+  }
+  throw new ToolError('tool_failed', `${call.name} requested input more than ${MAX_ROUNDS} times`, {
+    hint: 'report this to the author of the server',
+  });
+}
+
+function request(session: CallSession, tool: RemoteTool, params: Params, call: RemoteCall): Promise<unknown> {
+  const { sdk, client, lane } = session;
+  if (!session.isModern || !session.isHttp || !mirrorsParameters(tool))
+    return lane.request('tools/call', params, call);
+  const { signal, onProgress } = call;
+  const options = {
+    signal,
+    timeout: MAX_TIMER_MS,
+    toolDefinition: tool,
+    allowInputRequired: true,
+    onprogress: onProgress && toListener(onProgress),
+  };
+  return client.callTool(params as never, options as never).catch((error: unknown) => {
+    if (!(error instanceof sdk.ProtocolError)) throw error;
+    throw new RemoteError(error.code, error.message, error.data);
+  });
+}
+
+// Over HTTP, such a tool takes some parameters in headers too, which the SDK client writes.
+function mirrorsParameters({ inputSchema }: RemoteTool): boolean {
+  return JSON.stringify(inputSchema).includes('"x-mcp-header"');
+}
+
+function toListener(onProgress: (progress: Progress) => void) {
+  return ({ progress, total, message }: { progress: number; total?: number; message?: string }) =>
+    onProgress({ done: progress, total, message });
+}

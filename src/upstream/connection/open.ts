@@ -1,0 +1,96 @@
+// Opens the connection to a server within its start timeout, trying the other protocol version on failure.
+
+import { ToolError } from '../../core/error.js';
+import type { ServerEntry } from '../../core/upstream.js';
+import type { World } from '../../core/world.js';
+import { type Connection, connect } from './connection.js';
+import { isFinal, startFailure, startTimeout } from './failure.js';
+import type { UpstreamTransport } from './transport.js';
+import type { NegotiatedVersion } from './version.js';
+
+export interface OpenOptions {
+  readonly world: World;
+  /** The version of wield. */
+  readonly version: string;
+  /** Expands the references of a server and creates its transport, not started. */
+  readonly open: (server: ServerEntry) => Promise<UpstreamTransport>;
+  /** Removes secrets from what a server sends. */
+  readonly redact: <T>(value: T) => T;
+  /** Returns the protocol version of an earlier connection. */
+  readonly knownVersionOf: (server: ServerEntry) => NegotiatedVersion | undefined;
+}
+
+export interface Opened {
+  readonly connection: Connection;
+  readonly transport: UpstreamTransport;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+/** Throws a ToolError; `cancelled` if the signal was aborted. */
+export async function openConnection(
+  server: ServerEntry,
+  options: OpenOptions,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const deadline = options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS);
+  const known = options.knownVersionOf(server);
+  const first = await attempt(server, known, { ...options, deadline, signal });
+  if (!('failure' in first)) return first;
+  // Some servers exit on requests before `initialize`, and a known version may be outdated.
+  if (!first.mayBeVersion) throw first.failure;
+  options.world.debug(`${server.name}: ${first.failure.message}; trying another protocol version`);
+  const other: NegotiatedVersion | undefined = known === undefined ? { kind: 'legacy' } : undefined;
+  const second = await attempt(server, other, { ...options, deadline, signal });
+  if ('failure' in second) throw first.failure;
+  return second;
+}
+
+interface Failed {
+  readonly failure: ToolError;
+  readonly mayBeVersion: boolean;
+}
+
+interface AttemptOptions extends OpenOptions {
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+async function attempt(
+  server: ServerEntry,
+  knownVersion: NegotiatedVersion | undefined,
+  { world, version, open, redact, deadline, signal }: AttemptOptions,
+): Promise<Opened | Failed> {
+  const { name, startTimeoutMs = START_TIMEOUT_MS } = server;
+  const transport = await open(server);
+  const stop = new AbortController();
+  const giveUp = (): void => {
+    stop.abort();
+    void transport.close();
+  };
+  const timer = setTimeout(giveUp, Math.max(1, deadline - world.monotonic()));
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    const { debug } = world;
+    const settings = { name, version, knownVersion, signal: stop.signal, debug, redact };
+    return { connection: await connect(transport, settings), transport };
+  } catch (error) {
+    const isLate = stop.signal.aborted;
+    const { exit } = transport;
+    await transport.close().catch(() => {});
+    if (signal.aborted) throw closedError(server);
+    const context = { server: name, exit, lastLines: transport.lastLines };
+    return {
+      failure: isLate ? startTimeout(startTimeoutMs, context) : startFailure(error, context),
+      mayBeVersion: !isLate && !isFinal(error) && (knownVersion !== undefined || exit !== undefined),
+    };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+export function closedError({ name }: ServerEntry): ToolError {
+  return new ToolError('cancelled', `the connection to ${name} is closed`, { hint: 'create a new toolbox' });
+}
