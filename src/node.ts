@@ -13,7 +13,7 @@ import { createIndexFile } from './catalog/index-file.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { type Configuration, createConfiguration } from './config/index.js';
-import { CONTEXT_GROUP, CONTEXT_QUERY } from './context/tools/index.js';
+import { CONTEXT_GROUP, CONTEXT_QUERY } from './context/tools/names.js';
 import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { PathEntry } from './core/search-path.js';

@@ -1,6 +1,6 @@
 // For the tests of whoever writes tools: a toolbox of just those, fakes for what it hands them, checks of results.
 
-import { createDocumentMemory } from './context/store/memory.js';
+import { createDocumentMemory } from './context/store/memory-documents.js';
 import type { ToolContext, ToolUpstreams } from './core/context.js';
 import { type Ask, type Elicit, elicitByText } from './core/elicit.js';
 import { type ErrorCode, ToolError } from './core/error.js';

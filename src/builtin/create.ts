@@ -3,7 +3,7 @@
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import type { QueryOptions } from '../context/query/run.js';
-import { createContextTools } from '../context/tools/index.js';
+import { createContextTools } from '../context/tools/create.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { createLazyDocuments } from '../context/store/lazy.js';
 import { createResultFiles } from '../context/store/results.js';
-import { CONTEXT_QUERY } from '../context/tools/index.js';
+import { CONTEXT_QUERY } from '../context/tools/names.js';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';

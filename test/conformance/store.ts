@@ -1,4 +1,4 @@
-// The suite that every store passes: documents with versions and search, results by handle.
+// The shared test suite of document and result stores.
 
 import { describe, expect } from 'vitest';
 import type { DocumentStore, ResultStore } from '../../src/core/store.js';
@@ -9,7 +9,7 @@ const text = (content: Uint8Array): string => Buffer.from(content).toString('utf
 
 export function describeDocumentStore(name: string, open: () => DocumentStore): void {
   describe(`documents in ${name}`, () => {
-    spec('CTX-10', 'what is written is read, listed and removed', async () => {
+    spec('CTX-10', 'writes, reads, lists and removes documents', async () => {
       const store = open();
       const written = await store.write('notes/a.md', bytes('first\n'));
       expect(written).toMatchObject({ path: 'notes/a.md', version: 1, size: 6, kind: 'text' });
@@ -28,7 +28,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       await expect(store.remove('notes/a.md')).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    spec('CTX-10', 'a collision is refused, and loses nothing', async () => {
+    spec('CTX-10', 'rejects an existing path and keeps its content', async () => {
       const store = open();
       await store.write('x', bytes('old'));
       await expect(store.write('x', bytes('new'))).rejects.toMatchObject({
@@ -43,7 +43,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       expect(text((await store.read('deep/er/y')).content)).toBe('new');
     });
 
-    spec('CTX-13', 'every version stays readable, a deletion is one of them and can be undone', async () => {
+    spec('CTX-13', 'keeps every version; a deletion is a version and can be undone', async () => {
       const store = open();
       for (const content of ['one', 'two']) await store.write('v', bytes(content), { overwrite: true });
       await store.remove('v');
@@ -55,14 +55,17 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       expect(text((await store.read('v', 1)).content)).toBe('one');
       expect(text((await store.read('v', 2)).content)).toBe('two');
       await expect(store.read('v', 3)).rejects.toMatchObject({ code: 'not_found' });
-      await expect(store.read('v', 9)).rejects.toMatchObject({ code: 'not_found', hint: 'there are 2, 1' });
+      await expect(store.read('v', 9)).rejects.toMatchObject({
+        code: 'not_found',
+        hint: 'available versions: 2, 1',
+      });
       expect(await store.versions('never')).toEqual([]);
-      // A path that was deleted is free again.
+      // A deleted path can be written again.
       expect(await store.write('v', (await store.read('v', 2)).content)).toMatchObject({ version: 4 });
       expect(text((await store.read('v')).content)).toBe('two');
     });
 
-    spec('CTX-12', 'paths have one form and stay inside', async () => {
+    spec('CTX-12', 'normalises paths', async () => {
       const store = open();
       await store.write('./notes//caf\u0065\u0301.md', bytes('x'));
       expect((await store.read('notes/caf\u00e9.md')).path).toBe('notes/caf\u00e9.md');
@@ -74,34 +77,30 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       }
     });
 
-    spec(
-      'CTX-40',
-      'new content is found at once, the best passage first, and old content no longer',
-      async () => {
-        const store = open();
-        await store.write('a.md', bytes(`${'filler line\n'.repeat(500)}the quarterly revenue rose\n`));
-        await store.write('b.md', bytes('revenue is mentioned here\n'));
-        await store.write('c/d.md', bytes('nothing of interest\n'));
-        const [best, second] = await store.search('quarterly revenue');
-        expect(best).toMatchObject({ path: 'a.md', endLine: 501 });
-        expect(best!.snippet).toContain('quarterly revenue rose');
-        expect(best!.snippet.length).toBeLessThanOrEqual(300);
-        expect(best!.startLine).toBeGreaterThan(1);
-        expect(second!.path).toBe('b.md');
-        expect((await store.search('quarterly revenue', { prefix: 'b.md' })).map(({ path }) => path)).toEqual(
-          ['b.md'],
-        );
-        expect(await store.search('interest', { prefix: 'c' })).toHaveLength(1);
-        await store.write('a.md', bytes('something else\n'), { overwrite: true });
-        expect(await store.search('quarterly')).toEqual([]);
-        await store.remove('b.md');
-        expect(await store.search('revenue')).toEqual([]);
-        expect(await store.search('"; DROP TABLE x; -- * ^ NEAR(')).toEqual([]);
-        expect(await store.search('   ')).toEqual([]);
-      },
-    );
+    spec('CTX-40', 'finds new content immediately, best match first, and no old content', async () => {
+      const store = open();
+      await store.write('a.md', bytes(`${'filler line\n'.repeat(500)}the quarterly revenue rose\n`));
+      await store.write('b.md', bytes('revenue is mentioned here\n'));
+      await store.write('c/d.md', bytes('nothing of interest\n'));
+      const [best, second] = await store.search('quarterly revenue');
+      expect(best).toMatchObject({ path: 'a.md', endLine: 501 });
+      expect(best!.snippet).toContain('quarterly revenue rose');
+      expect(best!.snippet.length).toBeLessThanOrEqual(300);
+      expect(best!.startLine).toBeGreaterThan(1);
+      expect(second!.path).toBe('b.md');
+      expect((await store.search('quarterly revenue', { prefix: 'b.md' })).map(({ path }) => path)).toEqual([
+        'b.md',
+      ]);
+      expect(await store.search('interest', { prefix: 'c' })).toHaveLength(1);
+      await store.write('a.md', bytes('something else\n'), { overwrite: true });
+      expect(await store.search('quarterly')).toEqual([]);
+      await store.remove('b.md');
+      expect(await store.search('revenue')).toEqual([]);
+      expect(await store.search('"; DROP TABLE x; -- * ^ NEAR(')).toEqual([]);
+      expect(await store.search('   ')).toEqual([]);
+    });
 
-    spec('CTX-40', 'a long document does not keep others out of the answer', async () => {
+    spec('CTX-40', 'returns one match per document', async () => {
       const store = open();
       await store.write('long.md', bytes('zebra zebra zebra\n'.repeat(60_000)));
       for (const at of [1, 2, 3])
@@ -118,7 +117,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       ).toHaveLength(2);
     });
 
-    spec('CTX-12', 'a prefix is a whole path and not the beginning of one', async () => {
+    spec('CTX-12', 'matches prefixes by whole path segments', async () => {
       const store = open();
       for (const path of ['a', 'a/b', 'a/b/c', 'a-b', 'ab', 'a0', 'b', 'a/😀'])
         await store.write(path, bytes('zebra'));
@@ -130,7 +129,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       expect(await store.list()).toHaveLength(8);
     });
 
-    spec('CTX-11', 'a write that replaces one version is refused where another is there', async () => {
+    spec('CTX-11', 'rejects a write that replaces an outdated version', async () => {
       const store = open();
       await store.write('x', bytes('one'));
       expect(await store.write('x', bytes('two'), { replaces: 1 })).toMatchObject({ version: 2 });
@@ -140,7 +139,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       expect(text((await store.read('x')).content)).toBe('two');
     });
 
-    spec('CTX-10', 'a document is read in pieces', async () => {
+    spec('CTX-10', 'reads a document in pieces', async () => {
       const store = open();
       await store.write('x', bytes('0123456789'));
       const opened = await store.open('x');
@@ -153,7 +152,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       await expect(store.open('x', 7)).rejects.toMatchObject({ code: 'not_found' });
     });
 
-    spec('CTX-40', 'bytes that are no text are kept as they are and not searched', async () => {
+    spec('CTX-40', 'stores binary content and does not index it', async () => {
       const store = open();
       const binary = Uint8Array.from({ length: 256 }, (_, at) => at);
       expect(await store.write('x.bin', binary)).toMatchObject({ kind: 'binary', size: 256 });
@@ -171,7 +170,7 @@ export function describeResultStore(name: string, open: () => ResultStore): void
       return writer.finish().handle;
     };
 
-    spec('CTX-1', 'the stored bytes are those that were written, whatever they are', () => {
+    spec('CTX-1', 'stores the exact bytes', () => {
       const results = open();
       const binary = Buffer.from(Uint8Array.from({ length: 1000 }, (_, at) => at % 256));
       const handle = store(results, [binary.subarray(0, 333), binary.subarray(333)]);
@@ -183,7 +182,7 @@ export function describeResultStore(name: string, open: () => ResultStore): void
       opened.close();
     });
 
-    spec('CTX-1', 'a handle says what kind it is, its shape and how it begins', () => {
+    spec('CTX-1', 'describes kind, shape and preview in the handle', () => {
       const results = open();
       const rows = Array.from({ length: 3 }, (_, id) => ({ id, email: 'a@b.c' }));
       expect(store(results, [Buffer.from(JSON.stringify(rows))])).toMatchObject({
@@ -191,7 +190,7 @@ export function describeResultStore(name: string, open: () => ResultStore): void
         shape: '[{ id, email }] × 3',
         preview: JSON.stringify(rows),
       });
-      // A character cut between two chunks is still one character.
+      // A character split between two chunks.
       const euro = Buffer.from('x€y');
       expect(store(results, [euro.subarray(0, 2), euro.subarray(2)])).toMatchObject({
         kind: 'text',
@@ -201,7 +200,7 @@ export function describeResultStore(name: string, open: () => ResultStore): void
       expect(store(results, [Buffer.from('{"half":')])).toMatchObject({ kind: 'text' });
     });
 
-    spec('CTX-3', 'another session, and an id that was never given, are told nothing', () => {
+    spec('CTX-3', 'does not open results of other sessions or unknown ids', () => {
       const results = open();
       const { id } = store(results, [Buffer.from('secret')]);
       expect(id).toMatch(/^r_[A-Za-z0-9_-]{22}$/);

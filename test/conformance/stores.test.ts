@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createDocumentFiles } from '../../src/context/store/documents.js';
-import { createDocumentMemory, createResultMemory } from '../../src/context/store/memory.js';
+import { createDocumentMemory } from '../../src/context/store/memory-documents.js';
+import { createResultMemory } from '../../src/context/store/memory-results.js';
 import { createResultFiles } from '../../src/context/store/results.js';
 import { describeDocumentStore, describeResultStore } from './store.js';
 

@@ -16,12 +16,12 @@ const READERS = 4;
 
 spec(
   'CTX-50',
-  'F04: eight writers and four readers, killed at random: nothing torn, nothing acknowledged lost, no lock left',
+  'F04: survives eight writers and four readers killed at random, without torn documents, lost writes or stale locks',
   async () => {
     const root = mkdtempSync(join(tmpdir(), 'wield-store-'));
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));
     const directory = join(root, 'context');
-    const complaints: string[] = [];
+    const failures: string[] = [];
     const running = new Map<number, ChildProcess>();
     const start = (slot: number): void => {
       const role = slot < WRITERS ? 'write' : 'read';
@@ -32,7 +32,7 @@ spec(
         stderr += chunk.toString('utf8');
       });
       child.once('close', (code) => {
-        if (code !== null) complaints.push(`${role} ${slot} ended by itself: ${stderr}`);
+        if (code !== null) failures.push(`${role} ${slot} ended by itself: ${stderr}`);
       });
       running.set(slot, child);
     };
@@ -64,7 +64,7 @@ spec(
     };
     let acknowledged = 0;
     for (let slot = 0; slot < WRITERS; slot++) {
-      // Of each path the newest hundred versions are kept.
+      // The newest hundred versions of each path are kept.
       const kept = new Map<string, Map<number, string>>();
       for (const line of lines('write', slot)) {
         const [path = '', version, hash = ''] = line.split(' ');
@@ -83,6 +83,6 @@ spec(
     }
     expect(acknowledged).toBeGreaterThan(50);
     expect(Array.from({ length: READERS }, (_, at) => lines('read', WRITERS + at)).flat()).toEqual([]);
-    expect(complaints).toEqual([]);
+    expect(failures).toEqual([]);
   },
 );

@@ -37,7 +37,8 @@ const REPLACED: readonly RegExp[] = [
   /\bcomplain(?:t|ts|s|ed|ing)?(?: of| about)?\b/i,
   /\bwishes\b/i,
   /\bsteadily\b/i,
-  /\bsift(?:s|ed|ing)?\b/i,
+  // `$sift` is a JSONata function.
+  /(?<!\$)\bsift(?:s|ed|ing)?\b/i,
   /\bsieve(?:s|d)?\b/i,
   /\bprevail(?:s|ed)?\b/i,
   /\bMOMENT_MS\b/,

@@ -1,16 +1,16 @@
-// The program of a query: reads a question and a document, evaluates one expression, prints the answer and ends.
+// The query program: reads a request and a document, evaluates one expression and prints the result.
 
 import { readFileSync, writeSync } from 'node:fs';
 import jsonata from 'jsonata';
 
-interface Question {
+interface QueryRequest {
   readonly expression: string;
-  /** Where the document lies; left out: it follows on standard input. */
+  /** The file of the document; without it the document follows on stdin. */
   readonly file?: string;
 }
 
-/** What is wrong, for the process that asked. */
-class Fault extends Error {
+/** An error that is reported to the parent process. */
+class QueryError extends Error {
   readonly fault: Readonly<Record<string, unknown>>;
   constructor(kind: string, error: unknown) {
     super(kind);
@@ -18,8 +18,8 @@ class Fault extends Error {
     this.fault = {
       kind,
       message: String(message ?? error),
-      ...(typeof code === 'string' ? { code } : {}),
-      ...(typeof position === 'number' ? { position } : {}),
+      code: typeof code === 'string' ? code : undefined,
+      position: typeof position === 'number' ? position : undefined,
     };
   }
 }
@@ -28,46 +28,45 @@ function attempt<T>(kind: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof Fault ? error : new Fault(kindOf(error) ?? kind, error);
+    throw error instanceof QueryError ? error : new QueryError(kindOf(error) ?? kind, error);
   }
 }
 
-// What the engine says where there is too much of something.
+// V8 throws a RangeError for stack overflows and oversized strings and arrays; the codes are JSONata's stack overflows.
 function kindOf(error: unknown): string | undefined {
-  if (error instanceof RangeError) return /call stack/i.test(error.message) ? 'too_deep' : 'too_large';
   const { code } = error as { code?: unknown };
-  return code === 'U1001' || code === 'D1011' ? 'too_deep' : undefined;
+  return error instanceof RangeError || code === 'U1001' || code === 'D1011' ? 'too_large' : undefined;
 }
 
 async function main(): Promise<void> {
-  const given = readFileSync(0);
-  const end = given.indexOf(0x0a);
-  const { expression, file } = JSON.parse(given.toString('utf8', 0, end)) as Question;
+  const stdin = readFileSync(0);
+  const end = stdin.indexOf(0x0a);
+  const { expression, file } = JSON.parse(stdin.toString('utf8', 0, end)) as QueryRequest;
   const query = attempt('syntax', () => jsonata(expression));
   const text = attempt('io', () =>
-    file === undefined ? given.toString('utf8', end + 1) : readFileSync(file, 'utf8'),
+    file === undefined ? stdin.toString('utf8', end + 1) : readFileSync(file, 'utf8'),
   );
   const document: unknown = attempt('not_json', () => JSON.parse(text));
   let result: unknown;
   try {
     result = await query.evaluate(document);
   } catch (error) {
-    throw new Fault(kindOf(error) ?? 'evaluation', error);
+    throw new QueryError(kindOf(error) ?? 'evaluation', error);
   }
-  if (isFunction(result)) throw new Fault('evaluation', new Error('the result is a function; call it'));
+  if (isFunction(result)) throw new QueryError('evaluation', new Error('the result is a function; call it'));
   const json = attempt('too_large', () => toText(result));
-  const count = Array.isArray(result) ? { count: result.length } : {};
-  print(JSON.stringify({ type: json === undefined ? 'undefined' : typeOf(result), ...count }), json ?? '');
+  const count = Array.isArray(result) ? result.length : undefined;
+  print(JSON.stringify({ type: json === undefined ? 'undefined' : typeOf(result), count }), json ?? '');
 }
 
-// Functions within a result are empty texts, as they are to `$string`; few results have any.
+// Functions inside a result become empty strings, as in `$string`.
 function toText(result: unknown): string | undefined {
   let text: string | undefined;
   try {
     text = JSON.stringify(result);
     if (text === undefined || !/"_jsonata_(?:lambda|function)":true/.test(text)) return text;
   } catch (error) {
-    // A function holds what surrounds it, and that holds the function.
+    // A function refers to its environment, which refers to the function.
     if (!(error instanceof TypeError)) throw error;
   }
   return JSON.stringify(result, (_, value: unknown) => (isFunction(value) ? '' : value));
@@ -93,6 +92,6 @@ function print(header: string, body: string): void {
 }
 
 main().catch((error: unknown) => {
-  const { fault } = error instanceof Fault ? error : new Fault('evaluation', error);
+  const { fault } = error instanceof QueryError ? error : new QueryError('evaluation', error);
   print(JSON.stringify({ fault }), '');
 });

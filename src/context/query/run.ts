@@ -1,23 +1,24 @@
-// Runs an expression in a process of its own, under limits that hold from outside, and reads what became of it.
+// Runs a query in a child process with limits on time, memory and output.
 
 import { ToolError } from '../../core/error.js';
+import { createSemaphore } from '../../core/semaphore.js';
 import { formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
 import { searchPath } from '../../process/environment.js';
 import { findLimiter, limitLauncher } from '../../process/limits.js';
 import type { ProcessOutcome } from '../../process/request.js';
-import { QUERY_REFERENCE } from '../tools/query-reference.js';
+import { QUERY_REFERENCE } from './reference.js';
 
 export interface QueryOptions {
   readonly world: World;
-  /** The program of the process. */
+  /** Path of the query program. */
   readonly entry: () => string;
-  /** Called before a process is started. */
+  /** Called before each process start. */
   readonly beforeRun?: () => void;
 }
 
-/** What is asked: a document by the file it lies in, or by its bytes. */
-export interface Question {
+/** An expression and its document, which is a file or bytes. */
+export interface QueryRequest {
   readonly expression: string;
   readonly size: number;
   readonly file?: string | undefined;
@@ -25,46 +26,37 @@ export interface Question {
   readonly signal: AbortSignal;
 }
 
-export interface QueryAnswer {
+export interface QueryResult {
   readonly type: string;
   readonly count?: number;
-  /** The result as JSON; undefined where there is none. */
+  /** The result as JSON; undefined if there is none. */
   readonly json?: Buffer;
 }
 
 const MEGABYTE = 1024 * 1024;
-/** What a document may have, and a result. */
 export const MAX_DOCUMENT_BYTES = 256 * MEGABYTE;
 const MAX_RESULT_BYTES = 64 * MEGABYTE;
-// For the expression itself; to start and to read the document comes on top, by its size.
+// For the expression itself, in addition to starting and reading the document.
 const EVALUATION_MS = 5000;
 const START_MS = 1000;
-const READ_MS_A_MEGABYTE = 50;
+const READ_MS_PER_MEGABYTE = 50;
+// V8 aborts when its heap is full; the operating system kills when memory is.
+const OUT_OF_MEMORY = new Set<string>(['SIGABRT', 'SIGKILL', 'SIGTRAP', 'SIGILL']);
 const MAX_HEAP_MEGABYTES = 4096;
-// Each takes a core and may take much memory.
-const MAX_AT_ONCE = 2;
-// Should we be killed, the system ends an endless one; its own threads count too.
-const CPU_SECONDS_A_SECOND = 4;
+// Each uses a core and possibly much memory.
+const MAX_CONCURRENT = 2;
+// Ends a query if this process is killed. Includes the threads of the engine.
+const CPU_SECONDS_PER_SECOND = 4;
 
-/** Gives a function that answers one question after the other, two at once. */
-export function createQueryRunner(options: QueryOptions): (question: Question) => Promise<QueryAnswer> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  const enter = async (): Promise<void> => {
-    if (running < MAX_AT_ONCE) running++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  };
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) running--;
-    else next();
-  };
-  return async (question) => {
-    await enter();
+/** Returns a function that runs queries, two at a time. */
+export function createQueryRunner(options: QueryOptions): (request: QueryRequest) => Promise<QueryResult> {
+  const slots = createSemaphore(MAX_CONCURRENT);
+  return async (request) => {
+    const release = await slots.acquire();
     try {
-      return readAnswer(await run(question, options), heapMegabytes(question.size));
+      return readResult(await run(request, options), heapMegabytes(request.size));
     } finally {
-      leave();
+      release();
     }
   };
 }
@@ -73,12 +65,15 @@ function heapMegabytes(size: number): number {
   return Math.min(MAX_HEAP_MEGABYTES, 384 + Math.ceil((size / MEGABYTE) * 14));
 }
 
-async function run(question: Question, { world, entry, beforeRun }: QueryOptions): Promise<ProcessOutcome> {
-  const { expression, size, file, bytes, signal } = question;
+async function run(
+  request: QueryRequest,
+  { world, entry, beforeRun }: QueryOptions,
+): Promise<ProcessOutcome> {
+  const { expression, size, file, bytes, signal } = request;
   const { runProcess } = await import('../../process/spawn.js');
-  const timeoutMs = START_MS + EVALUATION_MS + Math.ceil((size / MEGABYTE) * READ_MS_A_MEGABYTE);
-  const header = JSON.stringify({ expression, ...(file === undefined ? {} : { file }) });
-  const cpuSeconds = Math.ceil((timeoutMs / 1000) * CPU_SECONDS_A_SECOND);
+  const timeoutMs = START_MS + EVALUATION_MS + Math.ceil((size / MEGABYTE) * READ_MS_PER_MEGABYTE);
+  const header = JSON.stringify({ expression, file });
+  const cpuSeconds = Math.ceil((timeoutMs / 1000) * CPU_SECONDS_PER_SECOND);
   const limiter = (): string | undefined => findLimiter(world.platform, searchPath(world));
   beforeRun?.();
   return runProcess(
@@ -87,7 +82,7 @@ async function run(question: Question, { world, entry, beforeRun }: QueryOptions
         ...limitLauncher({ outputBytes: MAX_RESULT_BYTES, cpuSeconds }, limiter),
         process.execPath,
         `--max-old-space-size=${heapMegabytes(size)}`,
-        // An expression can name any key; none of them leads to code, and these two make sure of it.
+        // Expressions can name any key; these two ensure that none gives access to code.
         '--disable-proto=delete',
         '--disallow-code-generation-from-strings',
         entry(),
@@ -106,37 +101,33 @@ async function run(question: Question, { world, entry, beforeRun }: QueryOptions
 interface Header {
   readonly type?: string;
   readonly count?: number;
-  readonly fault?: Fault;
+  readonly fault?: QueryFault;
 }
 
-interface Fault {
-  readonly kind: 'io' | 'not_json' | 'syntax' | 'evaluation' | 'too_deep' | 'too_large';
+interface QueryFault {
+  readonly kind: 'io' | 'not_json' | 'syntax' | 'evaluation' | 'too_large';
   readonly code?: string;
   readonly message: string;
   readonly position?: number;
 }
 
-function readAnswer(outcome: ProcessOutcome, heap: number): QueryAnswer {
+function readResult(outcome: ProcessOutcome, heap: number): QueryResult {
   const { ending, exitCode, signal, stdout, stderr } = outcome;
   if (ending === 'timeout') {
-    throw new ToolError('timeout', `the expression did not end within ${formatDuration(EVALUATION_MS)}`, {
-      hint: 'filter before you sort or join, or write a part to output_path and go on from there',
+    throw new ToolError('timeout', `the expression took longer than ${formatDuration(EVALUATION_MS)}`, {
+      hint: 'filter before sorting or joining, or write a part to output_path and continue from there',
       data: { timeoutMs: EVALUATION_MS },
     });
   }
-  if (ending === 'cancelled') {
-    throw new ToolError('cancelled', 'the query was cancelled', {
-      hint: 'call it again if that was not meant',
-    });
-  }
-  if (ending === 'capped') throw tooLarge(`its result is over ${formatBytes(MAX_RESULT_BYTES)}`);
+  if (ending === 'cancelled')
+    throw new ToolError('cancelled', 'the query was cancelled', { hint: 'call it again if needed' });
+  if (ending === 'capped') throw tooLarge(`its result exceeds ${formatBytes(MAX_RESULT_BYTES)}`);
   if (exitCode !== 0) {
-    // The engine gives up by aborting where its heap is full; the system kills where memory is.
-    const full = /heap|memory|allocation/i.test(stderr.toString('latin1')) || signal === 'SIGKILL';
-    if (full) throw tooLarge(`it needs more memory than ${heap} MiB`);
-    const said = quoteOutside(stderr.toString('utf8').trim().split('\n').at(-1) ?? '', 200);
-    throw new ToolError('internal', `the query ended with ${signal ?? exitCode}: ${said}`, {
-      hint: 'this is a fault in wield; report the expression',
+    if (signal !== null && OUT_OF_MEMORY.has(signal))
+      throw tooLarge(`it needs more than ${heap} MiB of memory`);
+    const output = quoteOutside(stderr.toString('utf8').trim().split('\n').at(-1) ?? '', 200);
+    throw new ToolError('internal', `the query exited with ${signal ?? exitCode}: ${output}`, {
+      hint: 'this is a bug in wield; report the expression',
     });
   }
   const end = stdout.indexOf(0x0a);
@@ -144,44 +135,42 @@ function readAnswer(outcome: ProcessOutcome, heap: number): QueryAnswer {
   if (fault !== undefined) throw toError(fault);
   return {
     type,
-    ...(count === undefined ? {} : { count }),
-    ...(type === 'undefined' ? {} : { json: stdout.subarray(end + 1) }),
+    count,
+    json: type === 'undefined' ? undefined : stdout.subarray(end + 1),
   };
 }
 
-function toError({ kind, code, message, position }: Fault): ToolError {
+function toError({ kind, code, message, position }: QueryFault): ToolError {
   const at = position === undefined ? '' : ` at character ${position}`;
-  const data = { ...(code === undefined ? {} : { code }), ...(position === undefined ? {} : { position }) };
+  const data = { code, position };
   switch (kind) {
     case 'io':
-      return new ToolError('io', `the document cannot be read: ${quoteOutside(message)}`, {
-        hint: 'try again, or write it anew',
+      return new ToolError('io', `could not read the document: ${quoteOutside(message)}`, {
+        hint: 'try again, or write the document again',
       });
     case 'not_json':
       return new ToolError('invalid_input', `the document is not JSON: ${quoteOutside(message)}`, {
-        hint: 'context_read shows it, context_search finds words in it',
+        hint: 'use context_read or context_search instead',
         data,
       });
     case 'syntax':
-      // Whoever wrote it needs the syntax, and would have to ask for it next (CTX-32).
-      return new ToolError('invalid_input', `the expression is malformed${at}: ${quoteOutside(message)}`, {
-        hint: `mend it there. ${QUERY_REFERENCE}`,
+      // Includes the reference, which the caller would request next (CTX-32).
+      return new ToolError('invalid_input', `invalid expression${at}: ${quoteOutside(message)}`, {
+        hint: QUERY_REFERENCE,
         data,
       });
     case 'evaluation':
       return new ToolError('invalid_input', `the expression failed${at}: ${quoteOutside(message, 300)}`, {
-        hint: 'expression: "?" explains the syntax; context_read shows the document',
+        hint: 'expression: "?" returns a syntax reference; context_read shows the document',
         data,
       });
-    case 'too_deep':
-      return tooLarge('it goes too deep');
     case 'too_large':
       return tooLarge(quoteOutside(message));
   }
 }
 
 function tooLarge(why: string): ToolError {
-  return new ToolError('too_large', `the expression was given up: ${why}`, {
-    hint: 'filter first, or ask for less of it',
+  return new ToolError('too_large', `the expression was stopped: ${why}`, {
+    hint: 'filter first, or request a smaller result',
   });
 }

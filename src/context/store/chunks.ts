@@ -1,4 +1,4 @@
-// Cuts a text into the passages that search finds: whole lines, some two thousand characters each.
+// Splits a text into chunks for the index: whole lines, about two thousand characters each.
 
 export interface Chunk {
   /** Counted from 1. */
@@ -9,7 +9,7 @@ export interface Chunk {
 
 const CHUNK_CHARACTERS = 2000;
 
-/** Passages in order. A line that is longer than one is cut, preferably at a space or a comma. */
+/** Yields the chunks in order. A longer line is split, preferably at a space or a comma. */
 export function* toChunks(text: string): Generator<Chunk> {
   let startLine = 1;
   let line = 1;
@@ -36,7 +36,7 @@ export function* toChunks(text: string): Generator<Chunk> {
   }
 }
 
-// No word is cut where there is a space or a comma in the second half, and never a character.
+// Prefers a separator in the second half, and never splits a surrogate pair.
 function findCut(text: string, start: number, end: number): number {
   for (let at = end; at > start + CHUNK_CHARACTERS / 2; at--) {
     if (/[\s,;]/.test(text[at - 1]!)) return at;

@@ -1,4 +1,4 @@
-// The database of documents: its tables, how it is opened, and what its complaints mean to a caller.
+// The database of documents: its schema, its connections and transactions, and its errors.
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { type Database, openDatabase } from './driver.js';
@@ -21,28 +21,79 @@ const SCHEMA = `
     text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
   );
 `;
-const BUSY_MS = 10_000;
-// A large document takes another process some seconds.
-const TURN_SECONDS = 30;
+const BUSY_TIMEOUT_MS = 10_000;
+// Another process may take several seconds to write a large document.
+const WRITE_LOCK_SECONDS = 30;
+// SQLite's result codes.
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
 
-/** Opens the database, and makes its tables where there are none. */
-export function openStore(file: string): Database {
+export interface Connections {
+  /** Reads the last committed state, also while a change is running. */
+  read<T>(work: (db: Database) => T): T;
+  /** Runs `work` in an exclusive transaction, after earlier changes. It may take several ticks. */
+  change<T>(work: (db: Database) => T | Promise<T>): Promise<T>;
+  close(): void;
+}
+
+/** Creates connections that open the database on first use. */
+export function createConnections(prepareFile: () => string): Connections {
+  let reader: Database | undefined;
+  let writer: Database | undefined;
+  let lastChange: Promise<unknown> = Promise.resolve();
+  return {
+    read(work) {
+      try {
+        reader ??= openStore(prepareFile());
+        return work(reader);
+      } catch (error) {
+        throw toStoreError(error);
+      }
+    },
+    change(work) {
+      const result = lastChange.then(async () => {
+        try {
+          writer ??= openWriter(prepareFile());
+          return await inTransaction(writer, work);
+        } catch (error) {
+          throw toStoreError(error);
+        }
+      });
+      lastChange = result.catch(() => {});
+      return result;
+    },
+    close() {
+      reader?.close();
+      reader = undefined;
+      const closing = writer;
+      writer = undefined;
+      void lastChange.then(() => closing?.close());
+    },
+  };
+}
+
+// Creates the tables if there are none.
+function openStore(file: string): Database {
   const db = openDatabase(file);
   try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
     if (schemaVersion(db) === 0) {
       db.exec('BEGIN IMMEDIATE');
-      // Another process may have been first.
+      // Another process may have created them in between.
       if (schemaVersion(db) === 0) db.exec(`${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}`);
       db.exec('COMMIT');
     }
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) {
-      throw new ToolError('unavailable', `the context store ${file} was made by a newer wield`, {
-        hint: 'use that version, or move the file away to begin anew',
-      });
+      throw new ToolError(
+        'unavailable',
+        `the context store ${file} was created by a newer version of wield`,
+        {
+          hint: 'use that version, or move the file away to start with an empty store',
+        },
+      );
     }
     return db;
   } catch (error) {
@@ -55,15 +106,14 @@ function schemaVersion(db: Database): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }
 
-/** The same for what writes: it waits for its turn without holding this process up, and so must not wait there. */
-export function openWriter(file: string): Database {
+// Without a busy timeout, which would block the event loop; `begin` retries instead.
+function openWriter(file: string): Database {
   const db = openStore(file);
   db.exec('PRAGMA busy_timeout = 0');
   return db;
 }
 
-/** Runs `work` in a transaction of a writer that nobody else writes in. */
-export async function inTransaction<T>(db: Database, work: (db: Database) => T | Promise<T>): Promise<T> {
+async function inTransaction<T>(db: Database, work: (db: Database) => T | Promise<T>): Promise<T> {
   await begin(db);
   try {
     const result = await work(db);
@@ -76,33 +126,26 @@ export async function inTransaction<T>(db: Database, work: (db: Database) => T |
 }
 
 async function begin(db: Database): Promise<void> {
-  const [began] = process.hrtime();
+  const [started] = process.hrtime();
   for (;;) {
     try {
       db.exec('BEGIN IMMEDIATE');
       return;
     } catch (error) {
-      if (!isBusy(error) || process.hrtime()[0] - began > TURN_SECONDS) throw error;
+      if (!isBusy(error) || process.hrtime()[0] - started > WRITE_LOCK_SECONDS) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
     }
   }
 }
 
-/** Runs what only reads. */
-export function guarded<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw toStoreError(error);
-  }
-}
-
+// The two drivers name SQLite's result code differently.
 function isBusy(error: unknown): boolean {
-  return /busy|locked/i.test((error as Error).message);
+  const { rawCode, errcode } = error as { readonly rawCode?: number; readonly errcode?: number };
+  const code = (rawCode ?? errcode ?? 0) & 0xff;
+  return code === SQLITE_BUSY || code === SQLITE_LOCKED;
 }
 
-/** What the database says is no error of the caller's; two of its complaints have a remedy. */
-export function toStoreError(error: unknown): ToolError {
+function toStoreError(error: unknown): ToolError {
   if (isToolError(error)) return error;
   if (isBusy(error)) {
     return new ToolError('busy', 'the context store is in use by another process', {
@@ -110,8 +153,8 @@ export function toStoreError(error: unknown): ToolError {
       cause: error,
     });
   }
-  return new ToolError('io', `the context store cannot be used: ${(error as Error).message}`, {
-    hint: 'check the disk and the permissions of WIELD_HOME/projects; moving the file away begins anew',
+  return new ToolError('io', `the context store failed: ${(error as Error).message}`, {
+    hint: 'check the disk and the permissions of WIELD_HOME/projects, or move the file away to start with an empty store',
     cause: error,
   });
 }

@@ -1,4 +1,4 @@
-// The embedded database: Node's own where it has one, else an optional package; loaded when first needed.
+// The SQLite driver: Node's own if it has one, else an optional package; loaded on first use.
 
 import { createRequire } from 'node:module';
 import { ToolError } from '../../core/error.js';
@@ -6,7 +6,7 @@ import { ToolError } from '../../core/error.js';
 export type Value = string | number | null | Uint8Array;
 export type Row = Readonly<Record<string, Value>>;
 
-/** What the store needs of a database; both drivers have just this in common. */
+/** The part of both drivers that the store uses. */
 export interface Database {
   exec(sql: string): void;
   prepare(sql: string): Statement;
@@ -19,17 +19,17 @@ export interface Statement {
   all(...values: Value[]): Row[];
 }
 
-/** Opens a database file with whichever driver there is. Throws `unavailable` where there is none. */
+/** Opens a database file. Throws `unavailable` if there is no driver. */
 export function openDatabase(file: string): Database {
   const Driver = loadNodeDriver() ?? loadOptionalDriver();
-  if (Driver !== undefined) return keepStatements(new Driver(file));
-  throw new ToolError('unavailable', 'there is no SQLite here for the context store', {
-    hint: 'npm install libsql@0.5.29, or run on Node 22.13 or newer',
+  if (Driver !== undefined) return cacheStatements(new Driver(file));
+  throw new ToolError('unavailable', 'no SQLite driver for the context store', {
+    hint: 'npm install libsql@0.5.29, or use Node 22.13 or newer',
   });
 }
 
-// Preparing takes as long as running; the store has few texts and uses each often.
-function keepStatements(database: Database): Database {
+// Preparing a statement takes as long as running it, and the store uses few of them often.
+function cacheStatements(database: Database): Database {
   const statements = new Map<string, Statement>();
   return {
     exec: (sql) => database.exec(sql),
@@ -48,11 +48,11 @@ function keepStatements(database: Database): Database {
 type Driver = new (file: string) => Database;
 
 function loadNodeDriver(): Driver | undefined {
-  // Node says on standard error that this module may change; a person who lists documents need not read that.
+  // Suppresses Node's warning that the module is experimental.
   const warn = process.emitWarning;
   process.emitWarning = () => {};
   try {
-    // The types are those of the oldest Node we run on, which has none.
+    // The types of Node 20 do not include the module.
     const sqlite = process.getBuiltinModule('node:sqlite' as string) as
       | { readonly DatabaseSync: Driver }
       | undefined;

@@ -1,4 +1,4 @@
-// A document store that is opened by the first use: a database takes longer to load than most commands take to run.
+// A document store that is loaded on first use, since loading a database takes longer than most commands.
 
 import type { DocumentStore } from '../../core/store.js';
 
@@ -22,7 +22,7 @@ export function createLazyDocuments(load: () => Promise<DocumentStore>): Documen
     clean: async (...args) => (await store()).clean(...args),
     close() {
       closed = true;
-      // What is being opened right now is closed when it is there.
+      // Also closes a store that is still loading.
       void loading?.then((opened) => {
         if (closed) opened.close();
       });

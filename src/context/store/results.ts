@@ -1,4 +1,4 @@
-// Results too large to be shown, as files: a payload that grows while a tool writes, and a note beside it.
+// Large results as files: a payload that is written while a tool runs, and a metadata file beside it.
 
 import {
   closeSync,
@@ -19,41 +19,41 @@ import { loadCrypto } from '../../files/crypto.js';
 import { digestParts } from '../../files/digest.js';
 import { readTextFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { createTextCheck, describeParts, HEAD_BYTES } from './kind.js';
+import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';
 
 export interface ResultFilesOptions {
-  /** The directory of the results; made when the first one is written. */
+  /** Created when the first result is written. */
   readonly directory: () => string;
   readonly limits: () => ResultLimits;
   readonly now: () => number;
 }
 
 export interface ResultLimits {
-  /** How long a result is kept after it was last read. */
+  /** How long a result is stored after it was last read. */
   readonly keepMs: number;
-  /** How much all results of a workdir may take together. */
+  /** Maximum size of all results of a workdir together. */
   readonly totalBytes: number;
 }
 
 const ID = /^r_[A-Za-z0-9_-]{22}$/;
-const NOTE = '.json';
-// A result that was read this lately may be read on, and is never removed for room.
+const METADATA = '.json';
+// A result that was read within this time is not removed to free space.
 const READING_MS = 60_000;
-// A payload without its note belongs to a call that still runs, or to one that was killed.
+// A payload without metadata belongs to a running call, or to one that was killed.
 const UNFINISHED_MS = 24 * 3_600_000;
-// JSON up to this size is parsed for its shape.
-const MAX_PARSED = 64 * 1024 * 1024;
+// Larger JSON is not parsed for its shape.
+const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 
 export function createResultFiles({ directory, limits, now }: ResultFilesOptions): ResultStore {
   let cleaned = false;
 
   const clean: ResultStore['clean'] = ({ dryRun = false } = {}) => {
     const { keepMs, totalBytes } = limits();
-    const kept = readEntries(directory()).sort((a, b) => a.usedMs - b.usedMs);
-    let total = kept.reduce((sum, entry) => sum + entry.bytes, 0);
+    const entries = readEntries(directory()).sort((a, b) => a.usedMs - b.usedMs);
+    let total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
     let results = 0;
     let bytes = 0;
-    for (const entry of kept) {
+    for (const entry of entries) {
       const age = now() - entry.usedMs;
       const old = age > (entry.finished ? keepMs : UNFINISHED_MS);
       if (!old && (total <= totalBytes || age < READING_MS || !entry.finished)) continue;
@@ -72,7 +72,7 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): FinishedResult => {
         const finished = writer.finish();
-        // Once for a process that makes one result; in a server with each that might be one too many.
+        // Once per process, and after every result that is large compared to the limit.
         if (!cleaned || finished.handle.size > limits().totalBytes / 100) clean();
         cleaned = true;
         return finished;
@@ -82,15 +82,15 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
     open(id, session) {
       if (!ID.test(id)) return undefined;
       const file = join(directory(), id);
-      const note = readNote(file + NOTE);
-      if (note === undefined || note.session !== digestParts(['session', session])) return undefined;
-      return openResult(file, note.handle, now());
+      const metadata = readMetadata(file + METADATA);
+      if (metadata?.session !== digestParts(['session', session])) return undefined;
+      return openResult(file, metadata.handle, now());
     },
     clean,
   };
 }
 
-interface Note {
+interface Metadata {
   readonly session: string;
   readonly handle: Handle;
 }
@@ -121,11 +121,10 @@ function createWriter(file: string, id: string, session: string): ResultWriter {
     finish() {
       close();
       try {
-        // JSON is parsed only where that is cheap enough to be worth its shape.
-        const text = () => (size > MAX_PARSED ? undefined : readTextFile(file, size + 1));
+        const text = () => (size > MAX_PARSED_BYTES ? undefined : readTextFile(file, size + 1));
         const handle: Handle = { id, size, ...describeParts({ isText: check.isText(), head, size, text }) };
-        // The note makes it a result: without it nobody can open it, and it is removed in time.
-        writeFileAtomic(file + NOTE, JSON.stringify({ session, handle }), { durable: false });
+        // Only with its metadata can the result be opened.
+        writeFileAtomic(file + METADATA, JSON.stringify({ session, handle }), { durable: false });
         return { handle, sha256: hash.digest('hex') };
       } catch (error) {
         discard();
@@ -140,8 +139,8 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
   let descriptor: number;
   try {
     descriptor = openSync(file, 'r');
-    // The time of the note is when it was last read; it keeps the result from being removed meanwhile.
-    utimesSync(file + NOTE, now / 1000, now / 1000);
+    // The metadata's modification time records the last read.
+    utimesSync(file + METADATA, now / 1000, now / 1000);
   } catch {
     return undefined;
   }
@@ -158,11 +157,11 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
   };
 }
 
-function readNote(file: string): Note | undefined {
+function readMetadata(file: string): Metadata | undefined {
   try {
-    const note: unknown = JSON.parse(readTextFile(file) ?? 'null');
-    return isRecord(note) && typeof note.session === 'string' && isRecord(note.handle)
-      ? (note as unknown as Note)
+    const metadata: unknown = JSON.parse(readTextFile(file) ?? 'null');
+    return isRecord(metadata) && typeof metadata.session === 'string' && isRecord(metadata.handle)
+      ? (metadata as unknown as Metadata)
       : undefined;
   } catch {
     return undefined;
@@ -183,20 +182,20 @@ function readEntries(directory: string): Entry[] {
   } catch {
     return [];
   }
-  const notes = new Set(names.filter((name) => name.endsWith(NOTE)));
+  const metadataFiles = new Set(names.filter((name) => name.endsWith(METADATA)));
   return names
     .filter((name) => ID.test(name))
     .flatMap((id) => {
-      const finished = notes.has(id + NOTE);
+      const finished = metadataFiles.has(id + METADATA);
       const payload = statQuietly(join(directory, id));
-      const note = finished ? statQuietly(join(directory, id + NOTE)) : undefined;
+      const metadata = finished ? statQuietly(join(directory, id + METADATA)) : undefined;
       if (payload === undefined) return [];
-      return [{ id, bytes: payload.size, usedMs: (note ?? payload).mtimeMs, finished }];
+      return [{ id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished }];
     });
 }
 
 function removeEntry(directory: string, id: string): void {
-  unlinkQuietly(join(directory, id + NOTE));
+  unlinkQuietly(join(directory, id + METADATA));
   unlinkQuietly(join(directory, id));
 }
 
@@ -204,11 +203,10 @@ function statQuietly(path: string) {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-// Another process may have removed it first.
 function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already.
+    // Another process may have removed it.
   }
 }

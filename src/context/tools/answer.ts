@@ -1,4 +1,4 @@
-// What the context tools have in common: the store or why there is none, texts of documents, tables for people.
+// Shared by the context tools: access to the store, and formatting of results.
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -9,20 +9,19 @@ import { formatBytes, quoteOutside } from '../../core/text.js';
 
 export type OnConflict = 'error' | 'overwrite';
 
-/** The stores of a call. Throws `unavailable` where the toolbox has none. */
+/** Returns the stores of a call. Throws `unavailable` if the toolbox has none. */
 export function storeOf(context: ToolContext): ContextStore {
   if (context.store !== null) return context.store;
-  throw new ToolError('unavailable', 'this toolbox has no store for documents', {
+  throw new ToolError('unavailable', 'this toolbox has no document store', {
     hint: 'use createNodeToolbox, or the command line',
   });
 }
 
-/** A result with a text for people and data for programs. */
+/** Returns a result with text and structured data. */
 export function answer(text: string, structured: JsonObject) {
   return { content: [textPart(text)], structured };
 }
 
-/** What programs are told of a version. */
 export function describeVersion({ path, version, size, kind, created }: DocumentVersion): JsonObject {
   return {
     path,
@@ -33,11 +32,10 @@ export function describeVersion({ path, version, size, kind, created }: Document
   };
 }
 
-/** Bytes as text. Throws `invalid_input` for a document that is none. */
-export function assertText({ path, kind }: DocumentVersion, what: string): void {
+export function assertText({ path, kind }: DocumentVersion): void {
   if (kind !== 'binary') return;
-  throw new ToolError('invalid_input', `${quoteOutside(path)} is binary and ${what}`, {
-    hint: 'write it anew with context_write',
+  throw new ToolError('invalid_input', `${quoteOutside(path)} is binary and has no lines to edit`, {
+    hint: 'replace it with context_write',
     data: { path },
   });
 }
@@ -46,7 +44,7 @@ export function readText(source: Readable, start = 0, end = source.size): string
   return Buffer.from(source.read(start, end - start)).toString('utf8');
 }
 
-/** Rows in columns; the first row is their heading. */
+/** Formats rows as columns; the first row is the heading. */
 export function toTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => Array.from(row[column]!).length)),
@@ -57,7 +55,7 @@ export function toTable(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-/** A time as a person reads it, to the minute. */
+/** Formats a time in UTC, to the minute. */
 export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 16).replace('T', ' ');
 }

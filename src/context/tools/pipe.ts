@@ -1,4 +1,4 @@
-// The context tool that calls another one and stores what it gives, so that nobody has to read it (CTX-20).
+// The context tool pipe: calls another tool and stores its output as a document (CTX-20).
 
 import { StringDecoder } from 'node:string_decoder';
 import type { ToolContext } from '../../core/context.js';
@@ -7,7 +7,7 @@ import { type ToolResult, textOf } from '../../core/result.js';
 import { formatBytes, quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { answer, type OnConflict, storeOf } from './answer.js';
-import { CONTEXT_PIPE } from './index.js';
+import { CONTEXT_PIPE } from './names.js';
 
 interface PipeInput {
   readonly tool_name: string;
@@ -18,16 +18,16 @@ interface PipeInput {
 
 const PREVIEW_CHARACTERS = 200;
 const MAX_MESSAGE_BYTES = 2048;
-// What a process prints is held in memory until it ends well.
+// Collected in memory until the tool has succeeded.
 const MAX_PAYLOAD_BYTES = 512 * 1024 * 1024;
 
 export async function pipe(input: PipeInput, context: ToolContext) {
   const { tool_name: name, tool_input: inner = {}, path, on_conflict } = input;
   const { documents } = storeOf(context);
   const overwrite = on_conflict === 'overwrite';
-  // Before the tool runs: what it does cannot be undone because a path was taken.
+  // Before the tool runs, since its effects cannot be undone.
   const [taken] = await documents.versions(path);
-  if (!overwrite && taken !== undefined && taken.size !== null) throw conflict(taken.path);
+  if (!overwrite && taken !== undefined && taken.size !== null) throw existingDocument(taken.path);
   const collected = collect(context.signal);
   let started = false;
   const result = await context.toolbox.call(name, inner, {
@@ -39,19 +39,19 @@ export async function pipe(input: PipeInput, context: ToolContext) {
     signal: collected.signal,
   });
   collected.end();
-  if (collected.exceeded()) throw tooMuch(name);
-  if (result.error !== undefined) throw started ? innerError(name, result) : asItWouldBe(result);
+  if (collected.exceeded()) throw tooMuchOutput(name);
+  if (result.error !== undefined) throw started ? innerError(name, result) : sameError(result);
   const payload = toPayload(result, collected.bytes());
   const written = await documents.write(path, payload, { overwrite });
   const preview = toPreview(payload);
-  return answer(`stored ${written.path}: ${formatBytes(payload.length)}, beginning\n${preview}`, {
+  return answer(`stored ${written.path}: ${formatBytes(payload.length)}, starting with\n${preview}`, {
     path: written.path,
     bytes_written: payload.length,
     preview,
   });
 }
 
-// The bytes of a process as they come, up to a bound; past it the call is ended.
+// Collects stdout up to a limit; beyond it the call is cancelled.
 function collect(outer: AbortSignal) {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
@@ -73,17 +73,17 @@ function collect(outer: AbortSignal) {
   };
 }
 
-// CTX-21. Asked of the tool that was found, whatever it was called by, and of every tool that this one calls.
+// CTX-21: called with the tool that was found, whatever reference was used, and with every tool that it calls.
 function assertPipeable({ name, traits }: Tool): void {
   if (!traits.terminal && name !== CONTEXT_PIPE) return;
-  const why = traits.terminal ? 'it ends the conversation' : 'a pipe into a pipe gives nothing';
+  const why = traits.terminal ? 'it ends the conversation' : 'it returns no output of its own';
   throw new ToolError('forbidden_tool', `${name} cannot be piped: ${why}`, {
-    hint: traits.terminal ? `call ${name} by itself` : 'name the tool whose output you want',
+    hint: traits.terminal ? `call ${name} by itself` : 'name the tool whose output you want to store',
     data: { tool: name },
   });
 }
 
-// The payload and no envelope: the bytes that a process printed, JSON where there is some, else the text.
+// The output without an envelope: stdout of a process, else structured JSON, else text.
 function toPayload(result: ToolResult, printed: Uint8Array): Uint8Array {
   const { structured, meta } = result;
   if (printed.length > 0 || meta.exitCode !== undefined) return printed;
@@ -91,7 +91,7 @@ function toPayload(result: ToolResult, printed: Uint8Array): Uint8Array {
   return Buffer.from(JSON.stringify(structured));
 }
 
-// At most 200 characters as programs count them, none of them half, nothing that moves a cursor.
+// At most 200 UTF-16 units, without control characters and split surrogate pairs.
 function toPreview(payload: Uint8Array): string {
   const head = new StringDecoder('utf8').write(Buffer.from(payload.subarray(0, PREVIEW_CHARACTERS * 4)));
   const clean = sanitize(head);
@@ -99,33 +99,37 @@ function toPreview(payload: Uint8Array): string {
   return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut;
 }
 
-function conflict(path: string): ToolError {
-  return new ToolError('path_conflict', `${quoteOutside(path)} is there already, so nothing was called`, {
+function existingDocument(path: string): ToolError {
+  return new ToolError('path_conflict', `${quoteOutside(path)} already exists, so the tool was not called`, {
     hint: 'read it with context_read, or pipe again with on_conflict: "overwrite"',
     data: { path },
   });
 }
 
-function tooMuch(name: string): ToolError {
-  const most = formatBytes(MAX_PAYLOAD_BYTES);
-  return new ToolError('too_large', `${name} gave more than ${most} and was ended; nothing was stored`, {
-    hint: 'ask it for less at once',
-    data: { tool: name },
-  });
+function tooMuchOutput(name: string): ToolError {
+  const limit = formatBytes(MAX_PAYLOAD_BYTES);
+  return new ToolError(
+    'too_large',
+    `${name} was cancelled: its output exceeds ${limit}; nothing was stored`,
+    {
+      hint: 'request less output at once',
+      data: { tool: name },
+    },
+  );
 }
 
 function innerError(name: string, { error, content }: ToolResult): ToolError {
   const { code, message, hint } = error!;
-  const said = textOf({ content }).trim();
-  const whole = said === '' || message.includes(said) ? message : `${message}\n${said}`;
-  return new ToolError('inner_tool_error', capBytes(whole), {
+  const output = textOf({ content }).trim();
+  const text = output === '' || message.includes(output) ? message : `${message}\n${output}`;
+  return new ToolError('inner_tool_error', capBytes(text), {
     hint: hint ?? `call ${name} again with other input`,
     data: { tool: name, code },
   });
 }
 
-// Nothing ran: the answer is the one that a direct call would get.
-function asItWouldBe({ error }: ToolResult): ToolError {
+// Nothing ran, so the error is the one of a direct call.
+function sameError({ error }: ToolResult): ToolError {
   const { code, message, hint, data } = error!;
   return new ToolError(code as ErrorCode, message, { hint, data });
 }
@@ -133,7 +137,7 @@ function asItWouldBe({ error }: ToolResult): ToolError {
 function capBytes(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= MAX_MESSAGE_BYTES) return text;
-  // Room for the mark that says so, and no character in halves.
+  // Leaves space for the ellipsis, and splits no character.
   let end = MAX_MESSAGE_BYTES - 3;
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
   return `${bytes.toString('utf8', 0, end)}…`;

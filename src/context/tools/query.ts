@@ -1,4 +1,4 @@
-// The context tool that reduces a JSON document or a large result with an expression (CTX-30).
+// The context tool query: reduces a JSON document or a large result with an expression (CTX-30).
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -6,9 +6,9 @@ import type { Json } from '../../core/json.js';
 import { textPart } from '../../core/result.js';
 import type { ContextStore, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
+import { QUERY_REFERENCE } from '../query/reference.js';
 import { createQueryRunner, MAX_DOCUMENT_BYTES, type QueryOptions } from '../query/run.js';
 import { answer, type OnConflict, storeOf } from './answer.js';
-import { QUERY_REFERENCE } from './query-reference.js';
 
 interface QueryInput {
   readonly path: string;
@@ -17,11 +17,11 @@ interface QueryInput {
   readonly on_conflict?: OnConflict;
 }
 
-// What is shorter is laid out for reading.
+// Shorter results are indented.
 const PRETTY_BYTES = 4000;
 
 export function createQuery(options: QueryOptions) {
-  const ask = createQueryRunner(options);
+  const evaluate = createQueryRunner(options);
   return async (input: QueryInput, context: ToolContext) => {
     const { path, expression = '', output_path: target, on_conflict } = input;
     if (/^\s*\??\s*$/.test(expression)) return answer(QUERY_REFERENCE, { reference: QUERY_REFERENCE });
@@ -33,10 +33,10 @@ export function createQuery(options: QueryOptions) {
       assertSize(path, source);
       const { size, file } = source;
       const bytes = () => source.read(0, size);
-      const { type, count, json } = await ask({ expression, size, file, bytes, signal: context.signal });
+      const { type, count, json } = await evaluate({ expression, size, file, bytes, signal: context.signal });
       const facts = { result_type: type, ...(count === undefined ? {} : { result_count: count }) };
       if (target === undefined) return show(json, facts);
-      if (json === undefined) throw nothingToWrite(target);
+      if (json === undefined) throw noResult(target);
       const written = await store.documents.write(target, json, { overwrite });
       return answer(`wrote ${written.path}: ${formatBytes(json.length)}, ${describe(type, count)}`, {
         path: written.path,
@@ -54,7 +54,7 @@ interface Source extends Readable {
   close(): void;
 }
 
-// An id of this session's results, or a path; an id of nobody's is looked for as a path, and not found.
+// Opens a result of this session, else a document; an unknown id is not found as a path either.
 async function open({ openResult, documents }: ContextStore, path: string): Promise<Source> {
   const result = path.startsWith('r_') ? openResult(path) : undefined;
   return result ?? (await documents.open(path));
@@ -64,23 +64,24 @@ function assertSize(path: string, { size }: Source): void {
   if (size <= MAX_DOCUMENT_BYTES) return;
   throw new ToolError(
     'too_large',
-    `${quoteOutside(path)} has ${formatBytes(size)}; at most ${formatBytes(MAX_DOCUMENT_BYTES)} can be queried`,
-    { hint: 'let the tool that made it give less at once', data: { size } },
+    `${quoteOutside(path)} is too large to query: ${formatBytes(size)}, limit ${formatBytes(MAX_DOCUMENT_BYTES)}`,
+    { hint: 'let the tool that created it return less at once', data: { size } },
   );
 }
 
-// Before anything is computed; the write itself is asked again.
+// Before evaluating; the write checks again.
 async function assertFree({ documents }: ContextStore, target: string): Promise<void> {
   const [taken] = await documents.versions(target);
   if (taken === undefined || taken.size === null) return;
-  throw new ToolError('path_conflict', `${quoteOutside(taken.path)} is there already`, {
+  throw new ToolError('path_conflict', `${quoteOutside(taken.path)} already exists`, {
     hint: 'read it with context_read, or query again with on_conflict: "overwrite"',
     data: { path: taken.path },
   });
 }
 
 function show(json: Buffer | undefined, facts: { readonly [key: string]: Json }) {
-  if (json === undefined) return answer('nothing: no part of the document fits', { result: null, ...facts });
+  if (json === undefined)
+    return answer('no result: nothing in the document matches', { result: null, ...facts });
   const text = json.toString('utf8');
   const result = JSON.parse(text) as Json;
   return {
@@ -89,13 +90,11 @@ function show(json: Buffer | undefined, facts: { readonly [key: string]: Json })
   };
 }
 
-function nothingToWrite(target: string): ToolError {
+function noResult(target: string): ToolError {
   return new ToolError(
     'invalid_input',
-    `the expression gives nothing, so ${quoteOutside(target)} was not written`,
-    {
-      hint: 'try it without output_path first',
-    },
+    `the expression has no result, so ${quoteOutside(target)} was not written`,
+    { hint: 'try it without output_path first' },
   );
 }
 

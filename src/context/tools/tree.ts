@@ -1,4 +1,4 @@
-// The context tool that draws which documents there are.
+// The context tool tree.
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -13,7 +13,7 @@ interface TreeInput {
   readonly max_depth?: number;
 }
 
-// A path can be a document and hold others at once: paths are names, not places.
+// A path can be a document and the prefix of others.
 interface Node {
   readonly name: string;
   readonly path: string;
@@ -21,24 +21,24 @@ interface Node {
   readonly children: Map<string, Node>;
 }
 
-export async function tree({ path, max_depth: most = 32 }: TreeInput, context: ToolContext) {
+export async function tree({ path, max_depth: maxDepth = 32 }: TreeInput, context: ToolContext) {
   const prefix = parseLogicalPrefix(path);
   const documents = await storeOf(context).documents.list(prefix);
-  if (documents.length === 0 && prefix !== '') throw nothingBelow(prefix);
-  const root = grow(documents, prefix);
+  if (documents.length === 0 && prefix !== '') throw noDocuments(prefix);
+  const root = buildTree(documents, prefix);
   const lines = [
     ...(prefix === '' ? [] : [label(root)]),
-    ...draw(root, '', most),
+    ...draw(root, '', maxDepth),
     count(documents.length, 'document'),
   ];
   return answer(`${lines.join('\n')}\n`, {
     path: prefix,
     documents: documents.length,
-    tree: describeChildren(root, most),
+    tree: describeChildren(root, maxDepth),
   });
 }
 
-function grow(documents: readonly DocumentVersion[], prefix: string): Node {
+function buildTree(documents: readonly DocumentVersion[], prefix: string): Node {
   const root: Node = { name: prefix, path: prefix, children: new Map() };
   for (const document of documents) {
     let node = root;
@@ -89,9 +89,9 @@ function describeChildren({ children }: Node, depth: number): Json[] {
   }));
 }
 
-function nothingBelow(prefix: string): ToolError {
-  return new ToolError('not_found', `there is no document at or below ${quoteOutside(prefix)}`, {
-    hint: 'context_tree without a path shows all',
+function noDocuments(prefix: string): ToolError {
+  return new ToolError('not_found', `no documents at or below ${quoteOutside(prefix)}`, {
+    hint: 'context_tree without a path shows all documents',
     data: { path: prefix },
   });
 }

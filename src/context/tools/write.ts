@@ -1,4 +1,4 @@
-// The context tools that change documents: write, edit, copy, delete and restore.
+// The context tools write, edit, copy, delete and restore.
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -33,7 +33,7 @@ export async function edit({ path, patches }: EditInput, context: ToolContext) {
   const source = await documents.open(path);
   let before: string;
   try {
-    assertText(source, 'has no lines to change');
+    assertText(source);
     before = readText(source);
   } finally {
     source.close();
@@ -41,18 +41,18 @@ export async function edit({ path, patches }: EditInput, context: ToolContext) {
   const after = applyLinePatches(before, patches);
   if (source.kind === 'json') assertJson(source.path, after);
   const written = await documents.write(source.path, Buffer.from(after), { replaces: source.version });
-  return answer(describe('changed', written), { ...describeWritten(written), patches: patches.length });
+  return answer(describe('edited', written), { ...describeWritten(written), patches: patches.length });
 }
 
-// What was JSON is queried as JSON; an edit that breaks it is a mistake, and nothing is written.
+// An edit must not turn a JSON document into invalid JSON, which could no longer be queried.
 function assertJson(path: string, text: string): void {
   try {
     JSON.parse(text);
   } catch (error) {
     throw new ToolError(
       'invalid_input',
-      `${quoteOutside(path)} would no longer be JSON: ${quoteOutside((error as Error).message)}; nothing was changed`,
-      { hint: 'mend the patches, or replace the document with context_write', data: { path } },
+      `the edit would make ${quoteOutside(path)} invalid JSON: ${quoteOutside((error as Error).message)}`,
+      { hint: 'fix the patches, or replace the document with context_write', data: { path } },
     );
   }
 }
@@ -71,7 +71,7 @@ export async function copy({ from, to, on_conflict }: CopyInput, context: ToolCo
 
 export async function remove({ path }: Target, context: ToolContext) {
   const removed = await storeOf(context).documents.remove(path);
-  return answer(`deleted ${removed.path}; context_restore brings it back`, {
+  return answer(`deleted ${removed.path}; undo with context_restore`, {
     path: removed.path,
     version: removed.version,
     deleted: true,
@@ -85,18 +85,18 @@ interface RestoreInput extends Target {
 export async function restore({ path, version }: RestoreInput, context: ToolContext) {
   const { documents } = storeOf(context);
   const [newest, ...older] = await documents.versions(path);
-  // Where there never was one, reading says so in its own words.
+  // Throws `not_found`.
   if (newest === undefined) await documents.read(path);
   if (version === undefined && newest?.size != null) {
     throw new ToolError('invalid_input', `${quoteOutside(path)} is not deleted`, {
-      hint: 'give the version to go back to; context_versions shows them',
+      hint: 'pass the version to restore; context_versions lists them',
       data: { path },
     });
   }
   const wanted = version ?? older.find(({ size }) => size !== null)?.version;
   const source = await documents.read(path, wanted ?? 0);
   const written = await documents.write(source.path, source.content, { replaces: newest!.version });
-  return answer(`${describe('restored', written)}, as version ${source.version} was`, {
+  return answer(`${describe('restored', written)}, from version ${source.version}`, {
     ...describeWritten(written),
     restored_version: source.version,
   });

@@ -8,7 +8,7 @@ import { connectStdio } from '../../support/clients.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+// biome-ignore lint/suspicious/noExplicitAny: tests read results of any shape
 type Loose = any;
 
 const MODEL: CallOptions = { caller: { kind: 'model', door: 'test' } };
@@ -22,7 +22,7 @@ async function pipe(toolbox: NodeToolbox, input: object, options?: CallOptions):
 async function refused(toolbox: NodeToolbox, input: object, options?: CallOptions): Promise<Loose> {
   const result = await toolbox.call('context_pipe', { path: 'out', ...input }, options);
   expect(result.ok).toBe(false);
-  // Whatever went wrong, nothing was written.
+  // Nothing was written.
   expect(await toolbox.state.stores.documents.list()).toEqual([]);
   return result.error;
 }
@@ -82,8 +82,8 @@ const TOOLS = [
   }),
 ];
 
-describe('what is stored', () => {
-  spec('CTX-20', 'is the payload: JSON, text or the bytes of a process, and no envelope', async () => {
+describe('storing', () => {
+  spec('CTX-20', 'stores JSON, text or stdout, without an envelope', async () => {
     const workspace = createWorkspace();
     const toolbox = workspace.toolbox({ tools: TOOLS });
     const ack = await pipe(toolbox, { tool_name: 'records', tool_input: { count: 303 }, path: 'r.json' });
@@ -95,7 +95,7 @@ describe('what is stored', () => {
     await pipe(toolbox, { tool_name: 'say', path: 'say.txt' });
     expect(await read(toolbox, 'say.txt')).toBe(`"quoted"\n${'😀'.repeat(300)}`);
 
-    // A number that JavaScript cannot hold, odd spaces, words on standard error: the bytes are those it printed.
+    // A number beyond JavaScript's precision, unusual spaces, and stderr: exactly the bytes of stdout are stored.
     const bytes = '{ "id": 12345678901234567890 ,\n "b":1.0 }\n';
     workspace.script('print', `#!/bin/sh\n# @description P\nprintf '%s' '${bytes}'\necho beside >&2\n`);
     workspace.script('binary', "#!/bin/sh\n# @description B\nprintf '\\377\\000\\376'\n");
@@ -109,7 +109,7 @@ describe('what is stored', () => {
     });
   });
 
-  spec('CTX-20', 'comes whole however large, and only a little of it is shown', async () => {
+  spec('CTX-20', 'stores all output and returns only a preview', async () => {
     const workspace = createWorkspace();
     workspace.script('flood', '#!/bin/sh\n# @description F\nhead -c 30000000 /dev/zero | tr "\\0" x\n');
     const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context'], trust: true });
@@ -119,7 +119,7 @@ describe('what is stored', () => {
     expect(textOf(result).length).toBeLessThan(300);
   });
 
-  spec('CTX-20', 'has a preview of at most 200 characters, none of them cut in two', async () => {
+  spec('CTX-20', 'limits the preview to 200 characters and splits none', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     const { preview } = await pipe(toolbox, { tool_name: 'say', path: 'say' });
     expect(preview.length).toBeLessThanOrEqual(200);
@@ -127,14 +127,14 @@ describe('what is stored', () => {
     expect(preview.isWellFormed?.() ?? !/[\uD800-\uDBFF]$/.test(preview)).toBe(true);
   });
 
-  spec('CTX-20', 'is found by search at once', async () => {
+  spec('CTX-20', 'makes the document searchable immediately', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     await pipe(toolbox, { tool_name: 'records', tool_input: { count: 50 }, path: 'deep/r.json' });
     const { structured } = await toolbox.call('context_search', { query: 'name 42' });
     expect((structured as Loose).hits[0].path).toBe('deep/r.json');
   });
 
-  spec('CTX-20 CTX-10', 'a path that is taken is refused before the tool runs', async () => {
+  spec('CTX-20 CTX-10', 'rejects an existing path before the tool runs', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     await toolbox.call('context_write', { path: 'taken', content: 'old' });
     const before = seen.length;
@@ -150,8 +150,8 @@ describe('what is stored', () => {
   });
 });
 
-describe('what is refused', () => {
-  spec('CTX-21', 'terminal tools and the pipe itself, called directly', async () => {
+describe('rejects', () => {
+  spec('CTX-21', 'terminal tools and context_pipe itself', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     const before = seen.length;
     for (const tool_name of ['finish', 'context_pipe']) {
@@ -165,7 +165,7 @@ describe('what is refused', () => {
     expect(seen.length).toBe(before);
   });
 
-  spec('CTX-21', 'and by a tool that is piped, while it is free to call others', async () => {
+  spec('CTX-21', 'the same tools called by a piped tool, which may call others', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     const before = seen.length;
     for (const tool of ['finish', 'context_pipe']) {
@@ -175,11 +175,11 @@ describe('what is refused', () => {
     expect(seen.length).toBe(before);
     await pipe(toolbox, { tool_name: 'relay', tool_input: { tool: 'say' }, path: 'say' });
     expect(JSON.parse(await read(toolbox, 'say'))).toEqual({ code: null });
-    // Outside of a pipe the same tool may.
+    // Allowed outside of a pipe.
     expect((await toolbox.call('relay', { tool: 'finish' })).structured).toEqual({ code: null });
   });
 
-  spec('CTX-21', 'whatever a reference calls them: by path, by URI, or from a tool in the host', async () => {
+  spec('CTX-21', 'the same tools by path, by URI, and from a module in the tool host', async () => {
     const workspace = createWorkspace();
     const mark = workspace.write('mark', '');
     const file = workspace.script(
@@ -205,7 +205,7 @@ describe('what is refused', () => {
     expect(readFileSync(mark, 'utf8')).toBe('');
   });
 
-  spec('CTX-21', 'bad inner input, with every fault', async () => {
+  spec('CTX-21', 'invalid inner input, listing every fault', async () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     const tool_input = { count: 0, more: 1 };
     const error = await refused(toolbox, { tool_name: 'records', tool_input });
@@ -215,7 +215,7 @@ describe('what is refused', () => {
     expect(error.data.faults.map((fault: Loose) => fault.path).sort()).toEqual(['/count', '/more']);
   });
 
-  spec('CTX-21', 'an inner failure, with its message up to 2 KB', async () => {
+  spec('CTX-21', 'with inner_tool_error and up to 2 KB of the message if the tool fails', async () => {
     const workspace = createWorkspace();
     workspace.script('exits', '#!/bin/sh\n# @description E\necho half of it\necho why >&2\nexit 3\n');
     const toolbox = workspace.toolbox({ tools: TOOLS });
@@ -229,12 +229,12 @@ describe('what is refused', () => {
       code: 'inner_tool_error',
       message: expect.stringMatching(/status 3[\s\S]*why/),
     });
-    // A tool's own not_found is its failure, not ours.
+    // A not_found of the inner tool is an inner_tool_error.
     const inner = await refused(toolbox, { tool_name: 'context_read', tool_input: { path: 'no' } });
     expect(inner).toMatchObject({ code: 'inner_tool_error', data: { code: 'not_found' } });
   });
 
-  spec('CTX-21', 'what the caller may not call, in the words of a direct call', async () => {
+  spec('CTX-21', 'tools that the caller may not call, with the error of a direct call', async () => {
     const workspace = createWorkspace();
     workspace.script('local', '#!/bin/sh\n# @description L\necho ran\n');
     const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context_pipe'] });
@@ -244,30 +244,26 @@ describe('what is refused', () => {
       expect(await refused(toolbox, { tool_name, tool_input: {} }, MODEL)).toEqual(direct.error);
     }
     expect((await toolbox.call('local', {}, MODEL)).error?.code).toBe('needs_trust');
-    // A person may call both, piped or not.
+    // On the command line both may be called, piped or not.
     await pipe(toolbox, { tool_name: 'secret', path: 'a' });
     await pipe(toolbox, { tool_name: 'local', path: 'b' });
     expect(await read(toolbox, 'b')).toBe('ran\n');
   });
 
-  spec(
-    'CTX-20 CTX-21 POL-14',
-    'what a rule denies, by the arguments of the inner call, and nothing beside it',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.config('[trust]\nrules = ["records(count=3,$deny)"]\n');
-      const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context'] });
-      const tool_input = { count: 3 };
-      const direct = await toolbox.call('records', tool_input, MODEL);
-      expect(direct.error?.code).toBe('denied');
-      const before = seen.length;
-      expect(await refused(toolbox, { tool_name: 'records', tool_input }, MODEL)).toEqual(direct.error);
-      expect(seen.length).toBe(before);
-      await pipe(toolbox, { tool_name: 'records', tool_input: { count: 4 }, path: 'four' }, MODEL);
-    },
-  );
+  spec('CTX-20 CTX-21 POL-14', 'calls denied by a rule on the inner arguments, and no others', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[trust]\nrules = ["records(count=3,$deny)"]\n');
+    const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context'] });
+    const tool_input = { count: 3 };
+    const direct = await toolbox.call('records', tool_input, MODEL);
+    expect(direct.error?.code).toBe('denied');
+    const before = seen.length;
+    expect(await refused(toolbox, { tool_name: 'records', tool_input }, MODEL)).toEqual(direct.error);
+    expect(seen.length).toBe(before);
+    await pipe(toolbox, { tool_name: 'records', tool_input: { count: 4 }, path: 'four' }, MODEL);
+  });
 
-  spec('CTX-20 RUN-6', 'a cancelled pipe ends the tool and stores nothing', async () => {
+  spec('CTX-20 RUN-6', 'cancelling stops the tool and stores nothing', async () => {
     const workspace = createWorkspace();
     workspace.script('slow', '#!/bin/sh\n# @description S\necho begun\nexec sleep 60\n');
     const toolbox = workspace.toolbox();
@@ -283,7 +279,7 @@ describe('what is refused', () => {
   });
 });
 
-spec('CTX-20', 'a model over a connection gets the acknowledgement and no more', async () => {
+spec('CTX-20', 'an MCP client gets only the path, size and preview', async () => {
   const workspace = createWorkspace();
   const long = `#!/bin/sh\n# @description Long\nseq 1 40000\n`;
   workspace.script('long', long);

@@ -6,7 +6,7 @@ import { connectStdio } from '../../support/clients.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+// biome-ignore lint/suspicious/noExplicitAny: tests read results of any shape
 type Loose = any;
 
 const INBOX = [
@@ -39,8 +39,8 @@ async function fail(toolbox: NodeToolbox, input: object): Promise<Loose> {
   return error;
 }
 
-describe('an expression', () => {
-  spec('CTX-30', 'groups, filters, plucks, dedups, sorts and sums, as its description shows', async () => {
+describe('expressions', () => {
+  spec('CTX-30', 'group, filter, pluck, dedup, sort and sum as the description shows', async () => {
     const toolbox = await createInbox();
     // biome-ignore-start lint/suspicious/noTemplateCurlyInString: JSONata groups with these very characters
     const shown: [string, unknown, string, number?][] = [
@@ -74,7 +74,7 @@ describe('an expression', () => {
     });
   });
 
-  spec('CTX-30', 'writes its result for the next one, and refuses a path that is taken', async () => {
+  spec('CTX-30', 'write the result to output_path, unless it exists', async () => {
     const toolbox = await createInbox();
     const ack = await query(toolbox, '$[amount > 100]', { output_path: 'mcp/large.json' });
     expect(ack).toMatchObject({ path: 'mcp/large.json', result_type: 'array', result_count: 2 });
@@ -98,7 +98,7 @@ describe('an expression', () => {
     });
   });
 
-  spec('CTX-30', 'A59 reads a large result by its handle, in its own session only', async () => {
+  spec('CTX-30', 'A59 read a large result by its handle, only in its session', async () => {
     const workspace = createWorkspace();
     const rows = Array.from({ length: 5000 }, (_, id) => ({ id, amount: id % 7 }));
     workspace.script('export', `#!/bin/sh\n# @description E\ncat rows.json\n`);
@@ -111,25 +111,25 @@ describe('an expression', () => {
     const offered = workspace.toolbox({ offer: ['context'] });
     const { error } = await offered.call('context_query', { path: id, expression: '$' }, stranger);
     expect(error?.code).toBe('not_found');
-    // Whoever is offered queries is told of them with the result, in words that can be used.
+    // The handle includes the call to query it if queries are offered.
     const told = textOf(await offered.call('export', {}));
     const way = /^ {2}context_query (.*)$/m.exec(told);
     expect((await offered.call('context_query', JSON.parse(way![1]!))).structured).toMatchObject({
       result: 5000,
     });
     expect(textOf(await toolbox.call('export', {}))).not.toContain('context_query');
-    // At the shell, as a person goes about it.
+    // On the command line.
     const called = json(await wield(workspace, ['call', 'export', '--json']));
     const shell = await wield(workspace, ['call', 'context_query', called.meta.handle.id, '$sum(amount)']);
     expect(shell).toEqual({ status: 0, stdout: `${sum}\n`, stderr: '' });
-    // A result that is itself too large is a handle, and can be queried too.
+    // A query result that is too large becomes a handle, which can be queried too.
     const large = await toolbox.call('context_query', { path: id, expression: '$[amount = 3]' });
     const next = large.meta.handle!;
     expect(next.kind).toBe('json');
     expect(await query(toolbox, '$count($)', { path: next.id })).toMatchObject({ result: 714 });
   });
 
-  spec('CTX-32', 'that asks gets the reference, and a malformed one its position with it', async () => {
+  spec('CTX-32', 'return the reference for "?", and for a syntax error with its position', async () => {
     const toolbox = await createInbox();
     for (const expression of ['?', '', '  ']) {
       const result = await toolbox.call('context_query', { path: 'mcp/inbox.json', expression });
@@ -152,7 +152,7 @@ describe('an expression', () => {
     });
   });
 
-  spec('CTX-32', 'over what is not there, not JSON or too large says which', async () => {
+  spec('CTX-32', 'report a missing, non-JSON or too large document', async () => {
     const toolbox = await createInbox();
     await write(toolbox, 'text', 'no JSON at all');
     await write(toolbox, 'half.json', '[{"a":1},');
@@ -166,7 +166,7 @@ describe('an expression', () => {
     expect(await fail(toolbox, { path: 'huge.json', expression: '$' })).toMatchObject({ code: 'too_large' });
   });
 
-  spec('CTX-32', 'over a connection brings the reference to whoever wrote it', async () => {
+  spec('CTX-32', 'return the reference to MCP clients', async () => {
     const workspace = createWorkspace();
     const client = await connectStdio(workspace, 'newer', ['--with', 'context']);
     await client.callTool({ name: 'context_write', arguments: { path: 'a.json', content: '[1,2]' } });
@@ -179,8 +179,8 @@ describe('an expression', () => {
   });
 });
 
-describe('an expression that is hostile', () => {
-  spec('CTX-31', 'A59 reaches neither files, nor the environment, nor the host', async () => {
+describe('hostile expressions', () => {
+  spec('CTX-31', 'A59 cannot access files, environment or host', async () => {
     const toolbox = await createInbox();
     for (const expression of [
       '$.constructor',
@@ -211,7 +211,7 @@ describe('an expression that is hostile', () => {
       if (ok) expect([expression, (structured as Loose).result]).toEqual([expression, null]);
       else expect([expression, error?.code]).toEqual([expression, 'invalid_input']);
     }
-    // A key of such a name is a key, on the way in and on the way out.
+    // Keys with such names are ordinary keys.
     await write(toolbox, 'odd.json', '{"__proto__":{"a":1},"constructor":2}');
     expect(await query(toolbox, '$.__proto__.a + $.constructor', { path: 'odd.json' })).toMatchObject({
       result: 3,
@@ -247,8 +247,8 @@ describe('an expression that is hostile', () => {
   };
 
   for (const [what, expressions] of Object.entries(HOSTILE)) {
-    spec('CTX-31 CTX-32', `A59 ${what} ends as an error, while other calls are answered`, async () => {
-      // A toolbox each, since one evaluates no more than two at once.
+    spec('CTX-31 CTX-32', `A59 ${what} ends as an error and does not block other calls`, async () => {
+      // One toolbox per query, since a toolbox evaluates at most two at once.
       await Promise.all(
         Object.entries(expressions).map(async ([expression, codes]) => {
           const toolbox = await createInbox();
@@ -270,14 +270,14 @@ describe('an expression that is hostile', () => {
           expect(error?.hint).toBeTruthy();
           expect(answered).toBeGreaterThan(0);
           expect(meta.durationMs).toBeLessThan(30_000);
-          // And the next query is answered as if nothing had been.
+          // The next query works.
           expect(await query(toolbox, '$count($)')).toMatchObject({ result: 3 });
         }),
       );
     });
   }
 
-  spec('CTX-31', 'a cancelled query is ended', async () => {
+  spec('CTX-31', 'cancelling stops the query', async () => {
     const toolbox = await createInbox();
     const controller = new AbortController();
     const running = toolbox.call(

@@ -23,7 +23,7 @@ const WORDS = [
 const textOfNote = (at: number): string =>
   `note ${at}\n${Array.from({ length: 12 }, (_, word) => `${WORDS[(at + word * word) % 10]}${(at * word) % 977}`).join(' ')}\n`;
 
-// Rows as a write makes them, in one transaction; the payloads are those of a hundred documents written before.
+// Inserts rows as a write does, in one transaction, with the payloads of a hundred real documents.
 function multiply(file: string): void {
   const db = openDatabase(file);
   const payloads = db.prepare('SELECT payload, size FROM versions ORDER BY path').all();
@@ -50,44 +50,40 @@ async function timed(toolbox: NodeToolbox, name: string, input: object): Promise
   return [meta.durationMs, structured];
 }
 
-spec(
-  'CTX-41',
-  'among 100,000 documents a search takes no longer than a person waits, and the store opens at once',
-  async () => {
-    const workspace = createWorkspace();
-    const first = workspace.toolbox();
-    for (let at = 0; at < 100; at++)
-      await first.state.stores.documents.write(`shelf-${at}/note-${at}.md`, Buffer.from(textOfNote(at)));
-    await first.close();
-    const projects = join(workspace.env.WIELD_HOME!, 'projects');
-    multiply(join(projects, readdirSync(projects)[0]!, 'context', 'documents.db'));
+spec('CTX-41', 'searches 100,000 documents in interactive time and opens immediately', async () => {
+  const workspace = createWorkspace();
+  const first = workspace.toolbox();
+  for (let at = 0; at < 100; at++)
+    await first.state.stores.documents.write(`shelf-${at}/note-${at}.md`, Buffer.from(textOfNote(at)));
+  await first.close();
+  const projects = join(workspace.env.WIELD_HOME!, 'projects');
+  multiply(join(projects, readdirSync(projects)[0]!, 'context', 'documents.db'));
 
-    const toolbox = workspace.toolbox();
-    // The first call opens the store. Bounds are wide, since the machine may be busy; the benchmark has the numbers.
-    const [opening] = await timed(toolbox, 'context_exists', { path: 'shelf-42/note-99542.md' });
-    expect(opening).toBeLessThan(1000);
-    for (const [query, path] of [
-      ['note 77777'],
-      ['river12 winter'],
-      ['harbour', 'shelf-42'],
-      ['note', 'shelf-42'],
-      ['nothingofthekind'],
-    ] as const) {
-      const [took, found] = await timed(toolbox, 'context_search', { query, ...(path && { path }) });
-      expect(took, query).toBeLessThan(3000);
-      const { hits } = found as { hits: { path: string }[] };
-      if (query === 'note 77777') expect(hits[0]?.path).toBe('shelf-277/note-77777.md');
-      if (path) expect(hits.every((hit) => hit.path.startsWith('shelf-42/'))).toBe(true);
-    }
-    await toolbox.call('context_write', { path: 'new.md', content: 'a zebra among them' });
-    expect((await timed(toolbox, 'context_search', { query: 'zebra' }))[1]).toMatchObject({
-      hits: [{ path: 'new.md' }],
-    });
-    const [listing, { documents }] = (await timed(toolbox, 'context_list', { path: 'shelf-42' })) as [
-      number,
-      { documents: unknown[] },
-    ];
-    expect(documents).toHaveLength(200);
-    expect(listing).toBeLessThan(2000);
-  },
-);
+  const toolbox = workspace.toolbox();
+  // The first call opens the store. The limits are generous for busy machines; see the benchmark for exact times.
+  const [opening] = await timed(toolbox, 'context_exists', { path: 'shelf-42/note-99542.md' });
+  expect(opening).toBeLessThan(1000);
+  for (const [query, path] of [
+    ['note 77777'],
+    ['river12 winter'],
+    ['harbour', 'shelf-42'],
+    ['note', 'shelf-42'],
+    ['nothingofthekind'],
+  ] as const) {
+    const [took, found] = await timed(toolbox, 'context_search', { query, ...(path && { path }) });
+    expect(took, query).toBeLessThan(3000);
+    const { hits } = found as { hits: { path: string }[] };
+    if (query === 'note 77777') expect(hits[0]?.path).toBe('shelf-277/note-77777.md');
+    if (path) expect(hits.every((hit) => hit.path.startsWith('shelf-42/'))).toBe(true);
+  }
+  await toolbox.call('context_write', { path: 'new.md', content: 'a zebra among them' });
+  expect((await timed(toolbox, 'context_search', { query: 'zebra' }))[1]).toMatchObject({
+    hits: [{ path: 'new.md' }],
+  });
+  const [listing, { documents }] = (await timed(toolbox, 'context_list', { path: 'shelf-42' })) as [
+    number,
+    { documents: unknown[] },
+  ];
+  expect(documents).toHaveLength(200);
+  expect(listing).toBeLessThan(2000);
+});

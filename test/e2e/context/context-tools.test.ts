@@ -6,7 +6,7 @@ import { connectStdio } from '../../support/clients.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+// biome-ignore lint/suspicious/noExplicitAny: tests read results of any shape
 type Loose = any;
 
 async function call(toolbox: Toolbox, name: string, input: object): Promise<Loose> {
@@ -57,7 +57,7 @@ describe('documents', () => {
     expect(await call(toolbox, 'context_exists', { path: 'never' })).toMatchObject({ exists: false });
   });
 
-  spec('CTX-10', 'a collision is path_conflict, says how to go on, and loses nothing', async () => {
+  spec('CTX-10', 'report path_conflict with a hint for an existing path', async () => {
     const toolbox = createWorkspace().toolbox();
     await call(toolbox, 'context_write', { path: 'x', content: 'old' });
     await call(toolbox, 'context_write', { path: 'y', content: 'y' });
@@ -77,7 +77,7 @@ describe('documents', () => {
     expect((await call(toolbox, 'context_read', { path: 'x' })).text).toBe('y');
   });
 
-  spec('CTX-10', 'a missing path is not_found for every tool that needs one', async () => {
+  spec('CTX-10', 'report not_found for a missing path in every tool', async () => {
     const toolbox = createWorkspace().toolbox();
     await call(toolbox, 'context_write', { path: 'notes/today.md', content: 'x' });
     for (const [name, input] of [
@@ -95,7 +95,7 @@ describe('documents', () => {
     expect(await fail(toolbox, 'context_tree', { path: 'no' })).toMatchObject({ code: 'not_found' });
   });
 
-  spec('CTX-10', 'lines are counted from 1, and reading goes on where it ended', async () => {
+  spec('CTX-10', 'are read by lines, counted from 1', async () => {
     const toolbox = createWorkspace().toolbox();
     const lines = Array.from({ length: 500 }, (_, at) => `line ${at + 1} é€😀`);
     await call(toolbox, 'context_write', { path: 'long.md', content: lines.join('\n') });
@@ -114,7 +114,7 @@ describe('documents', () => {
       code: 'invalid_input',
       hint: expect.stringContaining('1 to 500'),
     });
-    // What is too large to be shown is a handle here as everywhere.
+    // A large document becomes a handle, like any result.
     await call(toolbox, 'context_write', { path: 'large.md', content: 'x'.repeat(20_000) });
     expect((await toolbox.call('context_read', { path: 'large.md' })).meta.handle).toMatchObject({
       size: 20_000,
@@ -123,7 +123,7 @@ describe('documents', () => {
     expect((await call(toolbox, 'context_read', { path: 'empty' })).text).toBe('');
   });
 
-  spec('CTX-10', 'the tree is drawn, and folded below its depth', async () => {
+  spec('CTX-10', 'are shown as a tree, collapsed below max_depth', async () => {
     const toolbox = createWorkspace().toolbox();
     for (const path of ['a.md', 'notes/x.md', 'notes/deep/y.md', 'notes/deep/er/z.md', 'zoo'])
       await call(toolbox, 'context_write', { path, content: 'text' });
@@ -150,7 +150,7 @@ describe('documents', () => {
     expect((await call(createWorkspace().toolbox(), 'context_tree', {})).text).toBe('0 documents\n');
   });
 
-  spec('CTX-12', 'paths have one form and stay inside, whichever tool is given one', async () => {
+  spec('CTX-12', 'have normalised paths in every tool', async () => {
     const toolbox = createWorkspace().toolbox();
     await call(toolbox, 'context_write', { path: './notes//caf\u0065\u0301.md', content: 'x' });
     expect((await call(toolbox, 'context_read', { path: 'notes/caf\u00e9.md' })).path).toBe(
@@ -172,7 +172,7 @@ describe('documents', () => {
     }
   });
 
-  spec('CTX-13', 'every version can be read, and a deletion is undone', async () => {
+  spec('CTX-13', 'keep every version and can be restored', async () => {
     const toolbox = createWorkspace().toolbox();
     for (const content of ['one', 'two'])
       await call(toolbox, 'context_write', { path: 'v', content, on_conflict: 'overwrite' });
@@ -207,7 +207,7 @@ describe('documents', () => {
 describe('edit', () => {
   const lines = 'a\nb\nc\n';
 
-  spec('CTX-11', 'applies all patches or none, and leaves what was JSON JSON', async () => {
+  spec('CTX-11', 'applies all patches or none, and keeps JSON valid', async () => {
     const toolbox = createWorkspace().toolbox();
     await call(toolbox, 'context_write', { path: 'x', content: lines });
     const patches = [
@@ -239,7 +239,7 @@ describe('edit', () => {
     const breaking = [{ start_line: 2, end_line: 2, content: '"a": ' }];
     expect(await fail(toolbox, 'context_edit', { path: 'x.json', patches: breaking })).toMatchObject({
       code: 'invalid_input',
-      message: expect.stringContaining('no longer be JSON'),
+      message: expect.stringContaining('would make x.json invalid JSON'),
     });
     await call(toolbox, 'context_edit', {
       path: 'x.json',
@@ -248,7 +248,7 @@ describe('edit', () => {
     expect((await call(toolbox, 'context_read', { path: 'x.json' })).text).toBe('{\n"a": 2\n}\n');
   });
 
-  spec('CTX-11', 'edits at once lose none: each applies to what was read, or is refused', async () => {
+  spec('CTX-11', 'rejects concurrent edits of the same version', async () => {
     const workspace = createWorkspace();
     const toolboxes = [workspace.toolbox(), workspace.toolbox()];
     await call(toolboxes[0]!, 'context_write', { path: 'x', content: '' });
@@ -269,73 +269,73 @@ describe('edit', () => {
 });
 
 describe('search', () => {
-  spec(
-    'CTX-40',
-    'gives a snippet around the match with its lines, as soon as the write returns',
-    async () => {
-      const toolbox = createWorkspace().toolbox();
-      const filler = 'nothing of interest here\n'.repeat(300);
-      const content = `${filler}the quarterly revenue rose\n${filler}`;
-      await call(toolbox, 'context_write', { path: 'notes/q3.md', content });
-      const { hits, text } = await call(toolbox, 'context_search', { query: 'quarterly revenue' });
-      expect(hits).toHaveLength(1);
-      expect(hits[0].path).toBe('notes/q3.md');
-      expect(hits[0].snippet).toContain('quarterly revenue rose');
-      expect(hits[0].snippet.length).toBeLessThanOrEqual(300);
-      expect(hits[0].start_line).toBeLessThanOrEqual(301);
-      expect(hits[0].end_line).toBeGreaterThanOrEqual(301);
-      // The lines that it names are those that context_read gives.
-      const read = await call(toolbox, 'context_read', {
-        path: 'notes/q3.md',
-        offset: hits[0].start_line,
-        limit: hits[0].end_line - hits[0].start_line + 1,
-      });
-      expect(read.text).toContain('quarterly revenue rose');
-      expect(text).toMatch(/^notes\/q3\.md:\d+-\d+\n {2}.*quarterly revenue rose/);
-      for (let at = 0; at < 5; at++)
-        await call(toolbox, 'context_write', { path: `other/${at}.md`, content: 'revenue' });
-      expect(
-        (await call(toolbox, 'context_search', { query: 'revenue', path: 'other', limit: 3 })).hits,
-      ).toHaveLength(3);
-      expect((await call(toolbox, 'context_search', { query: 'zebra' })).text).toBe(
-        'nothing found for "zebra"',
-      );
-      await call(toolbox, 'context_delete', { path: 'notes/q3.md' });
-      expect((await call(toolbox, 'context_search', { query: 'quarterly' })).hits).toEqual([]);
-    },
-  );
+  spec('CTX-40', 'returns a snippet with its lines as soon as the write returns', async () => {
+    const toolbox = createWorkspace().toolbox();
+    const filler = 'nothing of interest here\n'.repeat(300);
+    const content = `${filler}the quarterly revenue rose\n${filler}`;
+    await call(toolbox, 'context_write', { path: 'notes/q3.md', content });
+    const { hits, text } = await call(toolbox, 'context_search', { query: 'quarterly revenue' });
+    expect(hits).toHaveLength(1);
+    expect(hits[0].path).toBe('notes/q3.md');
+    expect(hits[0].snippet).toContain('quarterly revenue rose');
+    expect(hits[0].snippet.length).toBeLessThanOrEqual(300);
+    expect(hits[0].start_line).toBeLessThanOrEqual(301);
+    expect(hits[0].end_line).toBeGreaterThanOrEqual(301);
+    // context_read returns the same lines.
+    const read = await call(toolbox, 'context_read', {
+      path: 'notes/q3.md',
+      offset: hits[0].start_line,
+      limit: hits[0].end_line - hits[0].start_line + 1,
+    });
+    expect(read.text).toContain('quarterly revenue rose');
+    expect(text).toMatch(/^notes\/q3\.md:\d+-\d+\n {2}.*quarterly revenue rose/);
+    for (let at = 0; at < 5; at++)
+      await call(toolbox, 'context_write', { path: `other/${at}.md`, content: 'revenue' });
+    expect(
+      (await call(toolbox, 'context_search', { query: 'revenue', path: 'other', limit: 3 })).hits,
+    ).toHaveLength(3);
+    expect((await call(toolbox, 'context_search', { query: 'zebra' })).text).toBe('no results for "zebra"');
+    await call(toolbox, 'context_delete', { path: 'notes/q3.md' });
+    expect((await call(toolbox, 'context_search', { query: 'quarterly' })).hits).toEqual([]);
+  });
 });
 
-spec('CTX-40 CTX-10', 'while a large document is taken in, others are written, read and found', async () => {
-  const toolbox = createWorkspace().toolbox();
-  await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
-  await call(toolbox, 'context_write', { path: 'large', content: 'before' });
-  const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
-  let over = false;
-  const writing = toolbox.state.stores.documents.write('large', content, { overwrite: true }).finally(() => {
-    over = true;
-  });
-  let answered = 0;
-  while (!over) {
-    expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
-    // Until it is there as a whole it is not there at all.
-    const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
-    if (!over) expect(text).toBe('before');
-    answered++;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  expect(answered).toBeGreaterThan(5);
-  expect(await writing).toMatchObject({ version: 2 });
-  expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
-  // Writes wait for each other: of many to one path one wins.
-  const results = await Promise.all(
-    Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
-  );
-  expect(results.filter(({ ok }) => ok)).toHaveLength(1);
-});
+spec(
+  'CTX-40 CTX-10',
+  'indexing a large document does not block other writes, reads and searches',
+  async () => {
+    const toolbox = createWorkspace().toolbox();
+    await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
+    await call(toolbox, 'context_write', { path: 'large', content: 'before' });
+    const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
+    let over = false;
+    const writing = toolbox.state.stores.documents
+      .write('large', content, { overwrite: true })
+      .finally(() => {
+        over = true;
+      });
+    let answered = 0;
+    while (!over) {
+      expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
+      // Not visible until it is complete.
+      const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
+      if (!over) expect(text).toBe('before');
+      answered++;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(answered).toBeGreaterThan(5);
+    expect(await writing).toMatchObject({ version: 2 });
+    expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
+    // Of concurrent writes to one path, one succeeds.
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
+    );
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+  },
+);
 
 describe('as commands', () => {
-  spec('CTX-14', 'read, tree and search take path and query without a flag', async () => {
+  spec('CTX-14', 'read, tree and search take path and query as positional arguments', async () => {
     const workspace = createWorkspace();
     const run = async (...args: string[]) => {
       const { status, stdout, stderr } = await wield(workspace, ['context', ...args]);
@@ -353,7 +353,7 @@ describe('as commands', () => {
     expect(help).toContain('wield context tree [path]');
   });
 
-  spec('SRV-14 CTX-10', 'models are offered them where someone says so, and told the text', async () => {
+  spec('SRV-14 CTX-10', 'are offered to models on request only', async () => {
     const workspace = createWorkspace();
     const without = await connectStdio(workspace, 'newer');
     expect((await without.listTools()).tools.map(({ name }) => name)).not.toContain('context_read');

@@ -28,8 +28,8 @@ const callText = async (client: Caller, name: string, input: Record<string, unkn
 const handleOf = async (client: Caller): Promise<string> =>
   /stored as (r_\S+)\./.exec(await callText(client, 'numbers', {}))![1]!;
 
-describe('a handle', () => {
-  spec('CTX-3 CTX-1 SRV-14', 'A59: of a connection over stdio is read there, and in no other', async () => {
+describe('handles', () => {
+  spec('CTX-3 CTX-1 SRV-14', 'A59: can be read only on the stdio connection that created them', async () => {
     const workspace = createPrinter();
     const clients: Caller[] = [
       await connectStdio(workspace, 'older'),
@@ -41,12 +41,12 @@ describe('a handle', () => {
       expect(await callText(client, 'read_result', { id, lines: '19999-20000' })).toBe('19999\n20000\n');
       const other = clients[(at + 1) % clients.length]!;
       expect(await callText(other, 'read_result', { id, page: 1 })).toContain('not_found');
-      // A guess is answered in the same words.
+      // A guessed id gets the same error.
       const guess = await callText(other, 'read_result', { id: 'r_AAAAAAAAAAAAAAAAAAAAAA', page: 1 });
       expect(guess.replace('r_AAAAAAAAAAAAAAAAAAAAAA', id)).toBe(
         await callText(other, 'read_result', { id, page: 1 }),
       );
-      // Nor does a person's shell have it.
+      // It is unknown on the command line too.
       const shell = await wield(workspace, ['call', 'read_result', '--id', id]);
       expect(shell.status).toBe(3);
     }
@@ -54,7 +54,7 @@ describe('a handle', () => {
 
   spec(
     'CTX-3',
-    'A59: over HTTP belongs to the session in the older era, to the principal in the newer',
+    'A59: belong to the HTTP session in the older protocol version, to the principal in the newer',
     async () => {
       const { url } = await serveHttp(createPrinter());
       const first = await connectUrl(url, 'older');
@@ -71,7 +71,7 @@ describe('a handle', () => {
     },
   );
 
-  spec('OBS-6', 'is named in the record of its call', async () => {
+  spec('OBS-6', 'are recorded in the audit log', async () => {
     const workspace = createPrinter();
     const { meta } = await workspace.toolbox().call('numbers', {});
     await workspace.toolbox().call('numbers', {}, { full: true });
@@ -80,7 +80,7 @@ describe('a handle', () => {
   });
 });
 
-describe('the store that a tool is handed', () => {
+describe('the store of a tool context', () => {
   const keep: ContextStore[] = [];
   const note = defineTool({
     name: 'note',
@@ -93,14 +93,14 @@ describe('the store that a tool is handed', () => {
     },
   });
 
-  spec('MOD-6', 'is of no use after the call', async () => {
+  spec('MOD-6', 'cannot be used after the call', async () => {
     const toolbox = createWorkspace().toolbox({ tools: [note] });
     expect((await toolbox.call('note', { text: 'one' })).structured).toEqual(['note']);
     expect(() => keep[0]!.documents.list()).toThrow(expect.objectContaining({ code: 'usage' }));
     expect(() => keep[0]!.openResult('r_AAAAAAAAAAAAAAAAAAAAAA')).toThrow('after its call had ended');
   });
 
-  spec('MOD-6', 'blocks no other process while its tool sleeps', async () => {
+  spec('MOD-6', 'does not block other processes while the tool sleeps', async () => {
     const workspace = createWorkspace();
     let wake = (): void => {};
     const asleep = new Promise<void>((resolve) => {
@@ -123,7 +123,7 @@ describe('the store that a tool is handed', () => {
     expect((await sleeping).structured).toEqual(['mine', 'other']);
   });
 
-  spec('MOD-6 MOD-5', 'is there for a module in the tool host too', async () => {
+  spec('MOD-6 MOD-5', 'is available in the tool host', async () => {
     const workspace = createWorkspace();
     workspace.write(
       '.agents/tools/keep.tool.ts',

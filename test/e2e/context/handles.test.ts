@@ -11,7 +11,7 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 const CAT =
   '#!/bin/sh\n# @description Prints a file.\n# @param *file string File\nexec cat "$WIELD_PARAM_FILE"\n';
 
-/** A workspace whose tool `print` gives exactly these bytes. */
+/** Creates a workspace whose tool `print` prints exactly these bytes. */
 function createPrinter(bytes: Uint8Array, config = ''): { workspace: Workspace; file: string } {
   const workspace = createWorkspace();
   workspace.script('print', CAT);
@@ -64,7 +64,7 @@ async function read(toolbox: Toolbox, input: object): Promise<Page> {
 
 describe('recovery', () => {
   for (const [name, payload] of Object.entries(FIXED)) {
-    spec('CTX-1 CTX-2 EXE-7', `${name} comes back byte for byte, by pages and by offset`, async () => {
+    spec('CTX-1 CTX-2 EXE-7', `${name} can be read byte for byte, by pages and by offset`, async () => {
       const { workspace, file } = createPrinter(payload);
       const toolbox = workspace.toolbox();
       const { ok, meta, structured } = await toolbox.call('print', { file });
@@ -93,7 +93,7 @@ describe('recovery', () => {
     });
   }
 
-  spec('CTX-2', 'lines are given by number, and no page cuts a line that fits one', async () => {
+  spec('CTX-2', 'reads lines by number, and splits no line that fits on a page', async () => {
     const payload = textOfSize(60_000);
     const { workspace, file } = createPrinter(payload);
     const toolbox = workspace.toolbox();
@@ -102,48 +102,44 @@ describe('recovery', () => {
     const some = await read(toolbox, { id, lines: '10-12' });
     expect(some.bytes.toString()).toBe(`${lines.slice(9, 12).join('\n')}\n`);
     expect((await read(toolbox, { id, lines: `${lines.length}` })).bytes.toString()).toBe(lines.at(-1));
-    // More lines than a page holds are given up to a whole line, with the place to read on.
+    // More lines than fit on a page end at a whole line, with the next position.
     const many = await read(toolbox, { id, lines: `1-${lines.length}` });
     expect(payload.subarray(0, many.structured.next_offset).equals(many.bytes)).toBe(true);
     expect(many.bytes.at(-1)).toBe(0x0a);
     const page = await read(toolbox, { id, page: 1 });
     expect(page.bytes.at(-1)).toBe(0x0a);
-    // An offset inside a character gives that character.
+    // An offset inside a character starts with that character.
     const euro = payload.indexOf('€');
     const inside = await read(toolbox, { id, offset: euro + 1, limit: 1 });
     expect(inside.bytes.toString()).toBe('€');
   });
 
-  spec(
-    'CTX-2',
-    'an unknown id, a page, line or offset out of range, and two ways at once are clear errors',
-    async () => {
-      const { workspace, file } = createPrinter(textOfSize(30_000));
-      const toolbox = workspace.toolbox();
-      const { id } = (await toolbox.call('print', { file })).meta.handle!;
-      const error = async (input: object) => (await toolbox.call('read_result', input)).error;
-      expect(await error({ id: 'r_AAAAAAAAAAAAAAAAAAAAAA' })).toMatchObject({ code: 'not_found' });
-      expect(await error({ id: '../../../etc/passwd' })).toMatchObject({ code: 'not_found' });
-      expect(await error({ id, page: 99 })).toMatchObject({
-        code: 'invalid_input',
-        message: 'there is no page 99; the last is 4',
-        hint: 'give a page from 1 to 4',
-      });
-      expect(await error({ id, page: 0 })).toMatchObject({ code: 'invalid_input' });
-      expect(await error({ id, lines: '99999' })).toMatchObject({ code: 'invalid_input' });
-      expect(await error({ id, lines: '9-2' })).toMatchObject({ hint: 'give them as 2-9' });
-      expect(await error({ id, offset: 10_000_000 })).toMatchObject({ code: 'invalid_input' });
-      expect(await error({ id, page: 1, lines: '2' })).toMatchObject({ code: 'invalid_input' });
-    },
-  );
+  spec('CTX-2', 'reports unknown ids, positions out of range and conflicting parameters', async () => {
+    const { workspace, file } = createPrinter(textOfSize(30_000));
+    const toolbox = workspace.toolbox();
+    const { id } = (await toolbox.call('print', { file })).meta.handle!;
+    const error = async (input: object) => (await toolbox.call('read_result', input)).error;
+    expect(await error({ id: 'r_AAAAAAAAAAAAAAAAAAAAAA' })).toMatchObject({ code: 'not_found' });
+    expect(await error({ id: '../../../etc/passwd' })).toMatchObject({ code: 'not_found' });
+    expect(await error({ id, page: 99 })).toMatchObject({
+      code: 'invalid_input',
+      message: 'there is no page 99; the last is 4',
+      hint: 'give a page from 1 to 4',
+    });
+    expect(await error({ id, page: 0 })).toMatchObject({ code: 'invalid_input' });
+    expect(await error({ id, lines: '99999' })).toMatchObject({ code: 'invalid_input' });
+    expect(await error({ id, lines: '9-2' })).toMatchObject({ hint: 'give them as 2-9' });
+    expect(await error({ id, offset: 10_000_000 })).toMatchObject({ code: 'invalid_input' });
+    expect(await error({ id, page: 1, lines: '2' })).toMatchObject({ code: 'invalid_input' });
+  });
 });
 
-// A result that is never whole in memory; `npm run soak` makes it a gigabyte.
+// Never completely in memory; `npm run soak` uses a gigabyte.
 const LARGE = Number(process.env.WIELD_RESULT_BYTES ?? 48 * 1024 * 1024);
 
 spec(
   'CTX-1 RUN-12',
-  'a result of many megabytes is stored while it streams, byte for byte, in bounded memory',
+  'stores a large result while it streams, byte for byte, in bounded memory',
   async () => {
     const workspace = createWorkspace();
     workspace.config(`[limits]\noutput = ${LARGE + 1}\n[results]\ntotal = "4G"\n`);
@@ -171,8 +167,8 @@ spec(
   300_000,
 );
 
-describe('what becomes a handle', () => {
-  spec('CTX-1 RUN-12', 'what fits the limit is shown as it is, one character more is stored', async () => {
+describe('results over the limit', () => {
+  spec('CTX-1 RUN-12', 'are stored from one character over the limit', async () => {
     const { workspace } = createPrinter(Buffer.from(''));
     const toolbox = workspace.toolbox();
     const fits = await toolbox.call('print', { file: workspace.write('fits', 'é'.repeat(10_000)) });
@@ -184,7 +180,7 @@ describe('what becomes a handle', () => {
     expect(textOf(over).length).toBeLessThan(2000);
   });
 
-  spec('CTX-1', 'the limit is the user’s, and a project can only lower it', async () => {
+  spec('CTX-1', 'use the limit of the user, which a project can only lower', async () => {
     const { workspace, file } = createPrinter(textOfSize(30_000), '[results]\ninline = 40000\n');
     expect((await workspace.toolbox().call('print', { file })).meta.handle).toBeUndefined();
     workspace.write('.agents/config.toml', '[results]\ninline = 100\n');
@@ -194,7 +190,7 @@ describe('what becomes a handle', () => {
     expect((await workspace.toolbox().call('print', { file })).meta.handle).toBeDefined();
   });
 
-  spec('CTX-1', 'functions too: their text, or the JSON they gave', async () => {
+  spec('CTX-1', 'include the text or JSON of functions', async () => {
     const rows = Array.from({ length: 3000 }, (_, id) => ({ id }));
     const toolbox = createWorkspace().toolbox({
       tools: [
@@ -218,32 +214,28 @@ describe('what becomes a handle', () => {
     const result = await toolbox.call('rows', {});
     expect(result.meta.handle).toMatchObject({ kind: 'json', shape: '[{ id }] × 3000' });
     expect(result.structured).toBeUndefined();
-    // A tool that calls another gets all of it.
+    // A nested call returns the complete result.
     expect((await toolbox.call('whole', {})).structured).toEqual({ rows: 3000, handle: true });
     expect((await toolbox.call('rows', {}, { full: true })).structured).toEqual(rows);
   });
 
-  spec(
-    'CTX-2',
-    'a failure stays where it is read: its error, its beginning, and the rest by handle',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script(
-        'fail',
-        '#!/bin/sh\n# @description Fails loudly.\necho "why it failed" >&2\nseq 1 20000\nexit 3\n',
-      );
-      const toolbox = workspace.toolbox();
-      const result = await toolbox.call('fail', {});
-      expect(result.error).toMatchObject({ code: 'tool_failed' });
-      expect(textOf(result)).toContain('why it failed');
-      expect(textOf(result)).toContain('\n1\n2\n3\n');
-      expect(textOf(result).length).toBeLessThan(10_000);
-      const { id } = result.meta.handle!;
-      expect((await read(toolbox, { id, lines: '20000' })).bytes.toString()).toBe('20000\n');
-    },
-  );
+  spec('CTX-2', 'return the error and the start of the output inline if the call failed', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'fail',
+      '#!/bin/sh\n# @description Fails loudly.\necho "why it failed" >&2\nseq 1 20000\nexit 3\n',
+    );
+    const toolbox = workspace.toolbox();
+    const result = await toolbox.call('fail', {});
+    expect(result.error).toMatchObject({ code: 'tool_failed' });
+    expect(textOf(result)).toContain('why it failed');
+    expect(textOf(result)).toContain('\n1\n2\n3\n');
+    expect(textOf(result).length).toBeLessThan(10_000);
+    const { id } = result.meta.handle!;
+    expect((await read(toolbox, { id, lines: '20000' })).bytes.toString()).toBe('20000\n');
+  });
 
-  spec('EXE-4 CTX-1', 'past the cap the handle holds what was kept, and the cut is announced', async () => {
+  spec('EXE-4 CTX-1', 'are stored up to the output limit and marked as truncated', async () => {
     const workspace = createWorkspace();
     workspace.config('[limits]\noutput = "200K"\n');
     workspace.script('flood', '#!/bin/sh\n# @description Floods.\nexec yes\n');
@@ -255,7 +247,7 @@ describe('what becomes a handle', () => {
     expect(textOf(result)).toContain('[truncated: only the first 200 KiB were kept, the limit]');
   });
 
-  spec('CTX-1', 'standard error that is long beside long output is kept too', async () => {
+  spec('CTX-1', 'include long stderr', async () => {
     const workspace = createWorkspace();
     workspace.script(
       'both',
@@ -267,7 +259,7 @@ describe('what becomes a handle', () => {
     expect((await read(toolbox, { id: aside, lines: '20000' })).bytes.toString()).toBe('warning 20000\n');
   });
 
-  spec('TOOL-22 CTX-1', 'a tool that declares its output still gives it, checked', async () => {
+  spec('TOOL-22 CTX-1', 'keep validated structured output', async () => {
     const numbers = Array.from({ length: 30_000 }, (_, at) => at);
     const define = (name: string, type: string) =>
       defineTool({
@@ -290,7 +282,7 @@ describe('what becomes a handle', () => {
 describe('the command line', () => {
   spec(
     'RUN-12 CLI-8',
-    '--json gives the handle, --full the whole, and neither the whole as it is written',
+    '--json returns the handle, --full the complete result, and without either the output is streamed',
     async () => {
       const payload = textOfSize(50_000);
       const { workspace } = createPrinter(payload);
@@ -301,7 +293,7 @@ describe('the command line', () => {
       expect(full.content[0].text).toBe(payload.toString());
       expect(full.meta.handle).toBeUndefined();
       expect((await wield(workspace, args)).stdout).toBe(payload.toString());
-      // Another call of the same person in the same workdir reads it; in another workdir it is not known.
+      // A later command in the same workdir can read it; in another workdir it is unknown.
       const more = await wield(workspace, [
         'call',
         'read_result',
@@ -325,7 +317,7 @@ describe('the command line', () => {
   );
 });
 
-describe('keeping', () => {
+describe('expiry', () => {
   const resultsOf = (workspace: Workspace): string => {
     const projects = join(workspace.env.WIELD_HOME!, 'projects');
     return join(projects, readdirSync(projects)[0]!, 'results');
@@ -333,7 +325,7 @@ describe('keeping', () => {
 
   spec(
     'CTX-3',
-    'results are private files, and expire by age and by total size, the longest unread first',
+    'stores private files that expire by age and total size, least recently read first',
     async () => {
       const { workspace, file } = createPrinter(
         textOfSize(30_000),
@@ -355,35 +347,31 @@ describe('keeping', () => {
       ids.push(await call());
       const known = async () =>
         Promise.all(ids.map(async (id) => (await toolbox.call('read_result', { id, page: 1 })).ok));
-      // The first is too old; the others fit the total.
+      // The first has expired; the others fit into the total.
       expect(await known()).toEqual([false, true, true, true]);
       age(ids[1]!, 30);
       age(ids[2]!, 20);
       ids.push(await call());
-      // One too many: the one that was not read for longest goes.
+      // Over the total: the least recently read one is removed.
       expect(await known()).toEqual([false, false, true, true, true]);
-      // Those that were read just now stay, also where they are too much.
+      // Results read just now are kept even over the total.
       ids.push(await call(), await call());
       expect((await known()).slice(2)).toEqual([true, true, true, true, true]);
     },
   );
 
-  spec(
-    'CTX-3 CLI-16',
-    'wield clean removes expired results and those of calls that were killed',
-    async () => {
-      const { workspace, file } = createPrinter(textOfSize(30_000), '[results]\nkeep = "1h"\n');
-      const { id } = (await workspace.toolbox().call('print', { file })).meta.handle!;
-      const directory = resultsOf(workspace);
-      const old = Date.now() / 1000 - 48 * 3600;
-      writeFileSync(join(directory, 'r_AAAAAAAAAAAAAAAAAAAAAA'), 'half');
-      for (const name of ['r_AAAAAAAAAAAAAAAAAAAAAA', id, `${id}.json`]) {
-        utimesSync(join(directory, name), old, old);
-      }
-      expect((await wield(workspace, ['clean', '--dry-run'])).stdout).toContain('2 results');
-      expect(readdirSync(directory)).toHaveLength(3);
-      expect((await wield(workspace, ['clean'])).stdout).toContain('2 results');
-      expect(readdirSync(directory)).toEqual([]);
-    },
-  );
+  spec('CTX-3 CLI-16', 'wield clean removes expired results and those of killed calls', async () => {
+    const { workspace, file } = createPrinter(textOfSize(30_000), '[results]\nkeep = "1h"\n');
+    const { id } = (await workspace.toolbox().call('print', { file })).meta.handle!;
+    const directory = resultsOf(workspace);
+    const old = Date.now() / 1000 - 48 * 3600;
+    writeFileSync(join(directory, 'r_AAAAAAAAAAAAAAAAAAAAAA'), 'half');
+    for (const name of ['r_AAAAAAAAAAAAAAAAAAAAAA', id, `${id}.json`]) {
+      utimesSync(join(directory, name), old, old);
+    }
+    expect((await wield(workspace, ['clean', '--dry-run'])).stdout).toContain('2 results');
+    expect(readdirSync(directory)).toHaveLength(3);
+    expect((await wield(workspace, ['clean'])).stdout).toContain('2 results');
+    expect(readdirSync(directory)).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-// Holds the evaluator of queries to JSONata itself: the published cases through the tool, generated ones side by side.
+// Compares the patched JSONata of queries with the original.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,7 +14,7 @@ import { THOROUGH } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: results of expressions are anything
+// biome-ignore lint/suspicious/noExplicitAny: results of expressions have any type
 type Loose = any;
 
 interface Case {
@@ -39,13 +39,13 @@ const cases: Case[] = existsSync(FILE)
       .map((line) => JSON.parse(line) as Case)
   : [];
 
-// Each that cannot be asked as it stands, with the reason.
+// Cases that cannot be run unchanged, with the reason.
 const OTHERWISE: Readonly<Record<string, string>> = {
-  'function-trim/case002.json': 'asks without a document',
-  'function-string/case022.json': 'asks without a document',
-  'tail-recursion/case002.json': 'recursion is bounded by the stack of the process and not by 302 levels',
-  'tail-recursion/case005.json': 'ends as too_large, when the stack is full',
-  'tail-recursion/case006.json': 'ends as timeout, when the time is over',
+  'function-trim/case002.json': 'has no document',
+  'function-string/case022.json': 'has no document',
+  'tail-recursion/case002.json': 'recursion is limited by the stack of the process, not by 302 levels',
+  'tail-recursion/case005.json': 'ends as too_large on stack overflow',
+  'tail-recursion/case006.json': 'ends as timeout',
 };
 
 const nameOf = (one: Case): string => `${one.group}/${one.case}`;
@@ -69,7 +69,7 @@ async function ask(toolbox: NodeToolbox, { dataset, data, expr }: Case): Promise
   return error === undefined ? structured : { error };
 }
 
-/** What was wanted and what came, where they differ. */
+/** Returns the expected and the actual result if they differ. */
 function findFault(one: Case, answer: Loose): readonly unknown[] | undefined {
   const code = one.code ?? one.error?.code;
   const found =
@@ -86,15 +86,15 @@ specIf(
   cases.length > 0,
   `no corpus at ${CORPORA}`,
   'CTX-30',
-  'the published cases give what they should through context_query',
+  'passes the published JSONata test cases through context_query',
   async () => {
     expect(cases.length).toBeGreaterThan(500);
     const all = cases.filter((one) => OTHERWISE[nameOf(one)] === undefined);
     expect(cases.length - all.length).toBe(Object.keys(OTHERWISE).length);
-    // Each is a process: a quarter of them, from every group, unless there is time.
+    // Each case starts a process, so only a quarter of each group runs by default.
     const left = all.filter((_, at) => THOROUGH || at % 4 === 0);
     const faults: unknown[] = [];
-    // Each worker with a store of its own, so that no case reads another's document.
+    // One store per worker, so that cases do not share documents.
     await Promise.all(
       Array.from({ length: 2 }, async () => {
         const toolbox = createWorkspace().toolbox();
@@ -107,7 +107,7 @@ specIf(
   300_000,
 );
 
-describe('beside JSONata itself', () => {
+describe('compared with unmodified JSONata', () => {
   type Evaluator = typeof jsonata;
 
   async function loadOurs(): Promise<Evaluator> {
@@ -124,7 +124,7 @@ describe('beside JSONata itself', () => {
     }
   }
 
-  // JSON text keeps the order of keys, which is part of a result.
+  // JSON text preserves the order of keys, which is part of a result.
   async function evaluate(evaluator: Evaluator, expression: string, document: unknown): Promise<unknown> {
     try {
       const result = await evaluator(expression).evaluate(structuredClone(document));
@@ -241,7 +241,7 @@ describe('beside JSONata itself', () => {
 
   spec(
     'CTX-30 CTX-31',
-    'generated expressions over generated documents give the same, errors included',
+    'generated expressions over generated documents give the same results and errors',
     async () => {
       const ours = await loadOurs();
       let values = 0;
@@ -253,12 +253,12 @@ describe('beside JSONata itself', () => {
         }),
         { numRuns: 8000 },
       );
-      // Enough of them give something, so that there is something to compare.
+      // Enough of them must have a result.
       expect(values).toBeGreaterThan(1500);
     },
   );
 
-  spec('CTX-30', 'sorting keeps equal items in order and compares as JSONata does', async () => {
+  spec('CTX-30', 'sorting is stable and compares as JSONata does', async () => {
     const ours = await loadOurs();
     const item = fc.record({ a: fc.nat(3), b: fc.constantFrom('x', 'y', 'z') }, { requiredKeys: [] });
     await fc.assert(

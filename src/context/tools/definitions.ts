@@ -1,39 +1,26 @@
-// The context tools: documents of the workdir as ordinary tools; what each does is loaded when it is called.
+// Definitions of the context tools; the code of each is loaded on its first call.
 
 import type { ToolContext } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
 import { LinePatchSchema } from '../../core/line-patch.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { NO_TRAITS, type Origin, type Tool } from '../../core/tool.js';
-import { type ToolDefinition, toTool } from '../../formats/module/define.js';
+import type { ToolDefinition } from '../../formats/module/define.js';
 import type { QueryOptions } from '../query/run.js';
+import { CONTEXT_PIPE, CONTEXT_QUERY } from './names.js';
 
-export const CONTEXT_GROUP = 'context';
-const TAGS = ['meta-internal'];
-const ORIGIN: Origin = {
-  format: 'builtin',
-  uri: null,
-  directory: null,
-  source: null,
-  digest: null,
-  server: null,
-  owner: 'program',
-};
-export const CONTEXT_PIPE = 'context_pipe';
-export const CONTEXT_QUERY = 'context_query';
-// The inner tool has a limit of its own; this one only has to be longer than any.
+// Longer than any limit of the inner tool.
 const PIPE_TIMEOUT_MS = 24 * 3_600_000;
 
 const PATH = { type: 'string', description: 'Path of the document, as in notes/today.md' };
-const BELOW = { type: 'string', description: 'Only this path and what lies below it' };
-const VERSION = { type: 'integer', minimum: 1, description: 'A version that context_versions shows' };
+const BELOW = { type: 'string', description: 'Only this path and everything below it' };
+const VERSION = { type: 'integer', minimum: 1, description: 'A version number from context_versions' };
 const ON_CONFLICT = {
   enum: ['error', 'overwrite'],
   default: 'error',
-  description: 'What happens where the path is taken',
+  description: 'What to do if the path already exists',
 };
 
-interface Definition {
+export interface ContextDefinition {
   readonly description: string;
   readonly properties: Readonly<Record<string, Json>>;
   readonly required?: readonly string[];
@@ -44,11 +31,11 @@ interface Definition {
   readonly load: (options: QueryOptions) => Promise<(input: never, context: ToolContext) => unknown>;
 }
 
-const LOOKS = { readOnly: true, idempotent: true } as const;
+const READ_ONLY = { readOnly: true, idempotent: true } as const;
 
-const DEFINITIONS: Readonly<Record<string, Definition>> = {
+export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
   context_write: {
-    description: 'Write a document. Fails where the path is taken, unless on_conflict is "overwrite".',
+    description: 'Write a document. Fails if the path already exists, unless on_conflict is "overwrite".',
     properties: {
       path: PATH,
       content: { type: 'string', description: 'The text' },
@@ -61,43 +48,48 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     description: 'Read a document, or some of its lines.',
     properties: {
       path: PATH,
-      offset: { type: 'integer', minimum: 1, description: 'First line, from 1' },
+      offset: { type: 'integer', minimum: 1, description: 'First line, counted from 1' },
       limit: { type: 'integer', minimum: 1, description: 'How many lines' },
       version: VERSION,
     },
     required: ['path'],
-    traits: LOOKS,
-    load: async () => (await import('./look.js')).read,
+    traits: READ_ONLY,
+    load: async () => (await import('./read.js')).read,
   },
   context_edit: {
-    description: 'Change lines of a document: all patches or none. Line numbers are those before any change.',
+    description:
+      'Edit lines of a document: all patches or none. Line numbers refer to the unedited document.',
     properties: { path: PATH, patches: { type: 'array', minItems: 1, items: LinePatchSchema as Json } },
     required: ['path', 'patches'],
     load: async () => (await import('./write.js')).edit,
   },
   context_tree: {
-    description: 'Show which documents there are, as a tree.',
+    description: 'Show all documents as a tree.',
     properties: {
       path: BELOW,
-      max_depth: { type: 'integer', minimum: 1, description: 'How many levels; deeper ones are counted' },
+      max_depth: {
+        type: 'integer',
+        minimum: 1,
+        description: 'How many levels to show; deeper documents are only counted',
+      },
     },
-    traits: LOOKS,
+    traits: READ_ONLY,
     positional: ['path'],
     load: async () => (await import('./tree.js')).tree,
   },
   context_list: {
-    description: 'List documents with size, kind, version and time.',
+    description: 'List documents with size, kind, version and time of the last change.',
     properties: { path: BELOW },
-    traits: LOOKS,
+    traits: READ_ONLY,
     positional: ['path'],
-    load: async () => (await import('./look.js')).list,
+    load: async () => (await import('./read.js')).list,
   },
   context_exists: {
-    description: 'Tell whether there is a document at a path.',
+    description: 'Check whether a document exists.',
     properties: { path: PATH },
     required: ['path'],
-    traits: LOOKS,
-    load: async () => (await import('./look.js')).exists,
+    traits: READ_ONLY,
+    load: async () => (await import('./read.js')).exists,
   },
   context_copy: {
     description: 'Copy a document to another path.',
@@ -110,13 +102,13 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     load: async () => (await import('./write.js')).copy,
   },
   context_delete: {
-    description: 'Delete a document. Its versions stay, and context_restore brings it back.',
+    description: 'Delete a document. Its versions are kept, and context_restore restores it.',
     properties: { path: PATH },
     required: ['path'],
     load: async () => (await import('./write.js')).remove,
   },
   context_restore: {
-    description: 'Bring back a deleted document, or an earlier version of one, as a new version.',
+    description: 'Restore a deleted document, or an earlier version, as a new version.',
     properties: { path: PATH, version: VERSION },
     required: ['path'],
     load: async () => (await import('./write.js')).restore,
@@ -125,23 +117,23 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     description: 'List the versions of a document, newest first.',
     properties: { path: PATH },
     required: ['path'],
-    traits: LOOKS,
-    load: async () => (await import('./look.js')).versions,
+    traits: READ_ONLY,
+    load: async () => (await import('./read.js')).versions,
   },
   context_search: {
-    description: 'Find passages in documents by words, best first.',
+    description: 'Full-text search in documents, best matches first.',
     properties: {
-      query: { type: 'string', description: 'Words to look for' },
+      query: { type: 'string', description: 'Words to search for' },
       path: BELOW,
       limit: { type: 'integer', minimum: 1, maximum: 100, default: 10, description: 'How many documents' },
     },
     required: ['query'],
-    traits: LOOKS,
-    load: async () => (await import('./look.js')).search,
+    traits: READ_ONLY,
+    load: async () => (await import('./read.js')).search,
   },
   [CONTEXT_PIPE]: {
     description:
-      'Call another tool and store its whole output as a document, without showing it. ' +
+      'Call another tool and store its complete output as a document instead of returning it. ' +
       'Then use context_search or context_query on the path.',
     properties: {
       tool_name: { type: 'string', description: 'Name of the tool to call' },
@@ -165,15 +157,15 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
   },
   [CONTEXT_QUERY]: {
     description: [
-      'Reduce a JSON document with a JSONata expression, without reading it. $ is the root:',
+      'Reduce a JSON document with a JSONata expression, without reading all of it. $ is the root:',
       'filter $[amount > 100], pluck $.{ "id": id, "subject": subject }, dedup $distinct(email),',
       'sort and slice $^(>created)[[0..9]], sum $sum(amount), count by day ${ $substring(ts,0,10): $count($) }.',
-      'The expression "?" gives the syntax.',
+      'The expression "?" returns a syntax reference.',
     ].join(' '),
     properties: {
       path: { type: 'string', description: 'Path of a JSON document, or the id of a large result, r_…' },
-      expression: { type: 'string', default: '', description: 'JSONata; "?" explains it' },
-      output_path: { type: 'string', description: 'Write the result to this path instead of showing it' },
+      expression: { type: 'string', default: '', description: 'JSONata; "?" returns a syntax reference' },
+      output_path: { type: 'string', description: 'Write the result to this path instead of returning it' },
       on_conflict: ON_CONFLICT,
     },
     required: ['path'],
@@ -185,48 +177,3 @@ const DEFINITIONS: Readonly<Record<string, Definition>> = {
     },
   },
 };
-
-/** All of them, for a toolbox that has a store and can start processes. */
-export function createContextTools(options: QueryOptions): Tool[] {
-  return Object.entries(DEFINITIONS).map(([name, definition]) => createTool(name, definition, options));
-}
-
-function createTool(name: string, definition: Definition, options: QueryOptions): Tool {
-  const { description, properties, required, traits, examples = [], output, positional, load } = definition;
-  let loaded: ReturnType<typeof load> | undefined;
-  const execute = async (input: never, context: ToolContext): Promise<unknown> => {
-    loaded ??= load(options);
-    return (await loaded)(input, context);
-  };
-  // Checked and frozen when it is first looked at: most commands look at none of them.
-  let made: Tool | undefined;
-  const make = (): Tool => {
-    made ??= toTool({
-      name,
-      description,
-      inputSchema: { type: 'object', properties, ...(required === undefined ? {} : { required }) },
-      ...(output === undefined ? {} : { outputSchema: output }),
-      execute,
-    });
-    return made;
-  };
-  const tool = {
-    name,
-    description,
-    get input() {
-      return make().input;
-    },
-    action: { kind: 'function', run: execute as (input: Json, context: ToolContext) => unknown },
-    origin: ORIGIN,
-    traits: {
-      ...NO_TRAITS,
-      ...traits,
-      examples,
-      group: CONTEXT_GROUP,
-      tags: TAGS,
-      ...(positional && { positional }),
-    },
-  } as const;
-  if (output === undefined) return tool;
-  return Object.defineProperty(tool, 'output', { enumerable: true, get: () => make().output });
-}

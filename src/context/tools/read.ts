@@ -1,4 +1,4 @@
-// The context tools that only look: read, list, exists, versions and search.
+// The context tools read, list, exists, versions and search.
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
@@ -17,7 +17,7 @@ interface ReadInput extends Target {
   readonly version?: number;
 }
 
-// More in one piece is more than anyone can use, and not far from more than a string can hold.
+// Close to the maximum length of a string.
 const MAX_READ_BYTES = 128 * 1024 * 1024;
 
 export async function read({ path, offset, limit, version }: ReadInput, context: ToolContext) {
@@ -34,7 +34,7 @@ function readLines(source: OpenDocument, first: number, limit: number | undefine
   const { start, end, lines } = findLines(source, first, last);
   if (first > lines) {
     throw new ToolError('invalid_input', `${quoteOutside(source.path)} has no line ${first}`, {
-      hint: `give an offset from 1 to ${lines}`,
+      hint: `use an offset from 1 to ${lines}`,
       data: { path: source.path, lines },
     });
   }
@@ -72,9 +72,9 @@ function assertReadable({ path }: OpenDocument, bytes: number): void {
   if (bytes <= MAX_READ_BYTES) return;
   throw new ToolError(
     'too_large',
-    `${formatBytes(bytes)} of ${quoteOutside(path)} is too much to read at once`,
+    `${quoteOutside(path)} is too large to read at once: ${formatBytes(bytes)}`,
     {
-      hint: 'give offset and limit, or reduce it with context_query',
+      hint: 'use offset and limit, or reduce it with context_query',
       data: { path, bytes },
     },
   );
@@ -103,7 +103,7 @@ export async function exists({ path }: Target, context: ToolContext) {
 export async function versions({ path }: Target, context: ToolContext) {
   const { documents } = storeOf(context);
   const known = await documents.versions(path);
-  // Where there never was one, reading says so in its own words.
+  // Throws `not_found`.
   if (known.length === 0) await documents.read(path);
   const rows = known.map(({ version, size, created }) => [
     String(version),
@@ -123,13 +123,13 @@ interface SearchInput extends Partial<Target> {
 
 export async function search({ query, path, limit = 10 }: SearchInput, context: ToolContext) {
   const hits = await storeOf(context).documents.search(query, {
-    ...(path === undefined ? {} : { prefix: path }),
+    prefix: path,
     limit,
   });
   const text = hits
     .map((hit) => `${hit.path}:${hit.startLine}-${hit.endLine}\n  ${hit.snippet}\n`)
     .join('\n');
-  return answer(hits.length === 0 ? `nothing found for "${quoteOutside(query)}"` : text, {
+  return answer(hits.length === 0 ? `no results for "${quoteOutside(query)}"` : text, {
     hits: hits.map(({ path: found, startLine, endLine, snippet, score }) => ({
       path: found,
       start_line: startLine,

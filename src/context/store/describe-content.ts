@@ -1,4 +1,4 @@
-// Says of bytes what they are: text, JSON or neither, the shape of JSON, and a few characters for the whole.
+// Describes bytes: text, JSON or binary, the shape of JSON, and a preview.
 
 import { StringDecoder } from 'node:string_decoder';
 import type { Json } from '../../core/json.js';
@@ -8,7 +8,7 @@ import { formatBytes, sanitize } from '../../core/text.js';
 
 const PREVIEW_CHARACTERS = 500;
 const PREVIEW_BYTES = 32;
-/** As much of the beginning as a preview can need. */
+/** How many bytes at the start a preview may need. */
 export const HEAD_BYTES = 4096;
 
 export interface Description {
@@ -17,14 +17,14 @@ export interface Description {
   readonly preview: string;
 }
 
-/** What is known while bytes stream by: whether all of them are valid UTF-8 without a NUL. */
+/** Checks a stream for valid UTF-8 without NUL. */
 export interface TextCheck {
   add(chunk: Uint8Array): void;
   isText(): boolean;
 }
 
 export function createTextCheck(): TextCheck {
-  // The one decoder that knows of characters cut between two chunks and refuses what is none.
+  // Handles characters that are split between chunks.
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let text = true;
   const decode = (chunk: Uint8Array | undefined): void => {
@@ -45,12 +45,11 @@ export function createTextCheck(): TextCheck {
   };
 }
 
-/** Text as it is stored. */
 export function toBytes(content: Uint8Array | string): Uint8Array {
   return typeof content === 'string' ? Buffer.from(content) : content;
 }
 
-/** The description of bytes that are all there. */
+/** Describes complete content. */
 export function describeContent(bytes: Uint8Array): Description {
   const check = createTextCheck();
   check.add(bytes);
@@ -62,7 +61,7 @@ export function describeContent(bytes: Uint8Array): Description {
   });
 }
 
-/** The description of bytes of which the beginning is at hand; `text` gives the whole, undefined where that is too much. */
+/** Describes content by its first bytes; `text` returns all of it, or undefined if it is too large. */
 export function describeParts(parts: {
   readonly isText: boolean;
   readonly head: Uint8Array;
@@ -74,12 +73,12 @@ export function describeParts(parts: {
   const kind = !isText ? 'binary' : json === undefined ? 'text' : 'json';
   return {
     kind,
-    ...(json === undefined ? {} : { shape: inferShape(json) }),
+    shape: json === undefined ? undefined : inferShape(json),
     preview: toPreview(head, kind, size),
   };
 }
 
-// A lone word or number is JSON too, and nobody means it; an object or array is worth a shape.
+// Only objects and arrays count as JSON; a single word or number is more likely text.
 function parseStructure(head: Uint8Array, text: () => string | undefined): Json | undefined {
   if (!/^\s*[[{]/.test(Buffer.from(head).toString('latin1'))) return undefined;
   try {
@@ -89,7 +88,7 @@ function parseStructure(head: Uint8Array, text: () => string | undefined): Json 
   }
 }
 
-// The beginning, harmless for a terminal and cut at a whole character.
+// Returns the start of the content without control characters, cut between characters.
 function toPreview(head: Uint8Array, kind: ContentKind, size: number): string {
   if (kind === 'binary') {
     const bytes = Buffer.from(head.subarray(0, PREVIEW_BYTES))

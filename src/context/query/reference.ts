@@ -1,6 +1,6 @@
-// The short reference of JSONata that a caller is given who asks, or whose expression is malformed (CTX-32).
+// The short JSONata reference for callers who request it or send a malformed expression (CTX-32).
 
-export const QUERY_REFERENCE = `JSONata in short. $ is the document (or the item at hand), $$ always the document.
+export const QUERY_REFERENCE = `JSONata in short. $ is the document (or the current item), $$ always the document.
 
 Paths       a.b.c   items.name (of every item)   *  (every field)   **.id  (at any depth)   \`odd name\`
 Filter      $[amount > 100]   items[status = "open" and amount >= 5]   items[0]   items[-1]   items[[0..9]]
@@ -16,5 +16,5 @@ Objects     $keys $lookup $merge $spread $each $sift $type $exists
 Dates       $toMillis("2026-11-15T00:00:00Z")   $fromMillis(ms, "[Y0001]-[M01]-[D01]")
 Variables   ( $x := items[0]; $f := function($n) { $n * 2 }; $f($x.amount) )
 
-A field that is missing gives nothing, and no error. One match is a value, several are an array; path[] is always one.
+A missing field gives no result and no error. One match is a value, several are an array; path[] is always an array.
 `;

@@ -1,0 +1,87 @@
+// The contents of documents, as files named by their hash.
+
+import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from '../../core/store.js';
+import { loadCrypto } from '../../files/crypto.js';
+import { readHead, withFile } from '../../files/read.js';
+import { writeFileAtomic } from '../../files/write.js';
+
+export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
+
+export interface Payloads {
+  fileOf(hash: string): string;
+  /** Writes the content if it is not stored yet, and returns its hash. */
+  write(content: Uint8Array): string;
+  /** Returns undefined if the file is missing or unreadable. */
+  read(hash: string): Uint8Array | undefined;
+  /** Reads a part of the content as text. Returns undefined if the file is missing or unreadable. */
+  readPart(hash: string, start: number, length: number): string | undefined;
+  /** Opens the content for reading in pieces. Returns undefined if the file is missing or unreadable. */
+  open(hash: string): (Pick<Readable, 'read'> & { close(): void }) | undefined;
+  /** Removes all payloads but these, and returns what it removed or, in a dry run, would remove. */
+  removeOthers(
+    needed: ReadonlySet<unknown>,
+    dryRun: boolean,
+  ): { readonly files: number; readonly bytes: number };
+}
+
+export function createPayloads(directory: string): Payloads {
+  const fileOf = (hash: string): string => join(directory, hash.slice(0, 2), hash);
+  return {
+    fileOf,
+    write(content) {
+      const hash = loadCrypto().createHash('sha256').update(content).digest('hex');
+      const file = fileOf(hash);
+      if (statSync(file, { throwIfNoEntry: false })?.size !== content.length)
+        writeFileAtomic(file, content, { durable: false });
+      return hash;
+    },
+    read(hash) {
+      const reading = readHead(fileOf(hash), MAX_DOCUMENT_BYTES);
+      return 'fault' in reading || !reading.complete ? undefined : reading.bytes;
+    },
+    readPart(hash, start, length) {
+      const bytes = withFile(fileOf(hash), (descriptor) => readAt(descriptor, start, length));
+      return 'fault' in bytes ? undefined : bytes.toString('utf8');
+    },
+    open(hash) {
+      try {
+        const descriptor = openSync(fileOf(hash), 'r');
+        return {
+          read: (offset, length) => readAt(descriptor, offset, length),
+          close: () => closeSync(descriptor),
+        };
+      } catch {
+        return undefined;
+      }
+    },
+    removeOthers(needed, dryRun) {
+      let files = 0;
+      let bytes = 0;
+      for (const folder of readNames(directory)) {
+        for (const name of readNames(join(directory, folder))) {
+          if (needed.has(name)) continue;
+          const file = join(directory, folder, name);
+          bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+          files++;
+          if (!dryRun) rmSync(file, { force: true });
+        }
+      }
+      return { files, bytes };
+    },
+  };
+}
+
+function readAt(descriptor: number, offset: number, length: number): Buffer {
+  const buffer = Buffer.alloc(length);
+  return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+}
+
+function readNames(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
