@@ -4,7 +4,7 @@ import type { Finding } from '../../core/problem.js';
 import { lineOf, parseToml, type TomlPath } from '../../files/toml.js';
 import { createFieldReader } from './fields.js';
 import { ITEM_KINDS, type ItemKind } from './item-name.js';
-import { EMPTY_MANIFEST, type ItemGlobs, type SourceManifest } from './source-manifest.js';
+import type { ItemGlobs, SourceManifest } from './source-manifest.js';
 import { readExpand, readGlobs, readHook, readItem, readNested, readPin, readSourceHooks } from './tables.js';
 
 const SOURCE_KEYS = [
@@ -30,19 +30,15 @@ export function parseSourceManifest(text: string): {
   readonly manifest: SourceManifest;
   readonly findings: readonly Finding[];
 } {
-  const parsed = parseToml(text);
-  if ('message' in parsed) {
-    const { message, line } = parsed;
-    return {
-      manifest: EMPTY_MANIFEST,
-      findings: [{ line, pointer: '', message, hint: 'fix the TOML syntax' }],
-    };
-  }
   const findings: Finding[] = [];
   const reader = createFieldReader((path, message, hint) => {
     findings.push({ line: lineOf(text, path), pointer: path.join('.'), message, hint });
   });
-  const document = reader.table(parsed.document, [], ['source', 'items', 'discover', 'hooks', 'sources']);
+  // The TOML parser is not loaded for a source without a manifest.
+  const parsed = text === '' ? { document: {} } : parseToml(text);
+  if ('message' in parsed) findings.push({ ...parsed, pointer: '', hint: 'fix the TOML syntax' });
+  const content = 'message' in parsed ? {} : parsed.document;
+  const document = reader.table(content, [], ['source', 'items', 'discover', 'hooks', 'sources']);
   const source = reader.table(document.source, ['source'], SOURCE_KEYS);
   const discover = reader.table(document.discover, ['discover'], DISCOVER_KEYS);
   const globs: Partial<Record<ItemKind, ItemGlobs>> = {};

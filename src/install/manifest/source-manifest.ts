@@ -9,16 +9,23 @@ export interface DeclaredHook {
   readonly event: 'install' | 'uninstall';
 }
 
-export interface DeclaredItem {
+/** The fields of an item that `[[items]]` can declare. */
+export interface ItemFields {
   readonly kind: ItemKind;
   readonly name: string;
+  /** Relative to the source: a directory, or a file for an agent or a rule. */
   readonly path: string;
+  /** Where it is linked in an agent home, if not at the default path of its kind. */
   readonly link: string | null;
   readonly description: string | null;
   readonly bin: string | null;
   readonly build: string | null;
   readonly install: string | null;
   readonly uninstall: string | null;
+}
+
+export interface DeclaredItem extends ItemFields {
+  /** The line of its table in the manifest. */
   readonly line: number;
 }
 
@@ -46,16 +53,3 @@ export interface SourceManifest {
   readonly sources: readonly NestedSource[];
   readonly hooks: readonly DeclaredHook[];
 }
-
-export const EMPTY_MANIFEST: SourceManifest = {
-  description: null,
-  namespace: null,
-  roots: null,
-  pin: null,
-  minVersion: null,
-  expand: 'all',
-  items: [],
-  globs: {},
-  sources: [],
-  hooks: [],
-};

@@ -1,8 +1,9 @@
 // Checks a source for its author, and fixes what needs no decision (INS-33).
 
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../../core/error.js';
+import type { Finding } from '../../core/problem.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { digestBytes } from '../../files/digest.js';
 import { readHead } from '../../files/read.js';
@@ -11,7 +12,7 @@ import { namesIn } from '../directory.js';
 import { type LoadedTree, readSourceForm } from '../tokens/source-form.js';
 import { assertSafeBin, toSiblings } from '../tokens/targets.js';
 import { checkMetadata, checkStorePaths, type SourceCheck, type SourceFinding } from './check-item.js';
-import { findingText, loadManifest } from './load-manifest.js';
+import { findingText, MANIFEST_FILES } from './load-manifest.js';
 import { type Scan, type ScanWarning, scanSource } from './scan.js';
 
 // Smaller files are often equal by chance.
@@ -27,9 +28,17 @@ export function checkSource(
     fix,
     add: (finding) => findings.push(finding),
     warn: (path, message, hint, fixed) =>
-      findings.push({ severity: 'warning', path, message, hint, ...(fixed ? { fixed } : {}) }),
+      findings.push({ severity: 'warning', path, message, hint, fixed: fixed || undefined }),
   };
-  const scan = scanForCheck(check);
+  const manifestFile = MANIFEST_FILES.find((name) => existsSync(join(tree, name))) ?? '.';
+  const onFinding = (finding: Finding): void =>
+    check.add({
+      severity: 'error',
+      path: `${manifestFile}:${finding.line}`,
+      message: findingText(finding),
+      hint: finding.hint,
+    });
+  const scan = attempt(check, manifestFile, () => scanSource(tree, { roots: [], onFinding }));
   if (scan === undefined) return { items: 0, findings };
   for (const warning of scan.warnings)
     check.warn(warning.path, warning.message, warning.hint, fix && fixSkillFile(tree, warning));
@@ -45,25 +54,10 @@ export function checkSource(
     checkMetadata(item, check);
     attempt(check, item.path, () => checkStorePaths(item, scan, check));
   }
-  checkHooks(scan, check);
+  checkHooks(scan, manifestFile, check);
   checkDuplicates(scan, check);
   findings.sort((a, b) => compareText(a.path, b.path) || compareText(a.severity, b.severity));
   return { items: scan.items.length, findings };
-}
-
-// Undefined if the source cannot be scanned; why is among the findings.
-function scanForCheck(check: SourceCheck): (Scan & { readonly manifestFile: string }) | undefined {
-  const { tree } = check;
-  const { file } = attempt(check, 'wield.toml', () => loadManifest(tree)) ?? { file: null };
-  const onFinding = (finding: Parameters<typeof findingText>[0]): void =>
-    check.add({
-      severity: 'error',
-      path: `${file}:${finding.line}`,
-      message: findingText(finding),
-      hint: finding.hint,
-    });
-  const scan = attempt(check, file ?? '.', () => scanSource(tree, { roots: [], onFinding }));
-  return scan && { ...scan, manifestFile: file ?? '.' };
 }
 
 // Adds a ToolError as a finding, with the position in its data.
@@ -79,10 +73,7 @@ function attempt<T>(check: SourceCheck, path: string, work: () => T): T | undefi
   }
 }
 
-function checkHooks(
-  { manifest, items, manifestFile }: Scan & { readonly manifestFile: string },
-  { warn }: SourceCheck,
-): void {
+function checkHooks({ manifest, items }: Scan, manifestFile: string, { warn }: SourceCheck): void {
   const warnOf = (path: string, command: string, run: string): void =>
     warn(path, `${command} runs a hook: ${quoteOutside(run, 120)}`, 'users must approve it first');
   for (const { event, run } of manifest.hooks)

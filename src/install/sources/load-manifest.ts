@@ -6,7 +6,7 @@ import type { Finding } from '../../core/problem.js';
 import { count } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
 import { parseSourceManifest } from '../manifest/parse-source-manifest.js';
-import { EMPTY_MANIFEST, type SourceManifest } from '../manifest/source-manifest.js';
+import type { SourceManifest } from '../manifest/source-manifest.js';
 import { assertInside } from './containment.js';
 
 /** `mind.toml` is read only if there is no `wield.toml` (INS-3). */
@@ -27,7 +27,7 @@ export function loadManifest(tree: string): LoadedManifest {
     const text = readTextFile(path);
     if (text !== undefined) return { ...parseSourceManifest(text), file };
   }
-  return { manifest: EMPTY_MANIFEST, file: null, findings: [] };
+  return { ...parseSourceManifest(''), file: null };
 }
 
 export function manifestError(file: string, findings: readonly Finding[]): ToolError {

@@ -5,23 +5,13 @@ import { ToolError } from '../../core/error.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import type { ItemKind } from '../manifest/item-name.js';
-import type { DeclaredItem } from '../manifest/source-manifest.js';
+import type { DeclaredItem, ItemFields } from '../manifest/source-manifest.js';
 import { parseItemFacts } from '../manifest/tool-md.js';
 import { assertInside } from './containment.js';
 
-export interface SourceItem {
-  readonly kind: ItemKind;
-  readonly name: string;
-  /** Relative to the source: a directory, or a file for an agent or a rule. */
-  readonly path: string;
+export interface SourceItem extends ItemFields {
+  /** Whether `path` is a file. */
   readonly file: boolean;
-  readonly description: string | null;
-  readonly bin: string | null;
-  readonly build: string | null;
-  readonly install: string | null;
-  readonly uninstall: string | null;
-  /** Where it is linked in an agent home, if not at the default path of its kind. */
-  readonly link: string | null;
   readonly requires: readonly string[];
 }
 
