@@ -1,4 +1,4 @@
-// Who may speak to the server over HTTP: hosts, origins and tokens, tried one against the other.
+// Access to the HTTP server: Host, Origin and tokens in combination.
 
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
@@ -18,7 +18,7 @@ function createTools(): Workspace {
   return workspace;
 }
 
-/** The status of a request whose headers are exactly these; fetch would not let us lie about Host. */
+/** Returns the status of a request with exactly these headers; fetch does not allow setting Host. */
 function ask(
   server: HttpServer,
   headers: Record<string, string>,
@@ -48,7 +48,7 @@ function ask(
 }
 
 describe('Host and Origin', () => {
-  spec('SRV-5', 'only our own hosts and local pages are let in, on every path (A46)', async () => {
+  spec('SRV-5', 'rejects foreign hosts and origins on every path (A46)', async () => {
     const server = await serveHttp(createTools());
     const port = server.port;
     const own = [`127.0.0.1:${port}`, `localhost:${port}`, '127.0.0.1', `[::1]:${port}`, 'LOCALHOST'];
@@ -66,7 +66,7 @@ describe('Host and Origin', () => {
       expect([400, 403], host).toContain(await ask(server, { host }));
       expect([400, 403], host).toContain(await ask(server, { host }, { path: '/' }));
     }
-    // 400 above is the protocol's own answer to a request without a session; a foreign host never gets that far.
+    // 400 above is the response to a request without a session; a foreign host never gets that far.
     expect(await ask(server, { host: 'evil.example' })).toBe(403);
     expect(await ask(server, { host: `127.0.0.1:${port}` }, { path: '/' })).toBe(200);
     const pages: [string, number][] = [
@@ -85,7 +85,7 @@ describe('Host and Origin', () => {
     }
   });
 
-  spec('SRV-5', 'host and origin are looked at before the body is (A46 A52)', async () => {
+  spec('SRV-5', 'are checked before the body is read (A46 A52)', async () => {
     const server = await serveHttp(createTools());
     const broken = { body: '{ not json' };
     expect(await ask(server, { host: 'evil.example' }, broken)).toBe(403);
@@ -115,38 +115,38 @@ describe('tokens', () => {
     expect(await ask(server, { host, authorization: `Bearer ${TOKEN}` }, { path: '/' })).toBe(200);
   };
 
-  spec('SRV-5', 'WIELD_TOKEN and --token-file are asked for; absent and wrong are 401 (A47)', async () => {
-    const workspace = createTools();
-    const fromVariable = await serveHttp(workspace, { env: { WIELD_TOKEN: TOKEN } });
-    await expectToken(fromVariable, '127.0.0.1');
-    const file = workspace.write('token', `${TOKEN}\n`, 0o600);
-    const fromFile = await serveHttp(workspace, { args: ['--trust', '--token-file', file] });
-    await expectToken(fromFile, '127.0.0.1');
-    const client = await connectUrl(fromFile.url, 'newer', () => {}, { authorization: `Bearer ${TOKEN}` });
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['greet', 'read_result']);
-    expect(fromFile.stderr()).not.toContain(TOKEN);
-  });
-
   spec(
     'SRV-5',
-    'any address but loopback is refused without one, before anything listens (A47)',
+    'are read from WIELD_TOKEN or --token-file; missing and wrong ones return 401 (A47)',
     async () => {
       const workspace = createTools();
-      for (const address of ['0.0.0.0:0', '[::]:0', '192.0.2.1:0', 'example.com:0']) {
-        const run = await wield(workspace, ['serve', '--http', address]);
-        expect(run.status, address).toBe(2);
-        expect(run.stderr).toContain('WIELD_TOKEN');
-        expect(run.stdout).toBe('');
-      }
-      const short = await wield(workspace, ['serve', '--http', '0'], { env: { WIELD_TOKEN: 'short' } });
-      expect(short.status).toBe(2);
-      const missing = await wield(workspace, ['serve', '--http', '0', '--token-file', 'no-such-file']);
-      expect(missing.status).not.toBe(0);
-      expect(missing.stderr).toContain('no-such-file');
+      const fromVariable = await serveHttp(workspace, { env: { WIELD_TOKEN: TOKEN } });
+      await expectToken(fromVariable, '127.0.0.1');
+      const file = workspace.write('token', `${TOKEN}\n`, 0o600);
+      const fromFile = await serveHttp(workspace, { args: ['--trust', '--token-file', file] });
+      await expectToken(fromFile, '127.0.0.1');
+      const client = await connectUrl(fromFile.url, 'newer', () => {}, { authorization: `Bearer ${TOKEN}` });
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['greet', 'read_result']);
+      expect(fromFile.stderr()).not.toContain(TOKEN);
     },
   );
 
-  spec('SRV-5', 'with one, every address is served to those who have it', async () => {
+  spec('SRV-5', 'are required for any address but loopback, before listening (A47)', async () => {
+    const workspace = createTools();
+    for (const address of ['0.0.0.0:0', '[::]:0', '192.0.2.1:0', 'example.com:0']) {
+      const run = await wield(workspace, ['serve', '--http', address]);
+      expect(run.status, address).toBe(2);
+      expect(run.stderr).toContain('WIELD_TOKEN');
+      expect(run.stdout).toBe('');
+    }
+    const short = await wield(workspace, ['serve', '--http', '0'], { env: { WIELD_TOKEN: 'short' } });
+    expect(short.status).toBe(2);
+    const missing = await wield(workspace, ['serve', '--http', '0', '--token-file', 'no-such-file']);
+    expect(missing.status).not.toBe(0);
+    expect(missing.stderr).toContain('no-such-file');
+  });
+
+  spec('SRV-5', 'allow access on every address', async () => {
     const server = await serveHttp(createTools(), { address: '0.0.0.0:0', env: { WIELD_TOKEN: TOKEN } });
     await expectToken(server, 'any.name.example');
   });
@@ -156,9 +156,9 @@ describe('tokens', () => {
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
   specIf(
     outside !== undefined,
-    'this machine has no other address',
+    'this machine has only loopback',
     'SRV-5',
-    'nothing but loopback listens by default',
+    'listens only on loopback by default',
     async () => {
       const server = await serveHttp(createTools());
       await expect(ask(server, {}, { host: outside! })).rejects.toThrow();

@@ -38,11 +38,11 @@ function toConsumer(client: ProtocolClient): ConnectedConsumer {
 }
 
 describeConsumer({
-  name: 'MCP over stdio, older era',
+  name: 'MCP over stdio, older protocol',
   connect: async (workspace) => toConsumer((await connectStdio(workspace, 'older')) as ProtocolClient),
 });
 describeConsumer({
-  name: 'MCP over stdio, newer era',
+  name: 'MCP over stdio, newer protocol',
   connect: async (workspace) => toConsumer((await connectStdio(workspace, 'newer')) as ProtocolClient),
 });
 describeConsumer({
@@ -56,11 +56,11 @@ describeConsumer({
   },
 });
 describeConsumer({
-  name: 'MCP over HTTP, older era',
+  name: 'MCP over HTTP, older protocol',
   connect: async (workspace) => toConsumer((await connectHttp(workspace, 'older')) as ProtocolClient),
 });
 describeConsumer({
-  name: 'MCP over HTTP, newer era',
+  name: 'MCP over HTTP, newer protocol',
   connect: async (workspace) => toConsumer((await connectHttp(workspace, 'newer')) as ProtocolClient),
 });
 

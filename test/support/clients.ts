@@ -17,7 +17,7 @@ import { BINARY } from './cli.js';
 import { serveHttp } from './server.js';
 import type { Workspace } from './workspace.js';
 
-export type Era = 'older' | 'newer';
+export type ProtocolVersion = 'older' | 'newer';
 
 const INFO = { name: 'test', version: '1' };
 
@@ -30,9 +30,9 @@ export type Answer = (
 
 export const ACCEPT: ElicitResult = { action: 'accept', content: { decision: 'run it once' } };
 
-function createClient(era: Era, onListChanged: () => void): Client {
+function createClient(protocol: ProtocolVersion, onListChanged: () => void): Client {
   return new Client(INFO, {
-    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
   });
 }
@@ -40,13 +40,13 @@ function createClient(era: Era, onListChanged: () => void): Client {
 /** A client whose person is asked, over stdio or HTTP. */
 export async function connectAsking(
   workspace: Workspace,
-  era: Era,
+  protocol: ProtocolVersion,
   transport: 'stdio' | 'http',
   answer: Answer,
   elicitation: ClientCapabilities['elicitation'] = { form: {} },
 ): Promise<Client> {
   const client = new Client(INFO, {
-    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
     capabilities: { elicitation },
   });
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) =>
@@ -67,13 +67,13 @@ export type Person = (params: ElicitRequestParams) => ElicitResult | Promise<Eli
 /** A client whose person is asked with forms and pages, at a `wield serve` with these arguments. */
 export async function connectPerson(
   workspace: Workspace,
-  era: Era,
+  protocol: ProtocolVersion,
   transport: 'stdio' | 'http',
   person: Person,
   { args = ['--trust'], onListChanged = () => {} }: PersonOptions = {},
 ): Promise<Client> {
   const client = new Client(INFO, {
-    ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+    ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
     capabilities: { elicitation: { form: {}, url: {} } },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
   });
@@ -105,11 +105,11 @@ function stdioParameters(workspace: Workspace, args: readonly string[]) {
 /** The SDK's client over stdio. */
 export async function connectStdio(
   workspace: Workspace,
-  era: Era,
+  protocol: ProtocolVersion,
   args: readonly string[] = ['--trust'],
   onListChanged: () => void = () => {},
 ): Promise<Client> {
-  const client = createClient(era, onListChanged);
+  const client = createClient(protocol, onListChanged);
   await client.connect(new StdioClientTransport(stdioParameters(workspace, args)));
   onTestFinished(() => client.close());
   return client;
@@ -118,21 +118,21 @@ export async function connectStdio(
 /** The SDK's client over HTTP. */
 export async function connectHttp(
   workspace: Workspace,
-  era: Era,
+  protocol: ProtocolVersion,
   args: readonly string[] = ['--trust'],
   onListChanged: () => void = () => {},
 ): Promise<Client> {
   const { url } = await serveHttp(workspace, { args });
-  return connectUrl(url, era, onListChanged);
+  return connectUrl(url, protocol, onListChanged);
 }
 
 export async function connectUrl(
   url: string,
-  era: Era,
+  protocol: ProtocolVersion,
   onListChanged: () => void = () => {},
   headers: Record<string, string> = {},
 ): Promise<Client> {
-  const client = createClient(era, onListChanged);
+  const client = createClient(protocol, onListChanged);
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
   onTestFinished(() => client.close());
   return client;

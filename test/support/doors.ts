@@ -12,7 +12,7 @@ import {
 import type { NodeToolbox } from '../../src/node.js';
 import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wieldProcess as wield } from './cli.js';
-import { connectHttp, connectStdio, type Era } from './clients.js';
+import { connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
 import { writeSkill } from './commands.js';
 import { moduleText } from './modules.js';
 import { BETWEEN, type Decision, THROUGH, TOOLS } from './rule-sets.js';
@@ -181,7 +181,7 @@ function adapterDoor({ name, list, call }: Adapter): Door {
   };
 }
 
-const stdio = (era: Era) => (workspace: Workspace) => connectStdio(workspace, era);
+const stdio = (protocol: ProtocolVersion) => (workspace: Workspace) => connectStdio(workspace, protocol);
 
 export const DOORS: readonly Door[] = [
   libraryDoor('a library call', CODE, async (toolbox, ref, input) =>
@@ -203,8 +203,8 @@ export const DOORS: readonly Door[] = [
     async (toolbox, ref, input) => (await toolbox.explain(ref, input, { caller: MODEL })).verdict.verdict,
     { runs: false },
   ),
-  protocolDoor('MCP over stdio, older era', stdio('older')),
-  protocolDoor('MCP over stdio, newer era', stdio('newer')),
+  protocolDoor('MCP over stdio, older protocol', stdio('older')),
+  protocolDoor('MCP over stdio, newer protocol', stdio('newer')),
   protocolDoor('MCP over HTTP', (workspace) => connectHttp(workspace, 'newer'), 4),
   ...ADAPTERS.map(adapterDoor),
   shellDoor('wield call', 20, (ref) => ['call', ref]),

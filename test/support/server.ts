@@ -34,7 +34,7 @@ export interface StdioServer extends RunningServer {
   receive(fits: (message: Message) => boolean, timeoutMs?: number): Promise<Message>;
   /** Sends a request and gives its answer. */
   request(id: number | string, method: string, params?: object): Promise<Message>;
-  /** The opening of the older era. */
+  /** The opening of the older protocol. */
   initialize(): Promise<Message>;
 }
 

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { Era } from './clients.js';
+import type { ProtocolVersion } from './clients.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 const SCRIPTED = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url));
@@ -43,8 +43,8 @@ export function countedServer(
   };
 }
 
-/** The program of a server that speaks one era only. */
-export const ERA_SERVER = fileURLToPath(new URL('./era-server.mjs', import.meta.url));
+/** The program of a server that speaks one protocol only. */
+export const PROTOCOL_SERVER = fileURLToPath(new URL('./protocol-server.mjs', import.meta.url));
 
 export interface EraServer extends CountedServer {
   /** Ends it, where it is not ours to end it: over HTTP. */
@@ -53,18 +53,18 @@ export interface EraServer extends CountedServer {
   restart(): Promise<void>;
 }
 
-/** A server that speaks one era only, over stdio or HTTP. */
-export async function eraServer(
+/** A server that speaks one protocol only, over stdio or HTTP. */
+export async function protocolServer(
   workspace: Workspace,
   name: string,
-  era: Era,
+  protocol: ProtocolVersion,
   wire: Wire,
 ): Promise<EraServer> {
-  const counted = countedServer(workspace, name, { program: ERA_SERVER, args: [era] });
+  const counted = countedServer(workspace, name, { program: PROTOCOL_SERVER, args: [protocol] });
   if (wire === 'stdio') return { ...counted, stop: async () => {}, restart: async () => {} };
   const file = join(workspace.home, `${name}.starts`);
   const start = async (port: string): Promise<{ url: string; stop(): Promise<void> }> => {
-    const child = spawn(process.execPath, [ERA_SERVER, era, file, port], {
+    const child = spawn(process.execPath, [PROTOCOL_SERVER, protocol, file, port], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -94,8 +94,8 @@ export async function eraServer(
 
 export type Wire = 'stdio' | 'http';
 
-// Each era on each wire, met by each era of client on each wire at least once.
-export const COMBINATIONS: readonly (readonly [Era, Wire, Era, Wire])[] = [
+// Each protocol on each wire, met by each protocol of client on each wire at least once.
+export const COMBINATIONS: readonly (readonly [ProtocolVersion, Wire, ProtocolVersion, Wire])[] = [
   ['older', 'stdio', 'older', 'stdio'],
   ['older', 'stdio', 'newer', 'http'],
   ['newer', 'stdio', 'older', 'http'],

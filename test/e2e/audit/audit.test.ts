@@ -200,10 +200,10 @@ describe('a record', () => {
     expect((await wield(workspace, ['call', 'hello', '--input', '{'])).status).toBe(2);
     expect((await wield(workspace, ['call', 'helo', '--json'])).status).toBe(3);
     for (const connect of [connectStdio, connectHttp]) {
-      for (const era of ['older', 'newer'] as const) {
-        const client = await connect(workspace, era);
-        await client.callTool({ name: 'hello', arguments: { name: era } });
-        await client.callTool({ name: 'hello', arguments: { wrong: era } });
+      for (const protocol of ['older', 'newer'] as const) {
+        const client = await connect(workspace, protocol);
+        await client.callTool({ name: 'hello', arguments: { name: protocol } });
+        await client.callTool({ name: 'hello', arguments: { wrong: protocol } });
         await client.close();
       }
     }

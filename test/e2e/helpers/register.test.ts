@@ -247,8 +247,8 @@ describe('whoever watches', () => {
     }
   });
 
-  for (const era of ['older', 'newer'] as const) {
-    spec('RES-9 SRV-4', `a client of the ${era} era is told, and sees the tool`, async () => {
+  for (const protocol of ['older', 'newer'] as const) {
+    spec('RES-9 SRV-4', `a client of the ${protocol} protocol is told, and sees the tool`, async () => {
       const toolbox = createToolbox({
         tools: [{ name: 'first', description: 'F.', execute: () => 'first' }],
       });
@@ -258,7 +258,7 @@ describe('whoever watches', () => {
       const client = new Client(
         { name: 'test', version: '1' },
         {
-          ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+          ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
           listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told++ } },
         },
       );

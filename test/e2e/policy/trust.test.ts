@@ -39,8 +39,8 @@ describe('an untrusted workspace', () => {
     async () => {
       const workspace = createGuarded();
       for (const connect of [connectStdio, connectHttp]) {
-        for (const era of ['older', 'newer'] as const) {
-          const client = await connect(workspace, era, []);
+        for (const protocol of ['older', 'newer'] as const) {
+          const client = await connect(workspace, protocol, []);
           const [tool] = (await client.listTools()).tools;
           expect(tool).toMatchObject({ name: 'touch-it', _meta: { 'wield/untrusted': true } });
           expect(tool!.description).toContain('wield trust');

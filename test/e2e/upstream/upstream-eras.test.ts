@@ -1,15 +1,15 @@
-// Both eras of the protocol on both sides: whichever a server speaks and whichever a client, a call is the same.
+// Both protocol versions on both sides: calls work in every combination of server and client.
 
 import type { Client, ElicitRequestParams, ElicitResult, Progress } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
-import { connectAsking, connectPerson, connectStdio, type Era } from '../../support/clients.js';
+import { connectAsking, connectPerson, connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import {
   COMBINATIONS,
   configureServers,
   type EraServer,
-  eraServer,
+  protocolServer,
   said,
   type Wire,
 } from '../../support/upstream-servers.js';
@@ -26,9 +26,14 @@ interface Scene {
 
 const RED: ElicitResult = { action: 'accept', content: { colour: 'red' } };
 
-async function open(era: Era, wire: Wire, door: Era, doorWire: Wire): Promise<Scene> {
+async function open(
+  protocol: ProtocolVersion,
+  wire: Wire,
+  door: ProtocolVersion,
+  doorWire: Wire,
+): Promise<Scene> {
   const workspace = createWorkspace();
-  const upstream = await eraServer(workspace, 'far', era, wire);
+  const upstream = await protocolServer(workspace, 'far', protocol, wire);
   configureServers(workspace, { far: upstream.entry });
   const asked: ElicitRequestParams[] = [];
   const answers: ElicitResult[] = [];
@@ -56,10 +61,10 @@ const PARTS = [
   { type: 'resource', resource: { uri: 'demo://three', blob: 'aGk=' } },
 ];
 
-for (const [era, wire, door, doorWire] of COMBINATIONS) {
-  describe(`a server of the ${era} era over ${wire}, a client of the ${door} era over ${doorWire}`, () => {
+for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
+  describe(`a server of the ${protocol} protocol over ${wire}, a client of the ${door} protocol over ${doorWire}`, () => {
     spec('UPS-10 TOOL-21', 'every kind of content arrives as it was sent', async () => {
-      const { client, upstream } = await open(era, wire, door, doorWire);
+      const { client, upstream } = await open(protocol, wire, door, doorWire);
       const { tools } = await client.listTools();
       expect(tools.find(({ name }) => name === 'far_echo')).toMatchObject({
         title: 'Echo',
@@ -89,7 +94,7 @@ for (const [era, wire, door, doorWire] of COMBINATIONS) {
     });
 
     spec('UPS-10', 'progress is passed on, and a call that is cancelled is cancelled there', async () => {
-      const { client, upstream } = await open(era, wire, door, doorWire);
+      const { client, upstream } = await open(protocol, wire, door, doorWire);
       const steps: Progress[] = [];
       const done = await client.callTool(
         { name: 'far_steps', arguments: {} },
@@ -112,7 +117,7 @@ for (const [era, wire, door, doorWire] of COMBINATIONS) {
     });
 
     spec('UPS-10', 'its questions reach the person, with every answer that there is', async () => {
-      const { client, asked, answers } = await open(era, wire, door, doorWire);
+      const { client, asked, answers } = await open(protocol, wire, door, doorWire);
       const call = async (name: string) => JSON.parse(said(await client.callTool({ name, arguments: {} })));
       expect(await call('far_ask')).toEqual(RED);
       expect(asked[0]).toMatchObject({
@@ -138,7 +143,7 @@ for (const [era, wire, door, doorWire] of COMBINATIONS) {
   });
 }
 
-describe('a server of the older era, which does not say for which call it asks', () => {
+describe('a server of the older protocol, which does not say for which call it asks', () => {
   spec('UPS-10', 'asks nobody while two calls could be meant', async () => {
     const { client, asked, upstream } = await open('older', 'stdio', 'newer', 'stdio');
     const stop = new AbortController();
@@ -155,10 +160,10 @@ describe('a server of the older era, which does not say for which call it asks',
 });
 
 describe('a server that asks where nobody can be asked', () => {
-  for (const era of ['older', 'newer'] as const)
-    spec('UPS-10', `of the ${era} era is told that nobody decided`, async () => {
+  for (const protocol of ['older', 'newer'] as const)
+    spec('UPS-10', `of the ${protocol} protocol is told that nobody decided`, async () => {
       const workspace = createWorkspace();
-      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });
       const client = await connectStdio(workspace, 'newer');
       const answer = await client.callTool({ name: 'far_ask', arguments: {} });
@@ -169,10 +174,10 @@ describe('a server that asks where nobody can be asked', () => {
 });
 
 describe('a page that a client cannot show', () => {
-  for (const era of ['older', 'newer'] as const)
-    spec('UPS-10', `is told by a server of the ${era} era as what could not be asked`, async () => {
+  for (const protocol of ['older', 'newer'] as const)
+    spec('UPS-10', `is told by a server of the ${protocol} protocol as what could not be asked`, async () => {
       const workspace = createWorkspace();
-      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });
       const client = await connectAsking(workspace, 'newer', 'stdio', () => RED);
       const answer = await client.callTool({ name: 'far_page', arguments: {} });

@@ -9,19 +9,19 @@ import {
   COMBINATIONS,
   configureServers,
   countedServer,
-  eraServer,
+  protocolServer,
   said,
 } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('a server whose tools change', () => {
-  for (const [era, wire, door, doorWire] of COMBINATIONS)
+  for (const [protocol, wire, door, doorWire] of COMBINATIONS)
     spec(
       'UPS-12',
-      `${era} over ${wire} tells it to a client of the ${door} era over ${doorWire}`,
+      `${protocol} over ${wire} tells it to a client of the ${door} protocol over ${doorWire}`,
       async () => {
         const workspace = createWorkspace();
-        const upstream = await eraServer(workspace, 'far', era, wire);
+        const upstream = await protocolServer(workspace, 'far', protocol, wire);
         configureServers(workspace, { far: upstream.entry });
         let told = 0;
         const client = await connectPerson(workspace, door, doorWire, () => ({ action: 'cancel' }), {
@@ -61,7 +61,7 @@ describe('a server of a workspace that nobody trusts', () => {
 describe('a server over HTTP', () => {
   spec('UPS-11', 'that has forgotten the session is greeted again, and the call runs once', async () => {
     const workspace = createWorkspace();
-    const upstream = await eraServer(workspace, 'far', 'older', 'http');
+    const upstream = await protocolServer(workspace, 'far', 'older', 'http');
     configureServers(workspace, { far: upstream.entry });
     const client = await connectStdio(workspace, 'newer');
     const call = async () => said(await client.callTool({ name: 'far_count', arguments: {} }));
@@ -77,7 +77,7 @@ describe('a server over HTTP', () => {
     'is asked for no session that a newer one has not: after a restart it just answers',
     async () => {
       const workspace = createWorkspace();
-      const upstream = await eraServer(workspace, 'far', 'newer', 'http');
+      const upstream = await protocolServer(workspace, 'far', 'newer', 'http');
       configureServers(workspace, { far: upstream.entry });
       const client = await connectStdio(workspace, 'newer');
       const call = async () => said(await client.callTool({ name: 'far_count', arguments: {} }));
@@ -88,26 +88,30 @@ describe('a server over HTTP', () => {
     },
   );
 
-  for (const era of ['older', 'newer'] as const)
-    spec('UPS-11', `of the ${era} era that goes in the midst of a call is not asked again`, async () => {
-      const workspace = createWorkspace();
-      const upstream = await eraServer(workspace, 'far', era, 'http');
-      configureServers(workspace, { far: upstream.entry });
-      const toolbox = workspace.toolbox();
-      const call = toolbox.call('far_slow', { name: 'one' });
-      await until(() => upstream.log().includes('began one'), 'it runs');
-      await upstream.restart();
-      const { error } = await call;
-      expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('far_slow') });
-      expect(upstream.log().filter((line) => line === 'began one')).toHaveLength(1);
-      expect((await toolbox.call('far_echo', { text: 'again' })).content).toEqual([
-        { type: 'text', text: 'again' },
-      ]);
-    });
+  for (const protocol of ['older', 'newer'] as const)
+    spec(
+      'UPS-11',
+      `of the ${protocol} protocol that goes in the midst of a call is not asked again`,
+      async () => {
+        const workspace = createWorkspace();
+        const upstream = await protocolServer(workspace, 'far', protocol, 'http');
+        configureServers(workspace, { far: upstream.entry });
+        const toolbox = workspace.toolbox();
+        const call = toolbox.call('far_slow', { name: 'one' });
+        await until(() => upstream.log().includes('began one'), 'it runs');
+        await upstream.restart();
+        const { error } = await call;
+        expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('far_slow') });
+        expect(upstream.log().filter((line) => line === 'began one')).toHaveLength(1);
+        expect((await toolbox.call('far_echo', { text: 'again' })).content).toEqual([
+          { type: 'text', text: 'again' },
+        ]);
+      },
+    );
 
-  spec('UPS-10', 'of the newer era gets in headers what its schema wants there', async () => {
+  spec('UPS-10', 'of the newer protocol gets in headers what its schema wants there', async () => {
     const workspace = createWorkspace();
-    const upstream = await eraServer(workspace, 'far', 'newer', 'http');
+    const upstream = await protocolServer(workspace, 'far', 'newer', 'http');
     configureServers(workspace, { far: upstream.entry });
     const toolbox = workspace.toolbox();
     const result = await toolbox.call('far_region', { region: 'north', note: 'not in a header' });
@@ -126,13 +130,13 @@ describe('a server over HTTP', () => {
     expect(JSON.parse(said(asked))).toEqual(answer);
   });
 
-  for (const era of ['older', 'newer'] as const)
+  for (const protocol of ['older', 'newer'] as const)
     spec(
       'UPS-10 CTX-1',
-      `of the ${era} era gives large results, which become handles for a model`,
+      `of the ${protocol} protocol gives large results, which become handles for a model`,
       async () => {
         const workspace = createWorkspace();
-        const upstream = await eraServer(workspace, 'far', era, 'http');
+        const upstream = await protocolServer(workspace, 'far', protocol, 'http');
         configureServers(workspace, { far: upstream.entry });
         const size = 5_000_000;
         const whole = await workspace.toolbox().call('far_large', { size }, { full: true });

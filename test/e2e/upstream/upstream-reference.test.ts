@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import type { ElicitAnswer, ToolResult } from '../../../src/index.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
 import { json, wieldProcess as wield } from '../../support/cli.js';
-import { connectPerson, type Era } from '../../support/clients.js';
+import { connectPerson, type ProtocolVersion } from '../../support/clients.js';
 import {
   EVERYTHING,
   EVERYTHING_CALLS,
@@ -163,9 +163,9 @@ for (const index of [0, 1, 2, 3]) {
       );
       const expected: Wild[] = [];
       for (const call of server.calls) expected.push(await callDirect(direct, call));
-      for (const era of ['older', 'newer'] as Era[]) {
+      for (const protocol of ['older', 'newer'] as ProtocolVersion[]) {
         server.prepare();
-        const client = await connectPerson(workspace, era, 'stdio', answer);
+        const client = await connectPerson(workspace, protocol, 'stdio', answer);
         expectSameList(tools, (await client.listTools()).tools, server.name);
         for (const [at, call] of server.calls.entries()) {
           const ours = toToolName(server.name, call.tool);

@@ -159,9 +159,9 @@ describe('the four tools', () => {
       .toolbox()
       .call('mcp_exec', { server: 'office', tool: 'wipe' }, { caller: MODEL });
     expect(error).toMatchObject({ code: 'needs_approval', message: expect.stringContaining('office_wipe') });
-    for (const era of ['older', 'newer'] as const) {
+    for (const protocol of ['older', 'newer'] as const) {
       const asked: string[] = [];
-      const client = await connectAsking(workspace, era, 'stdio', (message) => {
+      const client = await connectAsking(workspace, protocol, 'stdio', (message) => {
         asked.push(message);
         return { action: 'accept', content: { decision: 'run it once' } };
       });

@@ -1,4 +1,4 @@
-// Which era a server speaks: found in the process that is used, kept for a day, found anew where it is another.
+// Which protocol a server speaks: found in the process that is used, kept for a day, found anew where it is another.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +8,15 @@ import { spec } from '../../support/spec.js';
 import {
   configureServers,
   countedServer,
-  ERA_SERVER,
-  eraServer,
+  PROTOCOL_SERVER,
+  protocolServer,
   said,
 } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const RED: ElicitAnswer = { action: 'accept', content: { colour: 'red' } };
 
-describe('the era of a server', () => {
+describe('the protocol of a server', () => {
   const callOnce = async (workspace: Workspace, name = 'far_echo'): Promise<string> => {
     const toolbox = workspace.toolbox();
     const result = await toolbox.call(name, name === 'far_echo' ? { text: 'hello' } : {}, {
@@ -32,16 +32,16 @@ describe('the era of a server', () => {
     return join(directory, readdirSync(directory).find((name) => name.endsWith('.listing'))!);
   };
 
-  for (const era of ['older', 'newer'] as const)
-    spec('UPS-11', `is found in the process that is then used, and kept: ${era}`, async () => {
+  for (const protocol of ['older', 'newer'] as const)
+    spec('UPS-11', `is found in the process that is then used, and kept: ${protocol}`, async () => {
       const workspace = createWorkspace();
-      const upstream = await eraServer(workspace, 'far', era, 'stdio');
+      const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });
       expect(await callOnce(workspace)).toBe('hello');
       expect(upstream.starts()).toHaveLength(1);
       expect(heard(upstream.log())[0]).toBe('server/discover');
       expect(readFileSync(listingFile(workspace), 'utf8')).toContain(
-        `"verdict":{"kind":"${era === 'older' ? 'legacy' : 'modern'}"`,
+        `"verdict":{"kind":"${protocol === 'older' ? 'legacy' : 'modern'}"`,
       );
       const before = upstream.log().length;
       expect(await callOnce(workspace)).toBe('hello');
@@ -51,7 +51,7 @@ describe('the era of a server', () => {
 
   spec('UPS-11', 'is asked for again when what was kept is a day old', async () => {
     const workspace = createWorkspace();
-    const upstream = await eraServer(workspace, 'far', 'older', 'stdio');
+    const upstream = await protocolServer(workspace, 'far', 'older', 'stdio');
     configureServers(workspace, { far: upstream.entry });
     await callOnce(workspace);
     const file = listingFile(workspace);
@@ -78,11 +78,11 @@ describe('the era of a server', () => {
   ] as const)
     spec('UPS-11', `may change from ${before} to ${after} between two starts`, async () => {
       const workspace = createWorkspace();
-      const era = workspace.write('era', before);
-      const upstream = countedServer(workspace, 'far', { program: ERA_SERVER, args: [era] });
+      const protocol = workspace.write('protocol', before);
+      const upstream = countedServer(workspace, 'far', { program: PROTOCOL_SERVER, args: [protocol] });
       configureServers(workspace, { far: upstream.entry });
       expect(JSON.parse(await callOnce(workspace, 'far_ask'))).toEqual(RED);
-      writeFileSync(era, after);
+      writeFileSync(protocol, after);
       expect(JSON.parse(await callOnce(workspace, 'far_ask'))).toEqual(RED);
       const starts = upstream.starts().length;
       expect(starts).toBeLessThanOrEqual(3);

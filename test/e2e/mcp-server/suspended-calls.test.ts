@@ -1,4 +1,4 @@
-// Calls that are held, newer era: what goes on where it stood, what fits no call, and what ends it.
+// Suspended calls of the newer protocol version: resuming, rejecting and ending them.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, vi } from 'vitest';
@@ -31,7 +31,7 @@ const ask = async (server: StdioServer, name = 'name'): Promise<string> => {
   return result.requestState;
 };
 
-spec('SRV-15', 'an answer counts once, and only one of many that race goes on', async () => {
+spec('SRV-15', 'accepts an answer once, also from concurrent requests', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveStdio(workspace);
   const requestState = await ask(server);
@@ -44,7 +44,7 @@ spec('SRV-15', 'an answer counts once, and only one of many that race goes on', 
   expect(workspace.begun()).toEqual(['name']);
 });
 
-spec('SRV-15', 'altered and foreign state is refused, and the call still waits', async () => {
+spec('SRV-15', 'rejects altered and foreign state, and keeps waiting', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveStdio(workspace);
   const requestState = await ask(server);
@@ -57,7 +57,7 @@ spec('SRV-15', 'altered and foreign state is refused, and the call still waits',
   expect(workspace.begun()).toEqual(['name', 'name']);
 });
 
-spec('SRV-15', 'another tool, input or caller does not fit, and ends it without an answer', async () => {
+spec('SRV-15', 'ends without an answer if tool, input or caller differ', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveStdio(workspace);
   const state = async () => ({ requestState: await ask(server), inputResponses });
@@ -71,7 +71,7 @@ spec('SRV-15', 'another tool, input or caller does not fit, and ends it without 
   expect(workspace.begun()).toEqual(['name', 'name', 'name']);
 });
 
-spec('SRV-15', 'a question that was not answered is asked again', async () => {
+spec('SRV-15', 'asks an unanswered question again', async () => {
   const server = serveStdio(createQuestionWorkspace());
   const again = await send(server, 'name', { requestState: await ask(server) });
   expect(again.resultType).toBe('input_required');
@@ -79,7 +79,7 @@ spec('SRV-15', 'a question that was not answered is asked again', async () => {
   expect(textOf(await send(server, 'name', { requestState, inputResponses }))).toBe('heard Ada');
 });
 
-spec('SRV-15', 'who was answered can cancel nothing, who waits now can', async () => {
+spec('SRV-15', 'can be cancelled only by the current request', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveStdio(workspace);
   const cancel = (requestId: number) =>
@@ -100,7 +100,7 @@ spec('SRV-15', 'who was answered can cancel nothing, who waits now can', async (
   await until(() => workspace.begun().includes('stopped'), 'the tool is stopped');
 });
 
-spec('SRV-15', 'a server that ends takes it along', async () => {
+spec('SRV-15', 'ends with the server', async () => {
   const workspace = createQuestionWorkspace();
   const server = serveStdio(workspace);
   await ask(server);
@@ -115,7 +115,7 @@ spec('SRV-15', 'a server that ends takes it along', async () => {
   await untilNoHost(workspace);
 });
 
-spec('SRV-15', 'after ten minutes it ends by itself, and its answer comes too late', async () => {
+spec('SRV-15', 'ends after ten minutes and then rejects the answer', async () => {
   const events: string[] = [];
   const toolbox = createTestToolbox(TYPED);
   toolbox.on((event) => void (event.type === 'end' && events.push(textOf(event.result))));

@@ -1,4 +1,4 @@
-// The server over HTTP: sessions, bodies, slow and broken clients, and what a person sees.
+// The server over HTTP: sessions, bodies, slow and broken clients.
 
 import { connect, createServer } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -24,7 +24,7 @@ const post = (url: string, body: string | object, headers: Record<string, string
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-/** The one message of an answer, be it JSON or a stream. */
+/** Reads the only message of a response, which is JSON or a stream. */
 async function messageOf(response: Response): Promise<Message> {
   const text = await response.text();
   const data = /^data: (\{.*)$/m.exec(text)?.[1];
@@ -63,8 +63,8 @@ async function expectServing({ url }: HttpServer): Promise<void> {
   expect(result.content).toEqual([{ type: 'text', text: 'hi you\n' }]);
 }
 
-describe('sessions of the older era', () => {
-  spec('SRV-5', 'an unknown session is 404, none is 400, an ended one is gone (A48)', async () => {
+describe('sessions of the older protocol version', () => {
+  spec('SRV-5', 'returns 404 for unknown and ended sessions, 400 without a session (A48)', async () => {
     const { url } = await serveHttp(createTools());
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     expect((await post(url, list, { 'mcp-session-id': 'guessed' })).status).toBe(404);
@@ -77,7 +77,7 @@ describe('sessions of the older era', () => {
     expect((await callGreet(url, session, 2, 'Ada')).status).toBe(404);
   });
 
-  spec('SRV-5', 'the same ids on two sessions do not mix (A49)', async () => {
+  spec('SRV-5', 'separates equal request ids of two sessions (A49)', async () => {
     const { url } = await serveHttp(createTools());
     const [one, two] = [await openSession(url), await openSession(url)];
     expect(one).not.toBe(two);
@@ -93,7 +93,7 @@ describe('sessions of the older era', () => {
     }
   });
 
-  spec('SRV-5', 'clients that never end their session do not lock out the next', async () => {
+  spec('SRV-5', 'accepts new clients when too many sessions were never ended', async () => {
     const server = await serveHttp(createTools());
     const first = await openSession(server.url);
     for (let count = 0; count < 30; count++) {
@@ -103,38 +103,42 @@ describe('sessions of the older era', () => {
     expect((await messageOf(await callGreet(server.url, last, 1, 'x'))).result.content[0].text).toBe(
       'hi x\n',
     );
-    // The one longest unheard of made room.
+    // The least recently used session was dropped.
     expect((await callGreet(server.url, first, 1, 'x')).status).toBe(404);
   });
 });
 
-describe('what is not served', () => {
-  spec('SRV-5', 'content type 415, unparsable 400, too large 413 (A52)', async () => {
-    const server = await serveHttp(createTools());
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-    for (const type of [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'multipart/form-data',
-      'text/json',
-    ]) {
-      expect((await post(server.url, body, { 'content-type': type })).status, type).toBe(415);
-    }
-    for (const bad of ['{', '', 'null x', '{"a":1,"a":2}', '['.repeat(100) + ']'.repeat(100)]) {
-      const response = await post(server.url, bad);
-      expect(response.status, bad).toBe(400);
-      expect((await messageOf(response)).error.code).toBe(-32700);
-    }
-    const large = await post(server.url, JSON.stringify({ a: 'x'.repeat(13 * 1024 * 1024) })).catch(
-      () => undefined,
-    );
-    // The refusal may come while the client still writes, and the connection with it.
-    if (large !== undefined) expect(large.status).toBe(413);
-    await expectServing(server);
-    expect(server.memory()).toBeLessThan(300);
-  });
+describe('rejected requests', () => {
+  spec(
+    'SRV-5',
+    'returns 415 for the content type, 400 for invalid JSON, 413 for too large bodies (A52)',
+    async () => {
+      const server = await serveHttp(createTools());
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data',
+        'text/json',
+      ]) {
+        expect((await post(server.url, body, { 'content-type': type })).status, type).toBe(415);
+      }
+      for (const bad of ['{', '', 'null x', '{"a":1,"a":2}', '['.repeat(100) + ']'.repeat(100)]) {
+        const response = await post(server.url, bad);
+        expect(response.status, bad).toBe(400);
+        expect((await messageOf(response)).error.code).toBe(-32700);
+      }
+      const large = await post(server.url, JSON.stringify({ a: 'x'.repeat(13 * 1024 * 1024) })).catch(
+        () => undefined,
+      );
+      // The server may respond and disconnect while the client is still writing.
+      if (large !== undefined) expect(large.status).toBe(413);
+      await expectServing(server);
+      expect(server.memory()).toBeLessThan(300);
+    },
+  );
 
-  spec('SRV-5', 'a body that says it is too large is 413', async () => {
+  spec('SRV-5', 'returns 413 for a too large Content-Length', async () => {
     const server = await serveHttp(createTools());
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(server.port, '127.0.0.1', () => {
@@ -151,29 +155,33 @@ describe('what is not served', () => {
     expect(answer).toContain('HTTP/1.1 413');
   });
 
-  spec('SRV-5', 'other paths are 404, other methods 405, GET / answers a person', async () => {
-    const { url } = await serveHttp(createTools());
-    const at = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
-    expect((await at('/nothing')).status).toBe(404);
-    expect((await at('/mcp/x', { method: 'POST', headers: HEADERS, body: '{}' })).status).toBe(404);
-    expect((await at('/mcp', { method: 'PUT', body: '{}' })).status).toBe(405);
-    expect((await at('/', { method: 'POST', body: '{}' })).status).toBe(405);
-    const home = await at('/');
-    expect(home.status).toBe(200);
-    expect(home.headers.get('content-type')).toContain('text/plain');
-    const text = await home.text();
-    for (const part of ['wield', url, '1 tool: greet']) expect(text).toContain(part);
-  });
+  spec(
+    'SRV-5',
+    'returns 404 for other paths, 405 for other methods, and a description for GET /',
+    async () => {
+      const { url } = await serveHttp(createTools());
+      const at = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
+      expect((await at('/nothing')).status).toBe(404);
+      expect((await at('/mcp/x', { method: 'POST', headers: HEADERS, body: '{}' })).status).toBe(404);
+      expect((await at('/mcp', { method: 'PUT', body: '{}' })).status).toBe(405);
+      expect((await at('/', { method: 'POST', body: '{}' })).status).toBe(405);
+      const home = await at('/');
+      expect(home.status).toBe(200);
+      expect(home.headers.get('content-type')).toContain('text/plain');
+      const text = await home.text();
+      for (const part of ['wield', url, '1 tool: greet']) expect(text).toContain(part);
+    },
+  );
 });
 
-describe('bad company', () => {
-  spec('SRV-5', 'slow and broken clients do not hold up others (A53)', async () => {
+describe('misbehaving clients', () => {
+  spec('SRV-5', 'do not delay others (A53)', async () => {
     const server = await serveHttp(createTools());
     const sockets = Array.from({ length: 100 }, (_, index) => {
       const socket = connect(server.port, '127.0.0.1');
       socket.on('error', () => {});
       onTestFinished(() => void socket.destroy());
-      // Half a header, half a body, no protocol at all, and nothing.
+      // Half a header, half a body, no HTTP at all, and nothing.
       const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`;
       const texts = [
         head,
@@ -189,7 +197,7 @@ describe('bad company', () => {
     await expectServing(server);
   });
 
-  spec('SRV-5', 'a connection that never finishes its headers is closed', async () => {
+  spec('SRV-5', 'are disconnected if they never finish their headers', async () => {
     const server = await serveHttp(createTools());
     const began = performance.now();
     await new Promise<void>((resolve) => {
@@ -203,7 +211,7 @@ describe('bad company', () => {
     expect(performance.now() - began).toBeLessThan(40_000);
   });
 
-  spec('SRV-5', 'many requests at once are all answered', async () => {
+  spec('SRV-5', 'answers many concurrent requests', async () => {
     const { url } = await serveHttp(createTools());
     const session = await openSession(url);
     const answers = await Promise.all(
@@ -212,7 +220,7 @@ describe('bad company', () => {
     expect(answers.map(({ result }) => result.content[0].text)).toEqual(answers.map((_, id) => `hi ${id}\n`));
   });
 
-  spec('SRV-5', 'a port that is taken is a clear error', async () => {
+  spec('SRV-5', 'reports a port that is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
     await new Promise((resolve) => taken.once('listening', resolve));

@@ -1,4 +1,4 @@
-// Programs that people use as clients, against the built server: the SDK of both generations and two command lines.
+// Real clients against the built server: both generations of the SDK, the inspector and mcporter.
 
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Progress } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { BINARY, type CliRun } from '../../support/cli.js';
-import { connectHttp, connectStdio, connectUrl, type Era } from '../../support/clients.js';
+import { connectHttp, connectStdio, connectUrl, type ProtocolVersion } from '../../support/clients.js';
 import { sleep } from '../../support/processes.js';
 import { serveHttp, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -53,24 +53,24 @@ function createTools(): Workspace {
   return workspace;
 }
 
-const ERAS: readonly Era[] = ['older', 'newer'];
+const PROTOCOL_VERSIONS: readonly ProtocolVersion[] = ['older', 'newer'];
 const DOORS = [
   ['stdio', connectStdio],
   ['HTTP', connectHttp],
 ] as const;
 
-for (const era of ERAS) {
+for (const protocol of PROTOCOL_VERSIONS) {
   for (const [door, connect] of DOORS) {
-    describe(`the SDK's client over ${door}, ${era} era`, () => {
-      spec('SRV-1', 'speaks that era with the server', async () => {
-        const client = await connect(createTools(), era);
-        expect(client.getProtocolEra()).toBe(era === 'newer' ? 'modern' : 'legacy');
+    describe(`the SDK's client over ${door}, ${protocol} protocol version`, () => {
+      spec('SRV-1', 'negotiates that protocol version', async () => {
+        const client = await connect(createTools(), protocol);
+        expect(client.getProtocolEra()).toBe(protocol === 'newer' ? 'modern' : 'legacy');
         expect(client.getServerVersion()).toMatchObject({ name: 'wield' });
         expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: true } });
       });
 
-      spec('SRV-3', 'hears of progress, each step higher than the last', async () => {
-        const client = await connect(createTools(), era);
+      spec('SRV-3', 'receives increasing progress', async () => {
+        const client = await connect(createTools(), protocol);
         const steps: Progress[] = [];
         const result = await client.callTool(
           { name: 'steps', arguments: {} },
@@ -84,10 +84,10 @@ for (const era of ERAS) {
         ]);
       });
 
-      spec('SRV-4', 'is told of a new, an edited and a removed tool', async () => {
+      spec('SRV-4', 'is notified of new, edited and removed tools', async () => {
         const workspace = createTools();
         let told = 0;
-        const client = await connect(workspace, era, ['--trust'], () => {
+        const client = await connect(workspace, protocol, ['--trust'], () => {
           told++;
         });
         const describeLater = async (): Promise<string | undefined> =>
@@ -110,36 +110,32 @@ for (const era of ERAS) {
 }
 
 describe('several clients of one server', () => {
-  spec(
-    'SRV-4',
-    'a client that lists right after a change does not keep the others from being told',
-    async () => {
-      const workspace = createTools();
-      for (let round = 0; round < 5; round++) workspace.script(`later${round}`, saying('it'));
-      // Files so young that they are read anew each time would hide what this is about.
-      await sleep(2500);
-      const { url } = await serveHttp(workspace);
-      let told = 0;
-      const listener = await connectUrl(url, 'older', () => {
-        told++;
-      });
-      await listener.listTools();
-      const other = await connectUrl(url, 'newer');
-      for (let round = 0; round < 5; round++) {
-        const before = told;
-        rmSync(`${workspace.dir}/.agents/tools/later${round}`);
-        expect((await other.listTools()).tools.map((tool) => tool.name)).not.toContain(`later${round}`);
-        await until(() => told > before, `the listener was told in round ${round}`);
-      }
-    },
-  );
+  spec('SRV-4', 'all are notified, even if one lists right after a change', async () => {
+    const workspace = createTools();
+    for (let round = 0; round < 5; round++) workspace.script(`later${round}`, saying('it'));
+    // Recently changed files are read again each time, which would hide the problem.
+    await sleep(2500);
+    const { url } = await serveHttp(workspace);
+    let told = 0;
+    const listener = await connectUrl(url, 'older', () => {
+      told++;
+    });
+    await listener.listTools();
+    const other = await connectUrl(url, 'newer');
+    for (let round = 0; round < 5; round++) {
+      const before = told;
+      rmSync(`${workspace.dir}/.agents/tools/later${round}`);
+      expect((await other.listTools()).tools.map((tool) => tool.name)).not.toContain(`later${round}`);
+      await until(() => told > before, `the listener was told in round ${round}`);
+    }
+  });
 });
 
-describe('the inspector on the command line', () => {
+describe('the MCP inspector', () => {
   const inspect = (workspace: Workspace, ...args: string[]) =>
     runProgram(workspace, 'mcp-inspector', ['--cli', process.execPath, BINARY, 'serve', '--trust', ...args]);
 
-  spec('SRV-1', 'lists and calls, and sees a failed tool as an error', async () => {
+  spec('SRV-1', 'lists and calls tools, and reports a failed one as an error', async () => {
     const workspace = createTools();
     const listed = JSON.parse((await inspect(workspace, '--method', 'tools/list')).stdout);
     expect(listed.tools.map((tool: { name: string }) => tool.name)).toEqual([
@@ -164,7 +160,7 @@ describe('the inspector on the command line', () => {
 describe('mcporter', () => {
   const command = `${process.execPath} ${BINARY} serve --trust`;
 
-  spec('SRV-1', 'lists and calls', async () => {
+  spec('SRV-1', 'lists and calls tools', async () => {
     const workspace = createTools();
     const listed = await runProgram(workspace, 'mcporter', ['list', '--stdio', command, '--json']);
     expect(JSON.parse(listed.stdout).tools.map((tool: { name: string }) => tool.name)).toEqual([

@@ -1,4 +1,4 @@
-// Consent over the protocol: the client's person is asked in both eras, and an answer counts once, for one call.
+// Approvals through the MCP client, in both protocol versions.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -6,71 +6,82 @@ import type { ToolContext } from '../../../src/core/context.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { type AskingWorkspace, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
 import { wieldProcess as wield } from '../../support/cli.js';
-import { ACCEPT, connectAsking, connectOlderSdk, connectStdio, type Era } from '../../support/clients.js';
+import {
+  ACCEPT,
+  connectAsking,
+  connectOlderSdk,
+  connectStdio,
+  type ProtocolVersion,
+} from '../../support/clients.js';
 import { type Message, type StdioServer, serveStdio } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 
 const CALL = { name: 'deploy', arguments: { branch: 'main' } };
 const errorOf = (result: Message): { code: string; data: { id: string } } => result._meta['wield/error'];
 
-for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
-  describe(`${era} era`, () => {
+for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVersion[]) {
+  describe(`${protocol} protocol version`, () => {
     for (const transport of ['stdio', 'http'] as const) {
+      spec('POL-6 SRV-6', `over ${transport} shows the plan and runs the call once if approved`, async () => {
+        const workspace = createAskingWorkspace();
+        const messages: string[] = [];
+        const client = await connectAsking(workspace, protocol, transport, (message) => {
+          messages.push(message);
+          return ACCEPT;
+        });
+        const result = await client.callTool(CALL);
+        expect(result.content).toEqual([{ type: 'text', text: 'deployed\n' }]);
+        expect(messages).toHaveLength(1);
+        for (const text of [
+          'deploy asks for your consent',
+          '{"branch":"main"}',
+          '.agents/tools/deploy',
+          'mcp:test',
+        ])
+          expect(messages[0]).toContain(text);
+        await client.callTool(CALL);
+        expect(messages).toHaveLength(2);
+        expect(workspace.runs()).toEqual(['main', 'main']);
+        expect(workspace.records()).toEqual([]);
+      });
+
       spec(
         'POL-6 SRV-6',
-        `over ${transport} the person is shown the plan, and their yes runs it once`,
+        `over ${transport} denies the call on decline, cancel and any other answer`,
         async () => {
           const workspace = createAskingWorkspace();
-          const messages: string[] = [];
-          const client = await connectAsking(workspace, era, transport, (message) => {
-            messages.push(message);
-            return ACCEPT;
-          });
-          const result = await client.callTool(CALL);
-          expect(result.content).toEqual([{ type: 'text', text: 'deployed\n' }]);
-          expect(messages).toHaveLength(1);
-          for (const text of [
-            'deploy asks for your consent',
-            '{"branch":"main"}',
-            '.agents/tools/deploy',
-            'mcp:test',
-          ])
-            expect(messages[0]).toContain(text);
-          await client.callTool(CALL);
-          expect(messages).toHaveLength(2);
-          expect(workspace.runs()).toEqual(['main', 'main']);
-          expect(workspace.records()).toEqual([]);
+          const answers = [
+            { action: 'decline' },
+            { action: 'cancel' },
+            { action: 'accept', content: { decision: 'do not run it' } },
+            { action: 'accept', content: { decision: true } },
+            { action: 'accept', content: {} },
+            { action: 'accept' },
+          ] as const;
+          const left = [...answers];
+          const client = await connectAsking(
+            workspace,
+            protocol,
+            transport,
+            () => left.shift() as typeof ACCEPT,
+          );
+          for (const _ of answers) {
+            const result = await client.callTool(CALL);
+            expect(result.isError).toBe(true);
+            expect(errorOf(result).code).toBe('denied');
+          }
+          expect(left).toEqual([]);
+          expect(workspace.runs()).toEqual([]);
         },
       );
-
-      spec('POL-6 SRV-6', `over ${transport} decline, cancel and anything but a yes refuse`, async () => {
-        const workspace = createAskingWorkspace();
-        const answers = [
-          { action: 'decline' },
-          { action: 'cancel' },
-          { action: 'accept', content: { decision: 'do not run it' } },
-          { action: 'accept', content: { decision: true } },
-          { action: 'accept', content: {} },
-          { action: 'accept' },
-        ] as const;
-        const left = [...answers];
-        const client = await connectAsking(workspace, era, transport, () => left.shift() as typeof ACCEPT);
-        for (const _ of answers) {
-          const result = await client.callTool(CALL);
-          expect(result.isError).toBe(true);
-          expect(errorOf(result).code).toBe('denied');
-        }
-        expect(left).toEqual([]);
-        expect(workspace.runs()).toEqual([]);
-      });
     }
 
     spec(
       'POL-6',
-      'a client that cannot ask gets needs_approval, and runs it after a person approved',
+      'returns needs_approval to a client without forms, and runs the call once approved',
       async () => {
         const workspace = createAskingWorkspace();
-        const client = await connectStdio(workspace, era);
+        const client = await connectStdio(workspace, protocol);
         const result = await client.callTool(CALL);
         expect(result.isError).toBe(true);
         const { code, data } = errorOf(result);
@@ -85,33 +96,33 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
       },
     );
 
-    spec('POL-7', 'an approval survives a restart of the server', async () => {
+    spec('POL-7', 'keeps an approval across a restart of the server', async () => {
       const workspace = createAskingWorkspace();
-      const first = await connectStdio(workspace, era);
+      const first = await connectStdio(workspace, protocol);
       const { data } = errorOf(await first.callTool(CALL));
       await first.close();
       await wield(workspace, ['approvals', 'approve', data.id]);
-      const second = await connectStdio(workspace, era);
+      const second = await connectStdio(workspace, protocol);
       expect((await second.callTool(CALL)).isError ?? false).toBe(false);
       expect(workspace.runs()).toEqual(['main']);
     });
 
-    spec('POL-6', 'a client that goes while its person is asked leaves nothing running', async () => {
+    spec('POL-6', 'runs nothing if the client disconnects while asking', async () => {
       const workspace = createAskingWorkspace();
       const controller = new AbortController();
-      const client = await connectAsking(workspace, era, 'stdio', async () => {
+      const client = await connectAsking(workspace, protocol, 'stdio', async () => {
         controller.abort();
         return ACCEPT;
       });
       await expect(client.callTool(CALL, { signal: controller.signal })).rejects.toThrow();
-      // The server still answers, and nothing ran for the call that was given up.
+      // The server still responds, and the abandoned call did not run.
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('deploy');
       expect(workspace.runs()).toEqual([]);
     });
   });
 }
 
-describe('a call that a tool makes', () => {
+describe('a nested call', () => {
   const outer = {
     name: 'outer',
     description: 'Calls deploy.',
@@ -121,7 +132,11 @@ describe('a call that a tool makes', () => {
       return ok ? 'ran' : `${error?.code} ${error?.hint}`;
     },
   };
-  const connect = async (workspace: AskingWorkspace, era: Era, asked: string[]): Promise<Client> => {
+  const connect = async (
+    workspace: AskingWorkspace,
+    protocol: ProtocolVersion,
+    asked: string[],
+  ): Promise<Client> => {
     const handler = createMcpHttp(workspace.toolbox({ tools: [outer], trust: true }), {
       version: '1',
       access: { host: '127.0.0.1' },
@@ -130,7 +145,7 @@ describe('a call that a tool makes', () => {
     const client = new Client(
       { name: 'test', version: '1' },
       {
-        ...(era === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+        ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
         capabilities: { elicitation: { form: {} } },
       },
     );
@@ -151,11 +166,11 @@ describe('a call that a tool makes', () => {
     return client;
   };
 
-  for (const era of ['older', 'newer'] as const)
-    spec('POL-6', `is asked for in its midst on the ${era} era`, async () => {
+  for (const protocol of ['older', 'newer'] as const)
+    spec('POL-6', `is approved separately in the ${protocol} protocol version`, async () => {
       const workspace = createAskingWorkspace();
       const asked: string[] = [];
-      const client = await connect(workspace, era, asked);
+      const client = await connect(workspace, protocol, asked);
       const result = await client.callTool({ name: 'outer', arguments: {} });
       expect(result.content).toEqual([{ type: 'text', text: 'ran' }]);
       expect(asked).toEqual([expect.stringContaining('{"branch":"nested"}')]);
@@ -163,14 +178,14 @@ describe('a call that a tool makes', () => {
     });
 });
 
-spec('POL-6 SRV-6', 'a client from before forms had modes is asked too', async () => {
+spec('POL-6 SRV-6', 'supports clients from before elicitation had modes', async () => {
   const workspace = createAskingWorkspace();
   const client = await connectOlderSdk(workspace, ['--trust'], () => ACCEPT);
   expect((await client.callTool(CALL)).content).toEqual([{ type: 'text', text: 'deployed\n' }]);
   expect(workspace.runs()).toEqual(['main']);
 });
 
-describe('the state of a question, newer era', () => {
+describe('request state of the newer protocol version', () => {
   const meta = (capabilities: object = { elicitation: { form: {} } }, name = 'raw') => ({
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': capabilities,
@@ -187,7 +202,7 @@ describe('the state of a question, newer era', () => {
   };
   const inputResponses = { consent: ACCEPT };
 
-  spec('SRV-6', 'an answer counts once: replayed, it is refused', async () => {
+  spec('SRV-6', 'is accepted once and rejected when replayed', async () => {
     const workspace = createAskingWorkspace();
     const server = serveStdio(workspace);
     const requestState = await ask(server);
@@ -200,7 +215,7 @@ describe('the state of a question, newer era', () => {
     expect(workspace.runs()).toEqual(['main']);
   });
 
-  spec('SRV-6', 'of many that race with one answer, one runs', async () => {
+  spec('SRV-6', 'is accepted once by concurrent requests', async () => {
     const workspace = createAskingWorkspace();
     const server = serveStdio(workspace);
     const requestState = await ask(server);
@@ -211,7 +226,7 @@ describe('the state of a question, newer era', () => {
     expect(workspace.runs()).toEqual(['main']);
   });
 
-  spec('SRV-6', 'altered state is refused, and so is that of another server', async () => {
+  spec('SRV-6', 'is rejected if altered or from another server', async () => {
     const workspace = createAskingWorkspace();
     const server = serveStdio(workspace);
     const requestState = await ask(server);
@@ -232,7 +247,7 @@ describe('the state of a question, newer era', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('SRV-6', 'an answer does not fit other input, another caller or changed bytes', async () => {
+  spec('SRV-6', 'is rejected for other input, another caller or a changed tool', async () => {
     const workspace = createAskingWorkspace();
     const server = serveStdio(workspace);
     const other = await call(server, {
@@ -250,7 +265,7 @@ describe('the state of a question, newer era', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('SRV-6', 'an answer without state is none', async () => {
+  spec('SRV-6', 'is required for an answer', async () => {
     const workspace = createAskingWorkspace();
     const server = serveStdio(workspace);
     const { result } = await call(server, { inputResponses });

@@ -1,4 +1,4 @@
-// Questions in the midst of a call, over the protocol: both eras, both transports, all kinds of answers.
+// Questions during a call: both protocol versions, both transports, all kinds of answers.
 
 import type { ElicitResult } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
@@ -9,7 +9,7 @@ import {
   connectHttp,
   connectOlderSdk,
   connectStdio,
-  type Era,
+  type ProtocolVersion,
 } from '../../support/clients.js';
 import { untilNoHost } from '../../support/modules.js';
 import { call, codeOf, createQuestionWorkspace, FILLED, FORM, say, textOf } from '../../support/questions.js';
@@ -20,13 +20,13 @@ const isForm = (message: string): boolean => message.includes('What shall it be?
 const answerAll: Answer = (message) =>
   isForm(message) ? { action: 'accept', content: FILLED } : say(`<${message}>`);
 
-for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
+for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVersion[]) {
   for (const transport of ['stdio', 'http'] as const) {
-    describe(`${era} era over ${transport}`, () => {
-      spec('MOD-18 SRV-15', 'a call goes on with each answer, and begins once', async () => {
+    describe(`${protocol} protocol version over ${transport}`, () => {
+      spec('MOD-18 SRV-15', 'continues a call with each answer and starts it once', async () => {
         const workspace = createQuestionWorkspace();
         const asked: object[] = [];
-        const client = await connectAsking(workspace, era, transport, (message, params, signal) => {
+        const client = await connectAsking(workspace, protocol, transport, (message, params, signal) => {
           asked.push(params);
           return answerAll(message, params, signal);
         });
@@ -44,7 +44,7 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
         expect(workspace.begun()).toEqual(['both', 'several', 'outer', 'name']);
       });
 
-      spec('MOD-18 SRV-15', 'decline, cancel and what does not fit are told as they are', async () => {
+      spec('MOD-18 SRV-15', 'passes decline, cancel and invalid answers to the tool', async () => {
         const workspace = createQuestionWorkspace();
         const answers: ElicitResult[] = [
           { action: 'decline' },
@@ -53,17 +53,17 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
           { action: 'accept' },
         ];
         const left = [...answers];
-        const client = await connectAsking(workspace, era, transport, () => left.shift()!);
+        const client = await connectAsking(workspace, protocol, transport, () => left.shift()!);
         const said = [];
         for (const _ of answers) said.push(JSON.parse(textOf(await client.callTool(call('order')))).action);
         expect(said).toEqual(['decline', 'cancel', 'cancel', 'cancel']);
       });
 
-      spec('SRV-15', 'twenty questions at once are all answered, sixteen of them at a time', async () => {
+      spec('SRV-15', 'answers twenty concurrent questions, sixteen at a time', async () => {
         const workspace = createQuestionWorkspace();
         let open = 0;
         let most = 0;
-        const client = await connectAsking(workspace, era, transport, async (message) => {
+        const client = await connectAsking(workspace, protocol, transport, async (message) => {
           most = Math.max(most, ++open);
           await new Promise((resolve) => setTimeout(resolve, 400));
           open--;
@@ -77,22 +77,26 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
     });
   }
 
-  spec('SRV-15', `${era} era: a client that goes while it is asked leaves nothing behind`, async () => {
-    const workspace = createQuestionWorkspace();
-    let asked = false;
-    const client = await connectAsking(workspace, era, 'stdio', () => {
-      asked = true;
-      return new Promise(() => {});
-    });
-    client.callTool(call('name')).catch(() => {});
-    await until(() => asked, 'the question came');
-    await client.close();
-    await untilNoHost(workspace);
-  });
+  spec(
+    'SRV-15',
+    `${protocol} protocol version: a client that disconnects while asking leaves nothing behind`,
+    async () => {
+      const workspace = createQuestionWorkspace();
+      let asked = false;
+      const client = await connectAsking(workspace, protocol, 'stdio', () => {
+        asked = true;
+        return new Promise(() => {});
+      });
+      client.callTool(call('name')).catch(() => {});
+      await until(() => asked, 'the question came');
+      await client.close();
+      await untilNoHost(workspace);
+    },
+  );
 
   spec(
     'MOD-18 SRV-15',
-    `${era} era: a page is shown to clients that take pages, and to no other`,
+    `${protocol} protocol version: sends URLs only to clients that support them`,
     async () => {
       const workspace = createQuestionWorkspace();
       const asked: object[] = [];
@@ -100,32 +104,36 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
         asked.push(params);
         return { action: 'accept' };
       };
-      const takes = await connectAsking(workspace, era, 'stdio', answer, { form: {}, url: {} });
+      const takes = await connectAsking(workspace, protocol, 'stdio', answer, { form: {}, url: {} });
       expect(textOf(await takes.callTool(call('page')))).toBe('{"action":"accept"}');
       expect(asked).toMatchObject([
         { mode: 'url', message: 'page asks:\nSign in.', url: 'https://example.org/in?a=1' },
       ]);
-      const other = await connectAsking(workspace, era, 'stdio', answer);
+      const other = await connectAsking(workspace, protocol, 'stdio', answer);
       expect(codeOf(await other.callTool(call('page')))).toBe('unavailable');
-      const pagesOnly = await connectAsking(workspace, era, 'stdio', answer, { url: {} });
+      const pagesOnly = await connectAsking(workspace, protocol, 'stdio', answer, { url: {} });
       expect(codeOf(await pagesOnly.callTool(call('order')))).toBe('unavailable');
       expect(asked).toHaveLength(1);
     },
   );
 
-  spec('MOD-18', `${era} era: where a client can ask nobody, the tool is told`, async () => {
-    const workspace = createQuestionWorkspace();
-    for (const client of [await connectStdio(workspace, era), await connectHttp(workspace, era)])
-      expect(codeOf(await client.callTool(call('name')))).toBe('unavailable');
-  });
+  spec(
+    'MOD-18',
+    `${protocol} protocol version: the tool gets an error if the client cannot ask`,
+    async () => {
+      const workspace = createQuestionWorkspace();
+      for (const client of [await connectStdio(workspace, protocol), await connectHttp(workspace, protocol)])
+        expect(codeOf(await client.callTool(call('name')))).toBe('unavailable');
+    },
+  );
 }
 
-spec('SRV-15 SRV-6', 'consent comes first, then questions, in one call and both eras', async () => {
-  for (const era of ['older', 'newer'] as const) {
+spec('SRV-15 SRV-6', 'asks for approval first, then the questions, in both protocol versions', async () => {
+  for (const protocol of ['older', 'newer'] as const) {
     const workspace = createQuestionWorkspace();
     workspace.config('[trust]\nrules = "both"\n');
     const asked: string[] = [];
-    const client = await connectAsking(workspace, era, 'stdio', (message, params, signal) => {
+    const client = await connectAsking(workspace, protocol, 'stdio', (message, params, signal) => {
       asked.push(message.split('\n')[0]!);
       return message.includes('your consent') ? ACCEPT : answerAll(message, params, signal);
     });
@@ -135,7 +143,7 @@ spec('SRV-15 SRV-6', 'consent comes first, then questions, in one call and both 
   }
 });
 
-spec('SRV-15', 'a client from before forms had modes is asked too', async () => {
+spec('SRV-15', 'supports clients from before elicitation had modes', async () => {
   const client = await connectOlderSdk(createQuestionWorkspace(), ['--trust'], answerAll);
   expect(textOf(await client.callTool(call('name')))).toBe('heard <name asks:\nWhose name?>');
 });

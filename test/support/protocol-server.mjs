@@ -1,4 +1,4 @@
-// A server on the protocol's own library that speaks one era only: `older` or `newer`, over stdio or, given a port, HTTP.
+// A server on the protocol's own library that speaks one protocol only: `older` or `newer`, over stdio or, given a port, HTTP.
 // Each start is a line in the file that the second argument names; what happens to it is told in a file beside that.
 
 import { randomUUID } from 'node:crypto';
@@ -16,9 +16,9 @@ import {
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 
 const [, , wanted, starts, port] = process.argv;
-// A server that changes its era has it in a file.
-const era = wanted.startsWith('/') ? readFileSync(wanted, 'utf8').trim() : wanted;
-const isNewer = era === 'newer';
+// A server that changes its protocol has it in a file.
+const protocol = wanted.startsWith('/') ? readFileSync(wanted, 'utf8').trim() : wanted;
+const isNewer = protocol === 'newer';
 appendFileSync(starts, `${process.pid}\n`);
 const log = (line) => appendFileSync(`${starts}.log`, `${line}\n`);
 
@@ -230,7 +230,7 @@ function tellChanged() {
 
 function createServer() {
   const server = new Server(
-    { name: 'era', version: '1' },
+    { name: 'protocol', version: '1' },
     { capabilities: { tools: { listChanged: true } }, instructions: 'Ask nicely.' },
   );
   server.setRequestHandler('tools/list', () => ({

@@ -1,4 +1,4 @@
-// The end of a server: with its client, by a signal, killed outright; nothing it started stays behind.
+// How a server ends: with its client, by a signal or killed; no process may be left.
 
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -16,7 +16,7 @@ const SLACK_MS = 4000;
 
 interface Waiting {
   readonly workspace: Workspace;
-  /** In the command line of every process that the tool starts. */
+  /** Part of the command line of every process that the tool starts. */
   readonly mark: string;
   started(): number;
   late(): number;
@@ -52,7 +52,7 @@ async function startCalls(server: StdioServer, waiting: Waiting, calls: number):
 }
 
 async function expectNothingLeft({ workspace, mark, late }: Waiting): Promise<void> {
-  // Their children do not carry the mark in their command line, but the workspace in their environment.
+  // Their children have the workspace in their environment instead.
   const left = () => [...processesWith(mark), ...processesWith(workspace.dir)];
   await until(() => left().length === 0, 'no process is left', 10_000);
   workspace.write('go', '');
@@ -60,8 +60,8 @@ async function expectNothingLeft({ workspace, mark, late }: Waiting): Promise<vo
   expect(late()).toBe(0);
 }
 
-describe('a client that goes', () => {
-  spec('SRV-8', 'closing standard input ends server and tools (F23)', async () => {
+describe('a client that disconnects', () => {
+  spec('SRV-8', 'ends server and tools by closing stdin (F23)', async () => {
     const waiting = createWaiting();
     const server = serveStdio(waiting.workspace);
     await startCalls(server, waiting, 3);
@@ -72,7 +72,7 @@ describe('a client that goes', () => {
     await expectNothingLeft(waiting);
   });
 
-  spec('SRV-8', 'a client that is killed takes the server and its tools with it', async () => {
+  spec('SRV-8', 'ends server and tools when it is killed', async () => {
     const waiting = createWaiting();
     const client = spawn(
       process.execPath,
@@ -100,7 +100,7 @@ describe('a client that goes', () => {
     await expectNothingLeft(waiting);
   });
 
-  spec('SRV-8', 'a closed reader ends it at the next answer (F24)', async () => {
+  spec('SRV-8', 'ends the server at the next response if it closed stdout (F24)', async () => {
     const waiting = createWaiting();
     const server = serveStdio(waiting.workspace);
     await startCalls(server, waiting, 1);
@@ -117,7 +117,7 @@ describe('signals', () => {
     ['SIGHUP', 0],
     ['SIGINT', 130],
   ] as const) {
-    spec('SRV-8', `${signal} with calls running ends them and the server (F22)`, async () => {
+    spec('SRV-8', `${signal} ends the server and its running calls (F22)`, async () => {
       const waiting = createWaiting();
       const server = serveStdio(waiting.workspace);
       await startCalls(server, waiting, 3);
@@ -127,7 +127,7 @@ describe('signals', () => {
     });
   }
 
-  spec('SRV-8', 'SIGTERM ends a server over HTTP and its tools (F22)', async () => {
+  spec('SRV-8', 'SIGTERM ends an HTTP server and its tools (F22)', async () => {
     const waiting = createWaiting();
     const server = await serveHttp(waiting.workspace);
     const body = {
@@ -163,7 +163,7 @@ describe('signals', () => {
 
   spec(
     'SRV-8',
-    'killed outright with 50 tools running, nothing of theirs stays or happens later (F05)',
+    'SIGKILL with 50 running tools leaves no process and no later effect (F05)',
     async () => {
       const waiting = createWaiting();
       const server = serveStdio(waiting.workspace);
@@ -179,7 +179,7 @@ describe('signals', () => {
     120_000,
   );
 
-  spec('SRV-8', 'the tools of these tests do write a file once they may', async () => {
+  spec('SRV-8', 'the tools of these tests do write a file if they are not ended', async () => {
     const waiting = createWaiting();
     const server = serveStdio(waiting.workspace);
     await startCalls(server, waiting, 1);
@@ -191,9 +191,9 @@ describe('signals', () => {
 describe('a slow reader', () => {
   const BIG = '#!/bin/sh\n# @description Print 2 MB.\nhead -c 2000000 /dev/zero | tr "\\0" x\n';
 
-  spec('SRV-8', 'holds its own calls back in bounded memory, and gets every answer (F24)', async () => {
+  spec('SRV-8', 'delays its own calls in bounded memory and gets every response (F24)', async () => {
     const workspace = createWorkspace();
-    // Answers that are whole, as large as they are.
+    // Returns large results inline.
     workspace.config('[limits]\nconcurrent = 4\n[results]\ninline = 100000000\n');
     workspace.script('big', BIG);
     const server = serveStdio(workspace);
@@ -220,7 +220,7 @@ describe('a slow reader', () => {
     ['closes its input', (server: StdioServer) => void server.child.stdin.end()],
     ['sends SIGTERM', (server: StdioServer) => void server.child.kill('SIGTERM')],
   ] as const) {
-    spec('SRV-8', `one that never reads and ${how} is not waited for`, async () => {
+    spec('SRV-8', `that never reads and ${how} does not keep the server alive`, async () => {
       const workspace = createWorkspace();
       workspace.script('big', BIG);
       const server = serveStdio(workspace);

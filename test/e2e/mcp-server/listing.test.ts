@@ -1,4 +1,4 @@
-// What the server lists and offers: order, pages, lifetimes, nothing started, nothing that was not asked for.
+// What the server lists: order, pages, cache hints, and which built-in tools.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const listNames = async (workspace: Workspace, args?: readonly string[]): Promis
 };
 
 describe('tools/list', () => {
-  spec('SRV-2', 'is in one order, without the dialect of schemas, the same again', async () => {
+  spec('SRV-2', 'is deterministic and omits $schema', async () => {
     const workspace = createWorkspace();
     for (const name of ['zeta', 'Alpha', 'beta', '_under', '9lives']) workspace.script(name, tool(name));
     const server = serveStdio(workspace);
@@ -34,7 +34,7 @@ describe('tools/list', () => {
     expect(second.result).toEqual(first.result);
   });
 
-  spec('SRV-2', 'comes in pages that hold every tool once; a cursor of nobody is -32602', async () => {
+  spec('SRV-2', 'returns every tool once in pages; an invalid cursor is -32602', async () => {
     const workspace = createWorkspace();
     for (let index = 0; index < 1203; index++) {
       workspace.script(`t${String(index).padStart(4, '0')}`, tool('One of many.'));
@@ -56,7 +56,7 @@ describe('tools/list', () => {
     }
   });
 
-  spec('SRV-2', 'says on the newer era how long it holds and for whom', async () => {
+  spec('SRV-2', 'returns cache hints in the newer protocol version', async () => {
     const workspace = createWorkspace();
     workspace.script('one', tool('One.'));
     const client = await connectStdio(workspace, 'newer');
@@ -65,7 +65,7 @@ describe('tools/list', () => {
     expect(cacheScope).toBe('private');
   });
 
-  specIf(existsSync('/usr/bin/strace'), 'strace is not here', 'SRV-2', 'starts no process', async () => {
+  specIf(existsSync('/usr/bin/strace'), 'strace is not installed', 'SRV-2', 'starts no process', async () => {
     const workspace = createWorkspace();
     workspace.script('one', tool('One.'));
     const trace = join(workspace.home, 'trace');
@@ -93,13 +93,13 @@ describe('tools/list', () => {
     await until(() => stdout.includes('"one"'), 'the list came');
     const started = (): string[] => readFileSync(trace, 'utf8').match(/execve\("[^"]+"/g) ?? [];
     expect(started()).toEqual([`execve("${process.execPath}"`]);
-    // A call does start one, so that the trace proves something.
+    // A call does start one, so the trace works.
     send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'one', arguments: {} } });
     await until(() => started().some((line) => line.includes('/one"')), 'the call was traced');
     child.stdin.end();
   });
 
-  spec('SRV-2', 'starts no process: the server has no child after it', async () => {
+  spec('SRV-2', 'leaves the server without child processes', async () => {
     const workspace = createWorkspace();
     workspace.script('one', tool('One.'));
     const server = serveStdio(workspace);
@@ -110,25 +110,21 @@ describe('tools/list', () => {
   });
 });
 
-describe('what is offered', () => {
-  spec(
-    'SRV-14 SRV-2',
-    'is the tools of the user and read_result, and no built-in that nobody named',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('mine', tool('Mine.'));
-      workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
-      expect(await listNames(workspace)).toEqual(['mine', 'read_result']);
-      const server = serveStdio(workspace);
-      await server.initialize();
-      const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
-      expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'not_found' } } });
-      const called = json(await wield(workspace, ['call', 'workdir', '--json']));
-      expect(called.content).toEqual([{ type: 'text', text: workspace.dir }]);
-    },
-  );
+describe('offered tools', () => {
+  spec('SRV-14 SRV-2', 'are the user’s tools and read_result, but no other built-in tools', async () => {
+    const workspace = createWorkspace();
+    workspace.script('mine', tool('Mine.'));
+    workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
+    expect(await listNames(workspace)).toEqual(['mine', 'read_result']);
+    const server = serveStdio(workspace);
+    await server.initialize();
+    const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
+    expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'not_found' } } });
+    const called = json(await wield(workspace, ['call', 'workdir', '--json']));
+    expect(called.content).toEqual([{ type: 'text', text: workspace.dir }]);
+  });
 
-  spec('SRV-14', 'includes a built-in that --with names, and then it can be called', async () => {
+  spec('SRV-14', 'include built-in tools named by --with, which can be called', async () => {
     const workspace = createWorkspace();
     workspace.script('mine', tool('Mine.'));
     expect(await listNames(workspace, ['--with', 'workdir'])).toEqual(['workdir', 'mine', 'read_result']);
@@ -138,24 +134,28 @@ describe('what is offered', () => {
     expect(result.content).toEqual([{ type: 'text', text: workspace.dir }]);
   });
 
-  spec('SRV-14 SRV-4', "includes what the user's configuration names, from the moment it does", async () => {
-    const workspace = createWorkspace();
-    workspace.script('mine', tool('Mine.'));
-    workspace.config('[builtin]\noffer = []\n');
-    const server = serveStdio(workspace);
-    await server.initialize();
-    await server.request(1, 'tools/list');
-    workspace.config('[builtin]\noffer = ["workdir"]\n');
-    await server.receive(({ method }) => method === 'notifications/tools/list_changed');
-    const { result } = await server.request(2, 'tools/list');
-    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
-      'workdir',
-      'mine',
-      'read_result',
-    ]);
-    // A project cannot do that.
-    const other = createWorkspace();
-    other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
-    expect(await listNames(other)).toEqual(['read_result']);
-  });
+  spec(
+    'SRV-14 SRV-4',
+    "include built-in tools named by the user's configuration, without a restart",
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('mine', tool('Mine.'));
+      workspace.config('[builtin]\noffer = []\n');
+      const server = serveStdio(workspace);
+      await server.initialize();
+      await server.request(1, 'tools/list');
+      workspace.config('[builtin]\noffer = ["workdir"]\n');
+      await server.receive(({ method }) => method === 'notifications/tools/list_changed');
+      const { result } = await server.request(2, 'tools/list');
+      expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
+        'workdir',
+        'mine',
+        'read_result',
+      ]);
+      // A project cannot offer built-in tools.
+      const other = createWorkspace();
+      other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
+      expect(await listNames(other)).toEqual(['read_result']);
+    },
+  );
 });

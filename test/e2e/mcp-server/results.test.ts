@@ -1,7 +1,7 @@
-// Results on the wire: structured output on both eras, and errors where every client can take them.
+// Results in the protocol: structured output in both protocol versions, and errors.
 
 import { describe, expect } from 'vitest';
-import { connectOlderSdk, connectStdio, type Era } from '../../support/clients.js';
+import { connectOlderSdk, connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { serveStdio } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -20,10 +20,10 @@ function createTools(): Workspace {
   return workspace;
 }
 
-for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
-  describe(`structured output, ${era} era`, () => {
-    spec('SRV-3', 'an object is structured content that fits the output schema', async () => {
-      const client = await connectStdio(createTools(), era);
+for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVersion[]) {
+  describe(`structured output, ${protocol} protocol version`, () => {
+    spec('SRV-3', 'sends an object as structured content that matches the output schema', async () => {
+      const client = await connectStdio(createTools(), protocol);
       const { tools } = await client.listTools();
       expect(tools.find((tool) => tool.name === 'object')?.outputSchema).toMatchObject({ type: 'object' });
       const result = await client.callTool({ name: 'object', arguments: {} });
@@ -31,8 +31,8 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
       expect(result.content).toEqual([{ type: 'text', text: '{"a":1}\n' }]);
     });
 
-    spec('SRV-3', 'a value that is no object reaches the client in the form of its era', async () => {
-      const client = await connectStdio(createTools(), era);
+    spec('SRV-3', 'sends other values in the form of the protocol version', async () => {
+      const client = await connectStdio(createTools(), protocol);
       await client.listTools();
       for (const [name, value] of [
         ['list', [1, 2]],
@@ -40,21 +40,21 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
       ] as const) {
         const result = await client.callTool({ name, arguments: {} });
         expect(result.isError ?? false).toBe(false);
-        // Older clients take objects alone.
-        const expected = era === 'newer' ? value : { result: value };
+        // Older clients accept only objects.
+        const expected = protocol === 'newer' ? value : { result: value };
         expect(result.structuredContent).toEqual(expected);
       }
     });
 
-    spec('SRV-3', 'without an output schema nothing is sent twice', async () => {
-      const client = await connectStdio(createTools(), era);
+    spec('SRV-3', 'sends only text without an output schema', async () => {
+      const client = await connectStdio(createTools(), protocol);
       const result = await client.callTool({ name: 'plain', arguments: {} });
       expect(result.content).toEqual([{ type: 'text', text: '{"a":1}\n' }]);
       expect(result.structuredContent).toBeUndefined();
     });
 
-    spec('SRV-3', 'an error stands in text and _meta, never in structured content', async () => {
-      const client = await connectStdio(createTools(), era);
+    spec('SRV-3', 'sends errors in text and _meta, never in structured content', async () => {
+      const client = await connectStdio(createTools(), protocol);
       await client.listTools();
       for (const [name, code] of [
         ['fails', 'tool_failed'],
@@ -73,21 +73,17 @@ for (const era of ['older', 'newer'] as const satisfies readonly Era[]) {
   });
 }
 
-describe('clients that check', () => {
-  spec(
-    'SRV-3',
-    'the first generation of the SDK, which checks structured content, takes every result',
-    async () => {
-      const client = await connectOlderSdk(createTools());
-      await client.listTools();
-      expect((await client.callTool({ name: 'object', arguments: {} })).structuredContent).toEqual({ a: 1 });
-      expect((await client.callTool({ name: 'list', arguments: {} })).isError ?? false).toBe(false);
-      expect((await client.callTool({ name: 'fails', arguments: {} })).isError).toBe(true);
-      expect((await client.callTool({ name: 'wrong', arguments: {} })).isError).toBe(true);
-    },
-  );
+describe('validating clients', () => {
+  spec('SRV-3', 'the first generation of the SDK accepts every result', async () => {
+    const client = await connectOlderSdk(createTools());
+    await client.listTools();
+    expect((await client.callTool({ name: 'object', arguments: {} })).structuredContent).toEqual({ a: 1 });
+    expect((await client.callTool({ name: 'list', arguments: {} })).isError ?? false).toBe(false);
+    expect((await client.callTool({ name: 'fails', arguments: {} })).isError).toBe(true);
+    expect((await client.callTool({ name: 'wrong', arguments: {} })).isError).toBe(true);
+  });
 
-  spec('SRV-3', 'a repaired input and a cut output are noted', async () => {
+  spec('SRV-3', '_meta reports repaired input and truncated output', async () => {
     const workspace = createWorkspace();
     workspace.config('[limits]\noutput = "1K"\n');
     workspace.script(
@@ -104,7 +100,7 @@ describe('clients that check', () => {
     expect(cut.result._meta['wield/truncated']).toMatchObject({ limitBytes: 1024 });
   });
 
-  spec('SRV-3', '__proto__ and friends are names like any other that nothing has', async () => {
+  spec('SRV-3', '__proto__ and similar names are ordinary unknown tools', async () => {
     const server = serveStdio(createTools());
     await server.initialize();
     for (const name of ['__proto__', 'constructor', 'toString', '', '../greet', 'a'.repeat(1000)]) {

@@ -1,4 +1,4 @@
-// The wire of stdio: only protocol goes out, and whatever comes in is answered or skipped.
+// The stdio transport: only protocol messages on stdout, and malformed input.
 
 import { describe, expect } from 'vitest';
 import { type StdioServer, serveStdio } from '../../support/server.js';
@@ -32,16 +32,13 @@ async function expectServing(server: StdioServer): Promise<void> {
 const nulls = (server: StdioServer): number =>
   server.lines.filter((line) => JSON.parse(line).id === null).length;
 
-describe('standard output', () => {
-  spec(
-    'SRV-7',
-    'holds nothing but protocol, whatever a tool writes to whatever it can reach (A56)',
-    async () => {
-      const workspace = createTools();
-      const forged = '{"jsonrpc":"2.0","id":"forged","result":{"content":[{"type":"text","text":"forged"}]}}';
-      workspace.script(
-        'forge',
-        `#!/bin/bash
+describe('stdout', () => {
+  spec('SRV-7', 'contains only protocol messages, whatever a tool writes (A56)', async () => {
+    const workspace = createTools();
+    const forged = '{"jsonrpc":"2.0","id":"forged","result":{"content":[{"type":"text","text":"forged"}]}}';
+    workspace.script(
+      'forge',
+      `#!/bin/bash
 # @description Forge frames.
 trap '' PIPE
 for descriptor in /proc/self/fd/*; do printf '%s\\n' '${forged}' >"$descriptor"; done 2>/dev/null
@@ -51,25 +48,24 @@ printf '%s\\n' '${forged}' >&2
 printf '%s\\n' '${forged}' >/dev/tty 2>/dev/null
 exit 0
 `,
-      );
-      const server = serveStdio(workspace);
-      await server.initialize();
-      await server.request(1, 'tools/list');
-      const { result } = await server.request(2, 'tools/call', { name: 'forge', arguments: {} });
-      expect(result.content[0].text).toContain('"id":"forged"');
-      await server.request(3, 'nothing/known');
-      await expectServing(server);
-      const known = new Set(['initialize', 1, 2, 3]);
-      for (const line of server.lines) {
-        const message = JSON.parse(line);
-        expect(message.jsonrpc).toBe('2.0');
-        const isAnswer = known.has(message.id) || String(message.id).startsWith('alive');
-        expect(isAnswer || (message.id === undefined && typeof message.method === 'string'), line).toBe(true);
-      }
-    },
-  );
+    );
+    const server = serveStdio(workspace);
+    await server.initialize();
+    await server.request(1, 'tools/list');
+    const { result } = await server.request(2, 'tools/call', { name: 'forge', arguments: {} });
+    expect(result.content[0].text).toContain('"id":"forged"');
+    await server.request(3, 'nothing/known');
+    await expectServing(server);
+    const known = new Set(['initialize', 1, 2, 3]);
+    for (const line of server.lines) {
+      const message = JSON.parse(line);
+      expect(message.jsonrpc).toBe('2.0');
+      const isAnswer = known.has(message.id) || String(message.id).startsWith('alive');
+      expect(isAnswer || (message.id === undefined && typeof message.method === 'string'), line).toBe(true);
+    }
+  });
 
-  spec('SRV-7', 'stays clean with debug lines on, which go to standard error', async () => {
+  spec('SRV-7', 'contains no debug lines, which go to stderr', async () => {
     const server = serveStdio(createTools(), { env: { WIELD_LOG: 'debug' } });
     await server.initialize();
     await expectServing(server);
@@ -79,7 +75,7 @@ exit 0
 });
 
 describe('malformed messages', () => {
-  spec('SRV-8', 'what is no JSON is -32700, before and after the opening', async () => {
+  spec('SRV-8', 'returns -32700 for invalid JSON, before and after initialize', async () => {
     const server = serveStdio(createTools());
     server.send('not json at all');
     expect(await server.receive(({ id }) => id === null)).toMatchObject({ error: { code: -32700 } });
@@ -95,7 +91,7 @@ describe('malformed messages', () => {
     await expectServing(server);
   });
 
-  spec('SRV-8', 'an unknown method is -32601, bad parameters are errors', async () => {
+  spec('SRV-8', 'returns -32601 for unknown methods, and errors for invalid parameters', async () => {
     const server = serveStdio(createTools());
     await server.initialize();
     expect((await server.request(1, 'no/such/method')).error.code).toBe(-32601);
@@ -106,39 +102,35 @@ describe('malformed messages', () => {
     await expectServing(server);
   });
 
-  spec(
-    'SRV-8',
-    'wrong versions, arrays and odd ids are refused, each with the id it can have (A50)',
-    async () => {
-      const server = serveStdio(createTools());
-      await server.initialize();
-      const refused: [string, unknown][] = [
-        ['{"jsonrpc":"1.0","id":11,"method":"tools/list"}', 11],
-        ['{"id":12,"method":"tools/list"}', 12],
-        ['{"JSONRPC":"2.0","id":13,"method":"tools/list"}', 13],
-        ['[{"jsonrpc":"2.0","id":14,"method":"tools/list"}]', null],
-        ['{"jsonrpc":"2.0","id":{},"method":"tools/list"}', null],
-        ['{"jsonrpc":"2.0","id":true,"method":"tools/list"}', null],
-        ['{"jsonrpc":"2.0","id":15.5,"method":"tools/list"}', 15.5],
-        ['{"jsonrpc":"2.0","id":16,"method":"tools/list","method":"ping"}', 16],
-        ['7', null],
-        ['null', null],
-        [
-          `{"jsonrpc":"2.0","id":17,"method":"tools/list","params":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`,
-          17,
-        ],
-      ];
-      for (const [line, id] of refused) {
-        const before = server.lines.length;
-        server.send(line);
-        await server.receive(() => server.lines.length > before);
-        expect(JSON.parse(server.lines.at(-1)!), line).toMatchObject({ id, error: { code: -32600 } });
-      }
-      await expectServing(server);
-    },
-  );
+  spec('SRV-8', 'rejects wrong versions, arrays and unusual ids, with the id if possible (A50)', async () => {
+    const server = serveStdio(createTools());
+    await server.initialize();
+    const refused: [string, unknown][] = [
+      ['{"jsonrpc":"1.0","id":11,"method":"tools/list"}', 11],
+      ['{"id":12,"method":"tools/list"}', 12],
+      ['{"JSONRPC":"2.0","id":13,"method":"tools/list"}', 13],
+      ['[{"jsonrpc":"2.0","id":14,"method":"tools/list"}]', null],
+      ['{"jsonrpc":"2.0","id":{},"method":"tools/list"}', null],
+      ['{"jsonrpc":"2.0","id":true,"method":"tools/list"}', null],
+      ['{"jsonrpc":"2.0","id":15.5,"method":"tools/list"}', 15.5],
+      ['{"jsonrpc":"2.0","id":16,"method":"tools/list","method":"ping"}', 16],
+      ['7', null],
+      ['null', null],
+      [
+        `{"jsonrpc":"2.0","id":17,"method":"tools/list","params":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`,
+        17,
+      ],
+    ];
+    for (const [line, id] of refused) {
+      const before = server.lines.length;
+      server.send(line);
+      await server.receive(() => server.lines.length > before);
+      expect(JSON.parse(server.lines.at(-1)!), line).toMatchObject({ id, error: { code: -32600 } });
+    }
+    await expectServing(server);
+  });
 
-  spec('SRV-8', 'an id that is still in use is refused and the first call goes on', async () => {
+  spec('SRV-8', 'rejects an id that is in use and continues the first call', async () => {
     const workspace = createTools();
     workspace.script('short', '#!/bin/sh\n# @description Wait a bit.\nsleep 1\necho first\n');
     const server = serveStdio(workspace);
@@ -153,7 +145,7 @@ describe('malformed messages', () => {
 });
 
 describe('large messages', () => {
-  spec('SRV-8', 'a line of 100 MB is answered and skipped in bounded memory (A50)', async () => {
+  spec('SRV-8', 'rejects and skips a line of 100 MB in bounded memory (A50)', async () => {
     const server = serveStdio(createTools());
     await server.initialize();
     const piece = 'x'.repeat(1024 * 1024);
@@ -171,14 +163,14 @@ describe('large messages', () => {
     };
     await sendHuge('{"jsonrpc":"2.0","id":21,"method":"tools/list","params":{"a":"', ['"}}\n']);
     expect(await server.receive(({ id }) => id === 21)).toMatchObject({ error: { code: -32600 } });
-    // Where the id stands last, in a piece of its own.
+    // The id comes last, in a separate chunk.
     await sendHuge('{"method":"tools/list","params":{"a":"', ['"},"jsonrpc":"2.0","id":', '22', '}\n']);
     expect(await server.receive(({ id }) => id === 22)).toMatchObject({ error: { code: -32600 } });
     await expectServing(server);
     expect(Math.max(peak, server.memory())).toBeLessThan(250);
   });
 
-  spec('SRV-8', 'half a line before the end of input is no message, and the exit is clean', async () => {
+  spec('SRV-8', 'ignores an incomplete last line and exits cleanly', async () => {
     const server = serveStdio(createTools());
     await server.initialize();
     server.child.stdin.end('{"jsonrpc":"2.0","id":9,"meth');
@@ -186,7 +178,7 @@ describe('large messages', () => {
     expect(server.lines.every((line) => JSON.parse(line).id !== 9)).toBe(true);
   });
 
-  spec('SRV-8', 'a request right before the end of input is still answered', async () => {
+  spec('SRV-8', 'answers a request right before the end of input', async () => {
     const server = serveStdio(createTools());
     await server.initialize();
     server.child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'tools/list' })}\n`);
