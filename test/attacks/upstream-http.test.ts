@@ -1,4 +1,4 @@
-// What an upstream server over HTTP, or whoever answers for its name, may try: near addresses, redirects, floods (A54).
+// Attacks of upstream servers over HTTP, or of their DNS: private addresses, redirects, floods (A54).
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isToolError, type ToolError } from '../../src/core/error.js';
-import { judgeAddress } from '../../src/upstream/http/address.js';
+import { classifyAddress } from '../../src/upstream/http/address.js';
 import type { Lookup } from '../../src/upstream/http/exchange.js';
 import { createGuardedFetch, type GuardedFetchOptions } from '../../src/upstream/http/fetch.js';
 import { type LocalServer, listen, readBody, sendJson } from '../support/http.js';
@@ -16,7 +16,7 @@ import { spec, specIf } from '../support/spec.js';
 
 const SECRET = 'sk-never-to-be-seen';
 
-/** What a fetch is refused with; fails where it is not. */
+/** Returns the error of a fetch; fails if there is none. */
 async function refusal(work: () => Promise<unknown> | unknown): Promise<ToolError> {
   try {
     await work();
@@ -33,7 +33,7 @@ async function refusal(work: () => Promise<unknown> | unknown): Promise<ToolErro
 const ask = (url: string, options: Partial<GuardedFetchOptions> = {}, init?: RequestInit) =>
   createGuardedFetch({ url, ...options })(url, init);
 
-/** Answers every name with these addresses, in turn. */
+/** A lookup that returns these addresses in turn. */
 function answering(...turns: (readonly string[])[]): { lookup: Lookup; asked: () => number } {
   let asked = 0;
   const lookup: Lookup = (_hostname, options, callback) => {
@@ -91,19 +91,19 @@ describe('addresses', () => {
     'http://240.0.0.1/',
   ];
 
-  spec('UPS-20', 'no spelling of a forbidden address is asked, whatever is allowed (A54)', async () => {
+  spec('UPS-20', 'rejects every spelling of a forbidden address, whatever is allowed (A54)', async () => {
     const unused = answering(['127.0.0.1']);
     for (const url of FORBIDDEN) {
       for (const allowPrivate of [false, true]) {
         const error = await refusal(() => ask(url, { allowPrivate, lookup: unused.lookup }));
         expect([url, error.code]).toEqual([url, 'unavailable']);
-        expect(error.message).toContain('it was not asked');
+        expect(error.message).toContain('no request was sent');
       }
     }
     expect(unused.asked()).toBe(0);
   });
 
-  spec('UPS-20', 'a DNS answer that points to one is refused, all of it (A54)', async () => {
+  spec('UPS-20', 'rejects a DNS answer that contains a forbidden address (A54)', async () => {
     const server = await echo();
     const url = `http://mcp.example.com:${server.port}/`;
     for (const address of [
@@ -117,13 +117,13 @@ describe('addresses', () => {
       for (const addresses of [[address], ['127.0.0.1', address], [address, '127.0.0.1']]) {
         const { lookup } = answering(addresses);
         const error = await refusal(() => ask(url, { lookup, allowPrivate: true }));
-        expect(error.message).toContain(`leads to ${address}`);
+        expect(error.message).toContain(`resolves to ${address}`);
       }
     }
     expect(server.connections()).toBe(0);
   });
 
-  spec('UPS-20', 'a public name leads to no near address, unless that is allowed (A54)', async () => {
+  spec('UPS-20', 'a public name must not resolve to a private address unless allowed (A54)', async () => {
     const server = await echo();
     const url = `http://mcp.example.com:${server.port}/`;
     for (const address of [
@@ -137,41 +137,45 @@ describe('addresses', () => {
     ]) {
       const error = await refusal(() => ask(url, { lookup: answering([address]).lookup }));
       expect(error.code).toBe('unavailable');
-      expect(error.message).toMatch(/leads to .*, a (?:private|loopback) address/);
+      expect(error.message).toMatch(/resolves to .*, a (?:private|loopback) address/);
     }
     expect(server.connections()).toBe(0);
     const allowed = await ask(url, { lookup: answering(['127.0.0.1']).lookup, allowPrivate: true });
     expect(allowed.status).toBe(200);
   });
 
-  spec('UPS-20', 'the address that was judged is the one that is asked (A54)', async () => {
+  spec('UPS-20', 'connects to the address that was checked (A54)', async () => {
     const server = await echo();
     const near = answering(['127.0.0.1'], ['169.254.169.254']);
     const url = `http://devbox.localhost:${server.port}/`;
     const response = await ask(url, { lookup: near.lookup });
     expect(response.status).toBe(200);
-    // One look for one connection: there is no second answer to believe.
+    // One lookup per connection, so there is no second answer.
     expect(near.asked()).toBe(1);
     const error = await refusal(() => ask(url, { lookup: near.lookup }));
     expect(error.message).toContain('169.254.169.254');
   });
 
-  spec('UPS-20', 'what is configured as near is reached, and localhost is this machine (A54)', async () => {
-    for (const host of ['127.0.0.1', '127.0.0.2', '::1']) {
-      const server = await listen((_, response) => sendJson(response, { host }), host);
-      expect(await (await ask(`${server.origin}/`)).json()).toEqual({ host });
-    }
-    const server = await echo();
-    expect((await ask(`http://localhost:${server.port}/`)).status).toBe(200);
-    expect((await ask(`http://LOCALHOST.:${server.port}/`)).status).toBe(200);
-    const astray = answering(['10.0.0.1']);
-    const error = await refusal(() => ask(`http://localhost:${server.port}/`, { lookup: astray.lookup }));
-    expect(error.message).toContain('10.0.0.1');
-  });
+  spec(
+    'UPS-20',
+    'reaches configured private addresses, and localhost only on this machine (A54)',
+    async () => {
+      for (const host of ['127.0.0.1', '127.0.0.2', '::1']) {
+        const server = await listen((_, response) => sendJson(response, { host }), host);
+        expect(await (await ask(`${server.origin}/`)).json()).toEqual({ host });
+      }
+      const server = await echo();
+      expect((await ask(`http://localhost:${server.port}/`)).status).toBe(200);
+      expect((await ask(`http://LOCALHOST.:${server.port}/`)).status).toBe(200);
+      const astray = answering(['10.0.0.1']);
+      const error = await refusal(() => ask(`http://localhost:${server.port}/`, { lookup: astray.lookup }));
+      expect(error.message).toContain('10.0.0.1');
+    },
+  );
 
   spec(
     'UPS-20',
-    'a private server leads to no loopback address, even for metadata of a login (A54)',
+    'a private server must not lead to a loopback address, even for login metadata (A54)',
     async () => {
       const server = await echo();
       const fetchAny = createGuardedFetch({ url: 'https://10.1.2.3/mcp', anyOrigin: true });
@@ -183,9 +187,9 @@ describe('addresses', () => {
 
   test('ordinary addresses are public', () => {
     for (const address of ['93.184.216.34', '8.8.8.8', '2606:4700::1111', '64:ff9b::8.8.8.8', '172.32.0.1'])
-      expect([address, judgeAddress(address).class]).toEqual([address, 'public']);
+      expect([address, classifyAddress(address).class]).toEqual([address, 'public']);
     for (const address of ['', 'x', '1.2.3', '1.2.3.4.5', '256.1.1.1', ':::', '1::2::3', '1:2:3:4:5:6:7:8:9'])
-      expect([address, judgeAddress(address).class]).toEqual([address, 'forbidden']);
+      expect([address, classifyAddress(address).class]).toEqual([address, 'forbidden']);
   });
 });
 
@@ -203,7 +207,7 @@ describe('redirects', () => {
     });
   const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } };
 
-  spec('UPS-20', 'none leads to another origin, by whatever status (A54)', async () => {
+  spec('UPS-20', 'never follows to another origin (A54)', async () => {
     const target = await echo();
     const targets = [
       () => `${target.origin}/stolen?key=${SECRET}`,
@@ -227,8 +231,8 @@ describe('redirects', () => {
         ]) {
           const error = await refusal(() => ask(`${server.origin}/mcp?token=${SECRET}`, { headers }, init));
           expect(error.code).toBe('unavailable');
-          expect(error.message).toContain(`${server.origin}/mcp leads to `);
-          expect(error.message).toContain('it was not followed');
+          expect(error.message).toContain(`${server.origin}/mcp refers to `);
+          expect(error.message).toContain('not followed');
         }
       }
     }
@@ -237,7 +241,7 @@ describe('redirects', () => {
 
   spec(
     'UPS-20',
-    'within its origin 307 and 308 keep method and body, 301 to 303 are for GET (A54)',
+    'within the origin, 307 and 308 keep method and body, 301 to 303 are for GET (A54)',
     async () => {
       for (const status of [307, 308]) {
         const server = await redirecting(status, () => '/moved?a=b#c');
@@ -254,13 +258,13 @@ describe('redirects', () => {
           url: '/moved',
         });
         const error = await refusal(() => ask(`${server.origin}/mcp`, {}, post));
-        expect(error.message).toContain(`answers a POST with ${status}`);
+        expect(error.message).toContain(`redirects a POST with ${status}`);
         expect(server.requests.map(({ url }) => url)).toEqual(['/mcp', '/moved', '/mcp']);
       }
     },
   );
 
-  spec('UPS-20', 'a chain is followed three times at most (A54)', async () => {
+  spec('UPS-20', 'follows at most three redirects (A54)', async () => {
     const chain = await listen((request, response) => {
       const at = Number(request.url!.slice(1));
       if (at === 3) return sendJson(response, 'there');
@@ -269,13 +273,13 @@ describe('redirects', () => {
     expect(await (await ask(`${chain.origin}/0`)).json()).toBe('there');
     const circle = await redirecting(307, () => '/mcp');
     const error = await refusal(() => ask(`${circle.origin}/mcp`, {}, post));
-    expect(error.message).toContain('again and again');
+    expect(error.message).toContain('too many redirects');
     expect(circle.requests.length).toBe(4);
   });
 });
 
 describe('secrets', () => {
-  spec('UPS-20', 'configured headers go to the origin of the url only (A54)', async () => {
+  spec('UPS-20', 'sends configured headers to the origin of the url only (A54)', async () => {
     const [own, other] = [await echo(), await echo()];
     const options = { url: `${own.origin}/mcp`, headers: { 'X-Key': SECRET } };
     const mine = (await (await createGuardedFetch(options)(options.url)).json()) as { headers: object };
@@ -289,12 +293,12 @@ describe('secrets', () => {
     }
   });
 
-  spec('UPS-20', 'nothing secret is sent without TLS but to this machine (A54)', async () => {
+  spec('UPS-20', 'sends secrets without TLS to this machine only (A54)', async () => {
     const unused = answering(['93.184.216.34']);
     for (const url of ['http://mcp.example.com/mcp', 'http://10.0.0.5/mcp', 'http://intranet/mcp']) {
       const headers = { Authorization: `Bearer ${SECRET}` };
       const configured = await refusal(() => ask(url, { headers, lookup: unused.lookup }));
-      expect(configured.message).toContain('in the clear');
+      expect(configured.message).toContain('unencrypted');
       const given = await refusal(() => ask(url, { lookup: unused.lookup }, { headers }));
       expect(given.message).toContain('the header authorization');
     }
@@ -305,11 +309,11 @@ describe('secrets', () => {
     });
     const body = new URLSearchParams({ refresh_token: SECRET });
     const posted = await refusal(() => any('http://login.example.com/token', { method: 'POST', body }));
-    expect(posted.message).toContain('in the clear');
+    expect(posted.message).toContain('unencrypted');
     expect(unused.asked()).toBe(0);
   });
 
-  spec('UPS-20', 'what is wrong with an address or a header is told without it (A54)', async () => {
+  spec('UPS-20', 'errors about URLs and headers do not contain their values (A54)', async () => {
     const wrong: GuardedFetchOptions[] = [
       { url: `http://user:${SECRET}@127.0.0.1/` },
       { url: `${SECRET}` },
@@ -328,8 +332,8 @@ describe('secrets', () => {
   });
 });
 
-describe('answers', () => {
-  spec('UPS-20', 'a body is bounded, and read no faster than it is taken (A54)', async () => {
+describe('responses', () => {
+  spec('UPS-20', 'limits the size of a body and applies backpressure (A54)', async () => {
     const MiB = Buffer.alloc(1024 * 1024, 97);
     let written = 0;
     const flood = await listen((_, response) => {
@@ -348,12 +352,12 @@ describe('answers', () => {
     written = 0;
     const response = await ask(`${flood.origin}/`);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    // What the kernel buffers on both sides, and no more.
+    // Only what the kernel buffers on both sides.
     expect(written).toBeLessThan(16 * MiB.length);
     await response.body!.cancel();
   });
 
-  spec('UPS-20', 'a stream of events may be endless, one event may not (A54)', async () => {
+  spec('UPS-20', 'limits the size of an event, not of an event stream (A54)', async () => {
     const stream = (parts: readonly string[]) =>
       listen((_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
@@ -370,7 +374,7 @@ describe('answers', () => {
     }
   });
 
-  spec('UPS-20', 'large headers and encoded bodies are refused, cookies are dropped (A54)', async () => {
+  spec('UPS-20', 'rejects large headers and encoded bodies, and drops cookies (A54)', async () => {
     const server = await listen((request, response) => {
       if (request.url === '/headers') response.setHeader('x-large', 'x'.repeat(100_000));
       if (request.url === '/gzip') response.setHeader('content-encoding', 'gzip');
@@ -386,7 +390,7 @@ describe('answers', () => {
     expect(await (await guarded(`${server.origin}/`)).json()).not.toHaveProperty('cookie');
   });
 
-  spec('UPS-20', 'connections are kept, and a signal ends a wait at any moment (A54)', async () => {
+  spec('UPS-20', 'reuses connections and stops on abort at any time (A54)', async () => {
     const server = await listen((request, response) => {
       if (request.url === '/never') return;
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -412,41 +416,41 @@ describe('answers', () => {
 });
 
 describe('faults', () => {
-  spec('UPS-20', 'what fails on the way is said in words, with the next step (A54)', async () => {
+  spec('UPS-20', 'explains network errors with a hint (A54)', async () => {
     const closed = await echo();
     const lost = Object.assign(new Error(SECRET), { code: 'ENOTFOUND' });
     const lookup: Lookup = (_hostname, _options, callback) => callback(lost, '', 0);
     const missing = await refusal(() => ask(`https://no.example.com/?k=${SECRET}`, { lookup }));
-    expect(missing.message).toBe('https://no.example.com: no such host');
+    expect(missing.message).toBe('https://no.example.com: host not found');
     const free = createTcpServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as AddressInfo;
     await new Promise((resolve) => free.close(resolve));
     const refused = await refusal(() => ask(`http://127.0.0.1:${port}/mcp?k=${SECRET}`));
-    expect(refused.message).toBe(`http://127.0.0.1:${port}/mcp: nothing listens there`);
+    expect(refused.message).toBe(`http://127.0.0.1:${port}/mcp: connection refused`);
     const plain = await refusal(() => ask(`https://127.0.0.1:${closed.port}/`));
     expect(plain.hint).toContain('http:// or https://');
     const cut = await listen((request) => request.socket.destroy());
-    expect((await refusal(() => ask(`${cut.origin}/`))).message).toContain('the connection was cut');
+    expect((await refusal(() => ask(`${cut.origin}/`))).message).toContain('the connection was reset');
     const half = await listen((request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('half');
       setTimeout(() => request.socket.destroy(), 50);
     });
     const broken = await refusal(async () => (await ask(`${half.origin}/`)).text());
-    expect(broken.message).toContain('the connection was cut');
+    expect(broken.message).toContain('the connection was reset');
     const garbage = createTcpServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
     await new Promise<void>((resolve) => garbage.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void garbage.close());
     const odd = `http://127.0.0.1:${(garbage.address() as AddressInfo).port}/`;
-    expect((await refusal(() => ask(odd))).message).toContain('its answer is no HTTP');
+    expect((await refusal(() => ask(odd))).message).toContain('the response is not HTTP');
   });
 
   specIf(
     hasOpenssl(),
     'there is no openssl',
     'UPS-20',
-    'a certificate that nobody vouches for is named, and no variable turns that off (A54)',
+    'rejects an untrusted certificate, whatever the environment says (A54)',
     async () => {
       const directory = mkdtempSync(join(tmpdir(), 'wield-tls-'));
       onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,25 +1,25 @@
-// How near an address is: public, private, loopback, or one that no upstream server may have (A54). Pure.
+// Classifies IP addresses and host names: public, private, loopback or forbidden (A54).
 
-/** What may be reached from here; each one further in includes those before it. */
+/** Which addresses may be reached; each value includes the ones before it. */
 export type Reach = 'public' | 'private' | 'loopback';
 
 export type AddressClass = Reach | 'forbidden';
 
-export interface Judgement {
+export interface Classification {
   readonly class: AddressClass;
-  /** In words: `a link-local address`. */
-  readonly what: string;
+  /** For messages: `a link-local address`. */
+  readonly label: string;
 }
 
-type Range = readonly [network: string, bits: number, judgement: Judgement];
+type Range = readonly [network: string, bits: number, classification: Classification];
 
-const forbidden = (what: string): Judgement => ({ class: 'forbidden', what });
-const METADATA = forbidden('a metadata address of a cloud');
-const PRIVATE: Judgement = { class: 'private', what: 'a private address' };
-const LOOPBACK: Judgement = { class: 'loopback', what: 'a loopback address' };
-const PUBLIC: Judgement = { class: 'public', what: 'a public address' };
+const forbidden = (label: string): Classification => ({ class: 'forbidden', label });
+const METADATA = forbidden('a cloud metadata address');
+const PRIVATE: Classification = { class: 'private', label: 'a private address' };
+const LOOPBACK: Classification = { class: 'loopback', label: 'a loopback address' };
+const PUBLIC: Classification = { class: 'public', label: 'a public address' };
 
-// The first that fits counts.
+// The first match wins.
 const RANGES_4: readonly Range[] = [
   ['169.254.169.254', 32, METADATA],
   ['100.100.100.200', 32, METADATA],
@@ -48,7 +48,7 @@ const RANGES_6: readonly Range[] = [
   ['fc00::', 7, PRIVATE],
   ['fec0::', 10, PRIVATE],
 ];
-// Where an address of version 6 stands for one of version 4: mapped, translated, compatible, NAT64 and 6to4.
+// IPv6 ranges that embed an IPv4 address: mapped, translated, compatible, NAT64 and 6to4.
 const EMBEDDED: readonly (readonly [network: string, bits: number, at: number])[] = [
   ['::ffff:0:0', 96, 12],
   ['::ffff:0:0:0', 96, 12],
@@ -66,34 +66,34 @@ const METADATA_NAMES = new Set([
   'instance-data',
   'instance-data.ec2.internal',
 ]);
-// Names that no public registry gives away.
+// Names that are not in public DNS.
 const PRIVATE_NAME = /^[^.]+$|\.(?:local|internal|lan|home|corp|intranet|private|home\.arpa)$/;
 
-/** How near an address is; one that cannot be read is forbidden. */
-export function judgeAddress(address: string): Judgement {
+/** Classifies an IP address; an invalid one is forbidden. */
+export function classifyAddress(address: string): Classification {
   const bytes = parseAddress(address);
-  if (bytes === undefined) return forbidden('no address');
+  if (bytes === undefined) return forbidden('not an IP address');
   const found = find(bytes.length === 4 ? RANGES_4 : RANGES_6, bytes);
   if (found !== undefined) return found;
   if (bytes.length === 4) return PUBLIC;
   for (const [network, bits, at] of EMBEDDED) {
-    if (isWithin(bytes, network, bits)) return judgeEmbedded(bytes.slice(at, at + 4));
+    if (isWithin(bytes, network, bits)) return classifyEmbedded(bytes.slice(at, at + 4));
   }
   // Teredo carries the client's address inverted.
-  if (isWithin(bytes, ...TEREDO)) return judgeEmbedded(bytes.slice(12).map((byte) => byte ^ 0xff));
+  if (isWithin(bytes, ...TEREDO)) return classifyEmbedded(bytes.slice(12).map((byte) => byte ^ 0xff));
   return PUBLIC;
 }
 
-/** How near a host of a URL says that it is: by its address, or by its name. */
-export function judgeHost(hostname: string): Judgement {
+/** Classifies the host of a URL by its address or its name. */
+export function classifyHost(hostname: string): Classification {
   const host = bareHost(hostname);
-  if (parseAddress(host) !== undefined) return judgeAddress(host);
+  if (parseAddress(host) !== undefined) return classifyAddress(host);
   if (METADATA_NAMES.has(host)) return METADATA;
   if (host === 'localhost' || host.endsWith('.localhost')) return LOOPBACK;
   return PRIVATE_NAME.test(host) ? PRIVATE : PUBLIC;
 }
 
-/** A host of a URL as it is looked up: no brackets, no final dots, in lower case. */
+/** Normalizes the host of a URL for lookup: no brackets, no trailing dots, lower case. */
 export function bareHost(hostname: string): string {
   return hostname
     .replace(/^\[(.*)\]$/, '$1')
@@ -101,18 +101,18 @@ export function bareHost(hostname: string): string {
     .toLowerCase();
 }
 
-const DEPTH: Readonly<Record<Reach, number>> = { public: 0, private: 1, loopback: 2 };
+const LEVELS: Readonly<Record<Reach, number>> = { public: 0, private: 1, loopback: 2 };
 
-/** Whether an address of that class is within reach. */
+/** Whether an address of a class may be reached. */
 export function isWithinReach(found: AddressClass, reach: Reach): boolean {
-  return found !== 'forbidden' && DEPTH[found] <= DEPTH[reach];
+  return found !== 'forbidden' && LEVELS[found] <= LEVELS[reach];
 }
 
-function judgeEmbedded(bytes: readonly number[]): Judgement {
+function classifyEmbedded(bytes: readonly number[]): Classification {
   return find(RANGES_4, bytes) ?? PUBLIC;
 }
 
-function find(ranges: readonly Range[], bytes: readonly number[]): Judgement | undefined {
+function find(ranges: readonly Range[], bytes: readonly number[]): Classification | undefined {
   return ranges.find(([network, bits]) => isWithin(bytes, network, bits))?.[2];
 }
 
@@ -124,10 +124,10 @@ function isWithin(bytes: readonly number[], network: string, bits: number): bool
   });
 }
 
-/** The bytes of an address in its usual spelling, 4 or 16 of them; undefined for anything else. */
+/** Returns the 4 or 16 bytes of an IP address, or undefined. */
 function parseAddress(text: string): readonly number[] | undefined {
   if (!text.includes(':')) return parse4(text);
-  // The zone of a link-local address says only by which way it is reached.
+  // The zone of a link-local address only names the interface.
   const [head = '', tail, ...more] = text.replace(/%.*$/, '').split('::');
   if (more.length > 0) return undefined;
   const front = parseGroups(head);

@@ -1,4 +1,4 @@
-// The body of an answer as a web stream: read no faster than it is taken, and never without a bound.
+// Response bodies as web streams, with backpressure and a size limit.
 
 import type { IncomingMessage } from 'node:http';
 import { isToolError, ToolError } from '../../core/error.js';
@@ -7,14 +7,14 @@ import { showUrl, toNetworkError } from './fault.js';
 
 export interface BodyOptions {
   readonly url: URL;
-  /** Of the whole body, or of one event where it is a stream of those. */
+  /** Limit of the body, or of a single event of an event stream. */
   readonly maxBytes: number;
   readonly signal: AbortSignal | undefined;
 }
 
 const BUFFERED = 64 * 1024;
 
-/** The body of a message; its error is a ToolError, or the reason of the signal. */
+/** Converts a message to a stream that fails with a ToolError or the reason of the signal. */
 export function toBody(message: IncomingMessage, options: BodyOptions): ReadableStream<Uint8Array> {
   const { url, maxBytes, signal } = options;
   const count = isEventStream(message) ? createEventCounter() : createCounter();
@@ -65,10 +65,14 @@ function isEventStream(message: IncomingMessage): boolean {
 }
 
 function tooLarge(url: URL, maxBytes: number): ToolError {
-  return new ToolError('unavailable', `${showUrl(url)} answered with more than ${formatBytes(maxBytes)}`, {
-    hint: 'ask it for less; an answer of this size is not read',
-    data: { url: showUrl(url), maxBytes },
-  });
+  return new ToolError(
+    'unavailable',
+    `${showUrl(url)} sent a response of more than ${formatBytes(maxBytes)}`,
+    {
+      hint: 'request less data',
+      data: { url: showUrl(url), maxBytes },
+    },
+  );
 }
 
 function createCounter(): (chunk: Buffer) => number {
@@ -79,7 +83,7 @@ function createCounter(): (chunk: Buffer) => number {
   };
 }
 
-// Counts the bytes since the last blank line, which ends an event; the most that one of a chunk has.
+// Returns the size of the largest event so far in a chunk. A blank line ends an event.
 function createEventCounter(): (chunk: Uint8Array) => number {
   let size = 0;
   let lineIsEmpty = true;
@@ -88,7 +92,7 @@ function createEventCounter(): (chunk: Uint8Array) => number {
     let most = 0;
     for (let at = 0; at < chunk.length; ) {
       const byte = chunk[at]!;
-      // A line ends with CR, LF or both: the LF of a pair belongs to the end that the CR made.
+      // A line ends with CR, LF or CRLF.
       if (byte === 10 && afterReturn) {
         afterReturn = false;
         at++;

@@ -1,23 +1,30 @@
-// One request over HTTP and the head of its answer: by an address that was judged, in bounded time and size.
+// Sends one HTTP request to an allowed address and returns the response head.
 
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { isToolError, ToolError } from '../../core/error.js';
 import { formatDuration, quoteOutside } from '../../core/text.js';
-import { bareHost, isWithinReach, judgeAddress, judgeHost, type Reach } from './address.js';
+import {
+  bareHost,
+  type Classification,
+  classifyAddress,
+  classifyHost,
+  isWithinReach,
+  type Reach,
+} from './address.js';
 import { showUrl, toNetworkError, unreachable } from './fault.js';
 
-/** Resolves a name as `dns.lookup` does. */
+/** Has the signature of `dns.lookup`. */
 export type Lookup = LookupFunction;
 
-export interface Exchange {
+export interface ExchangeRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
   readonly agent: Agent;
-  /** How near the address may be. */
+  /** Which addresses may be reached. */
   readonly reach: Reach;
   readonly lookup: Lookup;
   readonly connectTimeoutMs: number;
@@ -25,7 +32,7 @@ export interface Exchange {
 }
 
 /** Throws a ToolError, or the reason of the signal. */
-export function exchange(ask: Exchange): Promise<IncomingMessage> {
+export function exchange(ask: ExchangeRequest): Promise<IncomingMessage> {
   const { url, signal } = ask;
   const refusal = findHostRefusal(url, ask.reach);
   if (refusal !== undefined) return Promise.reject(refusal);
@@ -53,7 +60,7 @@ export function exchange(ask: Exchange): Promise<IncomingMessage> {
       settle();
       resolve(message);
     });
-    // Stays after the answer has begun: what breaks then is told by the body.
+    // Stays attached after the response: later errors are reported by the body.
     sent.on('error', (error) => {
       settle();
       reject(isToolError(error) ? error : toNetworkError(error, url));
@@ -62,40 +69,40 @@ export function exchange(ask: Exchange): Promise<IncomingMessage> {
   });
 }
 
-function toOptions(ask: Exchange): RequestOptions & { rejectUnauthorized: boolean } {
+function toOptions(ask: ExchangeRequest): RequestOptions & { rejectUnauthorized: boolean } {
   const { url } = ask;
   return {
     protocol: url.protocol,
     host: bareHost(url.hostname),
-    ...(url.port === '' ? {} : { port: url.port }),
+    port: url.port === '' ? undefined : url.port,
     path: `${url.pathname}${url.search}`,
     method: ask.method,
     headers: { ...ask.headers, host: url.host },
     agent: ask.agent,
     lookup: guardLookup(ask),
     maxHeaderSize: ask.maxHeaderBytes,
-    // Said outright: a variable of the environment turns it off otherwise.
+    // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could turn it off.
     rejectUnauthorized: true,
   };
 }
 
-/** Whether a host is refused by what it says of itself; names are judged again by their addresses. */
+/** Returns an error for a host that is not allowed; names are checked again by their addresses. */
 function findHostRefusal(url: URL, reach: Reach): ToolError | undefined {
-  const found = judgeHost(url.hostname);
-  return isWithinReach(found.class, reach) ? undefined : refuse(url, found.what, found.class === 'forbidden');
+  const found = classifyHost(url.hostname);
+  return isWithinReach(found.class, reach) ? undefined : refuse(url, found);
 }
 
-// The address that was judged is the one that is connected to, so no later answer can take its place.
-function guardLookup({ url, reach, lookup }: Exchange): LookupFunction {
-  const ownOnly = judgeHost(url.hostname).class === 'loopback';
+// Checks the address that is connected to, so that DNS rebinding has no effect.
+function guardLookup({ url, reach, lookup }: ExchangeRequest): LookupFunction {
+  const isLoopback = classifyHost(url.hostname).class === 'loopback';
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, answer) => {
       if (error) return callback(error, '', 0);
       const addresses = Array.isArray(answer) ? answer : [{ address: answer, family: 0 }];
       for (const { address } of addresses) {
-        const found = judgeAddress(address);
-        const allowed = isWithinReach(found.class, reach) && (!ownOnly || found.class === 'loopback');
-        if (!allowed) return callback(refuse(url, found.what, found.class === 'forbidden', address), '', 0);
+        const found = classifyAddress(address);
+        const allowed = isWithinReach(found.class, reach) && (!isLoopback || found.class === 'loopback');
+        if (!allowed) return callback(refuse(url, found, address), '', 0);
       }
       const [first] = addresses;
       if (first === undefined)
@@ -106,19 +113,20 @@ function guardLookup({ url, reach, lookup }: Exchange): LookupFunction {
   };
 }
 
-function refuse(url: URL, what: string, always: boolean, address?: string): ToolError {
+function refuse(url: URL, found: Classification, address?: string): ToolError {
   const shown = showUrl(url);
-  const leads = address === undefined ? `is ${what}` : `leads to ${quoteOutside(address, 60)}, ${what}`;
+  const resolved = address === undefined ? undefined : quoteOutside(address, 60);
+  const what = resolved === undefined ? `is ${found.label}` : `resolves to ${resolved}, ${found.label}`;
   return unreachable(
-    `${shown} ${leads}; it was not asked`,
-    always
-      ? 'no upstream server may have such an address; correct its url'
-      : 'a server that is near must be configured by such an address or name itself, e.g. http://127.0.0.1:3000/mcp',
-    { url: shown, ...(address === undefined ? {} : { address: quoteOutside(address, 60) }) },
+    `${shown} ${what}; no request was sent`,
+    found.class === 'forbidden'
+      ? 'upstream servers cannot have such an address; correct its url'
+      : 'configure a local server by its own address or name, e.g. http://127.0.0.1:3000/mcp',
+    { url: shown, address: resolved },
   );
 }
 
-function slowConnect({ url, connectTimeoutMs }: Exchange): ToolError {
+function slowConnect({ url, connectTimeoutMs }: ExchangeRequest): ToolError {
   return new ToolError(
     'unavailable',
     `${showUrl(url)}: no connection within ${formatDuration(connectTimeoutMs)}`,

@@ -1,14 +1,14 @@
-// What went wrong between here and a server, in words and without a secret: refusals, broken connections, TLS.
+// Network and TLS errors as ToolErrors, without secrets.
 
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 
-/** An address for people: without credentials, query and fragment, where secrets stand. */
+/** Formats a URL without credentials, query and fragment, which may contain secrets. */
 export function showUrl(url: URL): string {
   return quoteOutside(`${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`, 200);
 }
 
-/** `unavailable`, with the addresses as facts. */
+/** Creates an `unavailable` error with the URLs as data. */
 export function unreachable(
   message: string,
   hint: string,
@@ -18,38 +18,38 @@ export function unreachable(
 }
 
 const UNTRUSTED =
-  'its certificate must come from an authority this machine knows; NODE_EXTRA_CA_CERTS=FILE adds one of your own';
+  'install its certificate authority on this machine, or add it with NODE_EXTRA_CA_CERTS=FILE';
 const NETWORK: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  ECONNREFUSED: ['nothing listens there', 'start the server, or correct its url'],
-  ENOTFOUND: ['no such host', 'check the name in its url'],
-  EAI_AGAIN: ['the name cannot be looked up now', 'check the network, and call again'],
-  ECONNRESET: ['the connection was cut', 'call again; if it stays so, look at the log of the server'],
-  EPIPE: ['the connection was cut', 'call again; if it stays so, look at the log of the server'],
-  ETIMEDOUT: ['no answer', 'check the network and the url, and call again'],
-  EHOSTUNREACH: ['the host cannot be reached from here', 'check the network or VPN'],
-  ENETUNREACH: ['the network cannot be reached from here', 'check the network or VPN'],
-  EADDRNOTAVAIL: ['the address cannot be reached from here', 'check the url and the network'],
-  CERT_HAS_EXPIRED: ['its certificate has expired', 'whoever runs it must renew the certificate'],
+  ECONNREFUSED: ['connection refused', 'start the server, or correct its url'],
+  ENOTFOUND: ['host not found', 'check the name in its url'],
+  EAI_AGAIN: ['DNS lookup failed', 'check the network and try again'],
+  ECONNRESET: ['the connection was reset', 'try again; if it persists, check the log of the server'],
+  EPIPE: ['the connection was reset', 'try again; if it persists, check the log of the server'],
+  ETIMEDOUT: ['connection timed out', 'check the network and the url, and try again'],
+  EHOSTUNREACH: ['the host is unreachable', 'check the network or VPN'],
+  ENETUNREACH: ['the network is unreachable', 'check the network or VPN'],
+  EADDRNOTAVAIL: ['the address is not available', 'check the url and the network'],
+  CERT_HAS_EXPIRED: ['its certificate has expired', 'the operator of the server must renew it'],
   CERT_NOT_YET_VALID: ['its certificate is not valid yet', 'check the clock of this machine'],
   DEPTH_ZERO_SELF_SIGNED_CERT: ['its certificate is self-signed', UNTRUSTED],
-  SELF_SIGNED_CERT_IN_CHAIN: ['its chain of certificates ends in a self-signed one', UNTRUSTED],
+  SELF_SIGNED_CERT_IN_CHAIN: ['its certificate chain is self-signed', UNTRUSTED],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['its certificate cannot be verified', UNTRUSTED],
   UNABLE_TO_GET_ISSUER_CERT: ['the issuer of its certificate is unknown', UNTRUSTED],
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['the issuer of its certificate is unknown', UNTRUSTED],
   ERR_TLS_CERT_ALTNAME_INVALID: [
-    'its certificate is for another name',
-    'use the name that the certificate is for',
+    'its certificate is for another host name',
+    'use the host name of the certificate',
   ],
-  EPROTO: ['it does not speak TLS as expected', 'check whether its url is http:// or https://'],
-  HPE_HEADER_OVERFLOW: ['the headers of its answer are too large', 'look at the log of the server'],
+  EPROTO: ['TLS handshake failed', 'check whether its url is http:// or https://'],
+  HPE_HEADER_OVERFLOW: ['its response headers are too large', 'check the log of the server'],
 };
 
-/** An error of the network or of TLS as one of ours; the address is shown, the error's own text is not. */
+/** Converts a network or TLS error; the message has the URL but not the text of the error. */
 export function toNetworkError(thrown: unknown, url: URL): ToolError {
   const code = findCode(thrown) ?? 'unknown';
   const [what, hint] = NETWORK[code] ?? [
-    code.startsWith('HPE_') ? 'its answer is no HTTP' : `the connection failed (${code})`,
-    'check the url and the network, and call again',
+    code.startsWith('HPE_') ? 'the response is not HTTP' : `the connection failed (${code})`,
+    'check the url and the network, and try again',
   ];
   return new ToolError('unavailable', `${showUrl(url)}: ${what}`, {
     hint,
@@ -58,7 +58,7 @@ export function toNetworkError(thrown: unknown, url: URL): ToolError {
   });
 }
 
-// Of several addresses that were tried in turn, the first says most.
+// If several addresses were tried, uses the error of the first.
 function findCode(thrown: unknown): string | undefined {
   const { code, errors } = thrown as { code?: unknown; errors?: readonly unknown[] };
   if (typeof code === 'string') return quoteOutside(code, 60);

@@ -1,30 +1,30 @@
-// A fetch for upstream servers: it asks one origin only, by addresses that were judged, and follows no redirect blindly (A54).
+// A fetch for upstream servers, restricted to one origin, allowed addresses and safe redirects (A54).
 
 import type { Agent, IncomingMessage } from 'node:http';
 import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
-import { judgeHost, type Reach } from './address.js';
+import { classifyHost, type Reach } from './address.js';
 import { toBody } from './body.js';
 import { exchange, type Lookup } from './exchange.js';
 import { showUrl, unreachable } from './fault.js';
 import { assertFollowable, findTarget, otherOrigin } from './redirect.js';
 
-/** What the protocol's client takes as its fetch. */
+/** The fetch function that the SDK accepts. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface GuardedFetchOptions {
-  /** The configured address. Its host says how near an address may be: a public one leads to no private one. */
+  /** The configured URL. Its host decides which addresses are allowed: a public one must not resolve to a private one. */
   readonly url: string;
-  /** Configured headers, with secrets in them: sent with every request, since all go to that one origin. */
+  /** Configured headers, possibly with secrets: sent with every request to the one origin. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Metadata and tokens may lie at other origins; then no configured header is sent to any. */
+  /** Allows other origins, for OAuth metadata and tokens; configured headers are then not sent. */
   readonly anyOrigin?: boolean;
-  /** Lets a public name lead to private and loopback addresses; never to link-local ones. */
+  /** Lets a public name resolve to private and loopback addresses, but not link-local ones. */
   readonly allowPrivate?: boolean;
-  /** How long an exchange may take as a whole; unbounded for calls, which have limits of their own. */
+  /** Timeout of a whole exchange; calls have their own time limits. */
   readonly timeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** The most of an answer, or of one event where it is a stream of those. */
+  /** Limit of a response, or of a single event of an event stream. */
   readonly maxBytes?: number;
   readonly lookup?: Lookup;
 }
@@ -32,21 +32,21 @@ export interface GuardedFetchOptions {
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
-// Shorter than servers keep theirs: one that they close in the moment of use would lose a message.
+// Shorter than the keep-alive of servers, which could otherwise close a connection while it is used.
 const IDLE_MS = 4_000;
 const WITHOUT_BODY = new Set([204, 205, 304]);
-// What belongs to the connection, not to a message; and what says how long it is.
-const OWN_HEADERS =
+// Headers that wield sets itself.
+const RESERVED_HEADERS =
   /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
 const sentTokens = new WeakMap<Response, string>();
 
-/** The `authorization` that an answer is the answer to. */
+/** Returns the `authorization` header of the request of a response. */
 export function sentAuthorization(response: Response): string | undefined {
   return sentTokens.get(response);
 }
 
-/** Throws `invalid_definition` where the configuration can never be asked; what it returns throws ToolErrors. */
+/** Throws `invalid_definition` for an invalid configuration; the returned fetch throws ToolErrors. */
 export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   const configured = parseUrl(options.url);
   const own = toHeaders(options.anyOrigin ? {} : (options.headers ?? {}));
@@ -61,7 +61,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
     return made;
   };
 
-  const ask = (url: URL, request: Request): Promise<IncomingMessage> => {
+  const send = (url: URL, request: Request): Promise<IncomingMessage> => {
     if (!options.anyOrigin && url.origin !== configured.origin) throw otherOrigin(configured, url);
     assertConfidential(url, request, options.anyOrigin === true ? undefined : own);
     return exchange({
@@ -84,7 +84,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
     let url = parseUrl(input);
     try {
       for (let followed = 0; ; followed++) {
-        const message = await ask(url, request);
+        const message = await send(url, request);
         const target = findTarget(message, url);
         if (target === undefined || (options.anyOrigin && init.redirect === 'manual'))
           return toResponse(message, { url, request, maxBytes: options.maxBytes ?? MAX_BYTES });
@@ -130,8 +130,8 @@ function toRecord(headers: RequestInit['headers']): Record<string, string> {
   try {
     return Object.fromEntries(new Headers(headers));
   } catch {
-    throw new ToolError('invalid_definition', 'a header of the request cannot be sent', {
-      hint: 'wield mcp login NAME gets a new token; values of headers are one line of plain text',
+    throw new ToolError('invalid_definition', 'a header of the request is invalid', {
+      hint: 'header values must be one line of text; for a new token: wield mcp login NAME',
     });
   }
 }
@@ -140,12 +140,12 @@ function toBytes(body: RequestInit['body']): Uint8Array | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(String(body));
   if (body instanceof Uint8Array) return body;
-  throw new ToolError('internal', 'a body of this kind cannot be sent again after a redirect', {
+  throw new ToolError('internal', 'unsupported request body', {
     hint: 'send a string or bytes',
   });
 }
 
-/** Headers in lower case. What is wrong with one is told by its name: its value can be a secret. */
+/** Validates headers and converts their names to lower case. Errors contain only names: values may be secrets. */
 function toHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
   const lower: Record<string, string> = {};
@@ -154,13 +154,13 @@ function toHeaders(headers: Readonly<Record<string, string>>): Record<string, st
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw new ToolError('invalid_definition', `the header ${JSON.stringify(name)} cannot be sent`, {
-        hint: 'names are letters, digits and dashes; values are one line of plain text',
+      throw new ToolError('invalid_definition', `invalid header ${JSON.stringify(name)}`, {
+        hint: 'names must be letters, digits and dashes; values must be one line of text',
       });
     }
-    if (OWN_HEADERS.test(name)) {
+    if (RESERVED_HEADERS.test(name)) {
       throw new ToolError('invalid_definition', `the header ${name} is set by wield itself`, {
-        hint: 'take it out of the headers of the server',
+        hint: 'remove it from the headers of the server',
       });
     }
     lower[name.toLowerCase()] = value;
@@ -173,7 +173,7 @@ function parseUrl(input: string | URL): URL {
   try {
     url = new URL(input);
   } catch {
-    // Said below, without the text: it can have a secret in it.
+    // Reported below without the text, which may contain a secret.
   }
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new ToolError(
@@ -185,41 +185,41 @@ function parseUrl(input: string | URL): URL {
     );
   }
   if (url.username !== '' || url.password !== '') {
-    throw new ToolError('invalid_definition', `the url of ${showUrl(url)} has credentials in it`, {
-      hint: 'put them into a header, as a reference to a variable of the environment',
+    throw new ToolError('invalid_definition', `the url ${showUrl(url)} contains credentials`, {
+      hint: 'use a header with a reference to a variable, such as "Authorization": "Bearer ${TOKEN}"',
     });
   }
-  // A final dot names the same host.
+  // A trailing dot names the same host.
   url.hostname = url.hostname.replace(/\.+$/, '');
   return url;
 }
 
 function reachOf(configured: URL): Reach {
-  const found = judgeHost(configured.hostname).class;
+  const found = classifyHost(configured.hostname).class;
   return found === 'forbidden' ? 'public' : found;
 }
 
-// Without TLS everybody on the way reads along. What is posted for a login, to any origin, is secret as a whole.
+// Without TLS, headers are readable on the network. The body of a login request is secret as a whole.
 function assertConfidential(
   url: URL,
   { headers, body }: Request,
   own: Readonly<Record<string, string>> | undefined,
 ): void {
-  if (url.protocol === 'https:' || judgeHost(url.hostname).class === 'loopback') return;
+  if (url.protocol === 'https:' || classifyHost(url.hostname).class === 'loopback') return;
   const name =
     Object.keys(own ?? {})[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
   const posted = own === undefined && body !== undefined;
   if (name === undefined && !posted) return;
   throw unreachable(
-    `${name === undefined ? 'what a login says' : `the header ${name}`} would go to ${showUrl(url)} in the clear, so it was not sent`,
-    'use an https:// address; http:// with headers or a login is for this machine only',
+    `not sent: ${name === undefined ? 'the login' : `the header ${name}`} would go to ${showUrl(url)} unencrypted`,
+    'use an https:// URL; http:// with headers or a login is allowed on this machine only',
     { url: showUrl(url) },
   );
 }
 
 function slow(url: URL, timeoutMs: number): ToolError {
-  return new ToolError('timeout', `${showUrl(url)} did not answer within ${formatDuration(timeoutMs)}`, {
-    hint: 'call again; if it stays so, look at the log of the server',
+  return new ToolError('timeout', `${showUrl(url)} did not respond within ${formatDuration(timeoutMs)}`, {
+    hint: 'try again; if it persists, check the log of the server',
     data: { url: showUrl(url) },
   });
 }
@@ -233,16 +233,16 @@ function toResponse(
   if ((encoding !== undefined && !/^(?:identity)?$/i.test(encoding)) || status < 200 || status > 599) {
     message.destroy();
     throw unreachable(
-      `${showUrl(url)} answered in a way that was not asked for`,
       encoding === undefined
-        ? 'look at the log of the server'
-        : 'let it send its answers without content-encoding',
+        ? `${showUrl(url)} sent an invalid status`
+        : `${showUrl(url)} sent a compressed response, which was not requested`,
+      encoding === undefined ? 'check the log of the server' : 'turn off content-encoding on the server',
       { url: showUrl(url), status },
     );
   }
   const headers = new Headers();
   for (const [name, value] of Object.entries(message.headersDistinct)) {
-    // No cookie is kept, so none is shown.
+    // Cookies are not supported.
     if (name === 'set-cookie') continue;
     for (const one of value ?? []) headers.append(name, one);
   }

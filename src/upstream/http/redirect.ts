@@ -1,4 +1,4 @@
-// Which redirects are followed: within their origin, without losing the message, and not for ever (A54).
+// Redirect rules: same origin only, no change of method, a limited number (A54).
 
 import type { IncomingMessage } from 'node:http';
 import type { ToolError } from '../../core/error.js';
@@ -6,7 +6,7 @@ import { showUrl, unreachable } from './fault.js';
 
 const MAX_REDIRECTS = 3;
 
-/** Where an answer leads; undefined where it is none that leads on. */
+/** Returns the target of a redirect response. */
 export function findTarget({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) return undefined;
   try {
@@ -18,7 +18,7 @@ export function findTarget({ statusCode = 0, headers }: IncomingMessage, from: U
   }
 }
 
-/** Throws where a redirect may not be followed. */
+/** Throws if a redirect must not be followed. */
 export function assertFollowable(redirect: {
   readonly from: URL;
   readonly to: URL;
@@ -31,22 +31,22 @@ export function assertFollowable(redirect: {
   const facts = { from: showUrl(from), to: showUrl(to), status };
   if (to.username !== '' || to.password !== '') {
     throw unreachable(
-      `${facts.from} leads to ${facts.to} with credentials of its own choice; it was not followed`,
-      'look at the configuration of the server',
+      `${facts.from} refers to ${facts.to} with credentials in the URL; not followed`,
+      'check the configuration of the server',
       facts,
     );
   }
   if (status < 307 && method !== 'GET') {
     throw unreachable(
-      `${facts.from} answers a ${method} with ${status} to ${facts.to}, which would lose the message; it was not followed`,
-      'if that address is right, configure it as the url of the server',
+      `${facts.from} redirects a ${method} with ${status} to ${facts.to}, which would drop the body; not followed`,
+      'if that URL is correct, configure it as the url of the server',
       facts,
     );
   }
   if (followed >= MAX_REDIRECTS) {
     throw unreachable(
-      `${facts.from} redirects again and again, at last to ${facts.to}`,
-      'configure the address at the end of the redirects as the url of the server',
+      `${facts.from} has too many redirects, the last one to ${facts.to}`,
+      'configure the final URL as the url of the server',
       facts,
     );
   }
@@ -55,8 +55,8 @@ export function assertFollowable(redirect: {
 export function otherOrigin(from: URL, to: URL): ToolError {
   const facts = { from: showUrl(from), to: showUrl(to) };
   return unreachable(
-    `${facts.from} leads to ${facts.to}, which is another origin; it was not followed`,
-    'if that address is right, configure it as the url of the server',
+    `${facts.from} refers to ${facts.to}, which is another origin; not followed`,
+    'if that URL is correct, configure it as the url of the server',
     facts,
   );
 }

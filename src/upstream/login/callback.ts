@@ -1,4 +1,4 @@
-// Waits on the loopback interface for the one answer that a browser brings back from a login.
+// Receives the OAuth redirect of a login on the loopback interface.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,9 +7,9 @@ import { loadCrypto } from '../../files/crypto.js';
 
 export interface Callback {
   readonly redirectUrl: string;
-  /** The answer, once: whatever comes later is turned away. */
+  /** The parameters of the first valid redirect; later ones are rejected. */
   readonly answered: Promise<URLSearchParams>;
-  /** Takes an address that a person brought by hand; false where it is not the answer. */
+  /** Accepts a redirect URL that the user pasted; returns false if it is not valid. */
   accept(address: string): boolean;
   close(): void;
 }
@@ -17,7 +17,7 @@ export interface Callback {
 const PATH = '/callback';
 const LINGER_MS = 1000;
 
-/** Listens on 127.0.0.1, on a free port unless one is named. */
+/** Listens on 127.0.0.1, on a free port unless one is given. */
 export async function listenForAnswer(state: string, port = 0): Promise<Callback> {
   const { createServer } = process.getBuiltinModule('node:http');
   let resolveAnswer: (parameters: URLSearchParams) => void = () => {};
@@ -34,16 +34,15 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
   const server = createServer((request, response) => {
     const { host } = new URL(redirectUrl);
     const url = parse(request, host);
-    // Another name means another site's page: it must not find out that somebody logs in.
-    if (url === undefined || request.headers.host !== host)
-      return answerWith(response, 404, 'There is nothing here.');
+    // Another Host header means DNS rebinding from a web page.
+    if (url === undefined || request.headers.host !== host) return answerWith(response, 404, 'Not found.');
     if (take(url.searchParams))
       return answerWith(
         response,
         200,
-        'wield has the answer. You can close this window and go back to the terminal.',
+        'Login received. You can close this window and return to the terminal.',
       );
-    answerWith(response, 400, 'This is not the answer that wield waits for. Start the login again.');
+    answerWith(response, 400, 'Unexpected login response. Start the login again.');
   });
   server.maxConnections = 20;
   server.headersTimeout = 10_000;
@@ -51,7 +50,7 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         new ToolError('unavailable', `cannot listen on 127.0.0.1:${port}: ${error.code ?? error.message}`, {
-          hint: 'name another port with --port, or none',
+          hint: 'pass another --port, or omit it',
           cause: error,
         }),
       ),
@@ -72,7 +71,7 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
     close: () => {
       open = false;
       server.close();
-      // What is being answered may still be read, for a moment; nothing new is.
+      // Lets the browser read the response.
       setTimeout(() => server.closeAllConnections(), LINGER_MS).unref();
     },
   };
@@ -88,7 +87,7 @@ function parse(request: IncomingMessage, host: string): URL | undefined {
   }
 }
 
-// Digests of one length: how long it takes tells nothing of the state.
+// Compares digests in constant time.
 function isSame(given: string, wanted: string): boolean {
   const { createHash, timingSafeEqual } = loadCrypto();
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,4 +1,4 @@
-// What a login brings together step by step, and how the protocol's client reads and writes it.
+// The state of a login in progress, and the SDK's access to it.
 
 import type {
   OAuthClientInformationMixed,
@@ -9,7 +9,7 @@ import type { HttpServer } from '../../core/upstream.js';
 import { readLogin, resourceOf, type StoredLogin, type Tokens } from './file.js';
 import { endOf } from './oauth.js';
 
-/** What a login has brought together so far; nothing of it is kept before it is complete. */
+/** The results of a login so far; stored when it is complete. */
 export interface Draft {
   client?: OAuthClientInformationMixed;
   verifier?: string;
@@ -26,7 +26,7 @@ export interface ProviderOptions {
   readonly state: string;
 }
 
-/** The provider of one login: all that it is told goes into the draft. */
+/** Creates the OAuth provider of one login, which writes to the draft. */
 export function createProvider(draft: Draft, options: ProviderOptions): OAuthClientProvider {
   const { server, directory, redirectUrl, state } = options;
   const { oauth } = server;
@@ -42,14 +42,13 @@ export function createProvider(draft: Draft, options: ProviderOptions): OAuthCli
     },
     state: () => state,
     clientInformation: () => known ?? draft.client,
-    // A client registers anew for each login: what was registered before had another port to come back to.
-    ...(known === undefined
-      ? {
-          saveClientInformation: (client) => {
+    // Each login registers a new client, because the port of the redirect differs.
+    saveClientInformation:
+      known === undefined
+        ? (client) => {
             draft.client = client;
-          },
-        }
-      : {}),
+          }
+        : undefined,
     tokens: () => undefined,
     saveTokens: () => {},
     redirectToAuthorization: (url) => {
@@ -69,15 +68,15 @@ export function createProvider(draft: Draft, options: ProviderOptions): OAuthCli
   };
 }
 
-// Bound to who took it the first time: a server that names another login server does not get the client's secret.
+// Bound to the issuer of the first login, so that another login server does not receive the client secret.
 function toClient(
   oauth: NonNullable<HttpServer['oauth']>,
   before: StoredLogin | undefined,
 ): OAuthClientInformationMixed & { issuer?: string } {
   return {
     client_id: oauth.clientId,
-    ...(oauth.clientSecret === undefined ? {} : { client_secret: oauth.clientSecret }),
-    ...(before?.client.id === oauth.clientId ? { issuer: before.issuer } : {}),
+    client_secret: oauth.clientSecret,
+    issuer: before?.client.id === oauth.clientId ? before.issuer : undefined,
   };
 }
 
@@ -85,12 +84,12 @@ function readKnown(server: HttpServer, directory: string): StoredLogin | undefin
   try {
     return readLogin(directory, server);
   } catch {
-    // It is about to be replaced.
+    // It will be replaced.
     return undefined;
   }
 }
 
-/** A draft that is complete, as it is kept. */
+/** Converts a complete draft to the stored form. */
 export function toStored(draft: Draft, server: HttpServer, now: number): StoredLogin {
   const { discovery, tokens, client } = draft;
   const metadata = discovery?.authorizationServerMetadata;
@@ -116,7 +115,7 @@ export function toStored(draft: Draft, server: HttpServer, now: number): StoredL
   };
 }
 
-// Metadata of OpenID has it too, as a key that its type does not name.
+// OpenID metadata has it too, but not in its type.
 function findRevocation(metadata: object | undefined): string | null {
   const { revocation_endpoint: endpoint } = { ...metadata } as { revocation_endpoint?: unknown };
   return typeof endpoint === 'string' ? endpoint : null;

@@ -1,4 +1,4 @@
-// What is kept of a login: one private file for each server, with its tokens and what it takes to renew them.
+// Stored logins: one private file per server with its tokens and what is needed to renew them.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,24 +13,24 @@ export interface Tokens {
   readonly access_token: string;
   readonly refresh_token?: string | undefined;
   readonly scope?: string | undefined;
-  /** Seconds, counted from when they were given. */
+  /** Seconds after they were issued. */
   readonly expires_in?: number | undefined;
 }
 
 export interface StoredLogin {
   readonly version: 1;
-  /** As the configuration names it, and the address that the tokens are for. */
+  /** Name and URL of the server that the tokens are for. */
   readonly server: string;
   readonly url: string;
-  /** Who gave the tokens, and where they are renewed and revoked. */
+  /** The login server that issued the tokens. */
   readonly issuer: string;
   readonly tokenEndpoint: string;
   readonly authMethods: readonly string[] | null;
   readonly revocationEndpoint: string | null;
   readonly resource: string | null;
-  /** The secret only of a client that registered itself; one of the configuration stays there. */
+  /** The secret only of a dynamically registered client; a configured one is not stored. */
   readonly client: { readonly id: string; readonly secret: string | null };
-  /** Null after they were refused for good. */
+  /** Null after they were rejected. */
   readonly tokens: Tokens | null;
   /** Milliseconds since 1970. */
   readonly expiresAt: number | null;
@@ -38,7 +38,7 @@ export interface StoredLogin {
 
 const MAX_BYTES = 256 * 1024;
 
-/** Where the login of a server lies: by its name and its address, so that neither alone gets another's tokens. */
+/** Returns the file of a login, by name and URL, so that a changed URL does not receive the tokens. */
 export function findLoginFile(directory: string, server: HttpServer): string {
   const digest = loadCrypto()
     .createHash('sha256')
@@ -47,13 +47,13 @@ export function findLoginFile(directory: string, server: HttpServer): string {
   return join(directory, `${server.name.replace(/[^\w-]/g, '_').slice(0, 40)}-${digest.slice(0, 16)}.json`);
 }
 
-/** The address that a token is for: without query and fragment. */
+/** Returns the URL that a token is for: without query and fragment. */
 export function resourceOf(server: HttpServer): string {
   const { origin, pathname } = new URL(server.url);
   return `${origin}${pathname}`;
 }
 
-/** The login as it is now; another process may have changed it since the last look. */
+/** Reads the login from disk; another process may have changed it. */
 export function readLogin(directory: string, server: HttpServer): StoredLogin | undefined {
   let text: string | undefined;
   let login: StoredLogin | undefined;
@@ -62,26 +62,26 @@ export function readLogin(directory: string, server: HttpServer): StoredLogin | 
     if (text === undefined) return undefined;
     login = JSON.parse(text) as StoredLogin;
   } catch {
-    // Without the cause: the text of it can show a piece of the file.
+    // Reported below without the cause, which may quote the file.
   }
   if (login?.version !== 1 || login.url !== resourceOf(server) || typeof login.tokenEndpoint !== 'string')
-    throw needsLogin(server, 'its stored login cannot be read');
+    throw needsLogin(server, 'the stored login is not readable');
   return login;
 }
 
-/** Replaces the stored login as a whole. */
+/** Replaces the stored login. */
 export function writeLogin(directory: string, server: HttpServer, login: StoredLogin): void {
   const text = `${JSON.stringify(login, null, 2)}\n`;
   if (text.length > MAX_BYTES) {
-    throw new ToolError('unavailable', `the tokens of ${server.name} are too large to be kept`, {
-      hint: 'tell whoever runs its login server',
+    throw new ToolError('unavailable', `the tokens of ${server.name} are too large to store`, {
+      hint: 'report this to the operator of its login server',
     });
   }
   try {
     writeFileAtomic(findLoginFile(directory, server), text);
   } catch (error) {
     throw new ToolError('io', `cannot write to ${directory}: ${(error as Error).message}`, {
-      hint: 'give back the right to write there, or set WIELD_HOME to a directory of yours',
+      hint: 'make it writable, or set WIELD_HOME to another directory',
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-// Logging in to a server, by a person in their browser, and out again.
+// Login to a server in the browser, and logout.
 
 import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
@@ -6,7 +6,7 @@ import type { HttpServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { loadCrypto } from '../../files/crypto.js';
 import { withLock } from '../../files/lock.js';
-import { judgeHost } from '../http/address.js';
+import { classifyHost } from '../http/address.js';
 import { createGuardedFetch } from '../http/fetch.js';
 import { type Callback, listenForAnswer } from './callback.js';
 import { createProvider, type Draft, toStored } from './draft.js';
@@ -18,28 +18,28 @@ export interface LoginOptions extends Omit<OAuthOptions, 'server' | 'world'> {
   readonly world: World;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** The port to come back to, where a client was registered with one by hand. */
+  /** The redirect port, for a client that was registered with one. */
   readonly port?: number;
-  /** What to ask for, in place of what the configuration or the server says. */
+  /** Overrides the scope of the configuration and of the server. */
   readonly scope?: string;
-  /** Brings the address before the person; the login waits meanwhile. */
+  /** Shows the login page to the user. */
   readonly show: (url: URL) => void | Promise<void>;
-  /** Lets the person bring the answer by hand, until the signal says that it is no longer needed. */
+  /** Lets the user paste the redirect URL until the signal is aborted. */
   readonly paste?: (accept: (address: string) => boolean, signal: AbortSignal) => void;
 }
 
-/** A login for people and programs: no token in it. */
+/** A stored login without its tokens. */
 export interface LoginFacts {
   readonly server: string;
   readonly url: string;
   readonly issuer: string;
   readonly scope: string | null;
-  /** Whether it is renewed without a person. */
+  /** Whether it is renewed automatically. */
   readonly renewable: boolean;
   readonly expiresAt: string | null;
 }
 
-/** Logs in. The login that there was stays until the new one is complete. */
+/** Logs in. A stored login is replaced only when the new one is complete. */
 export async function login(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
   assertCanLogIn(server);
   const { directory, world } = options;
@@ -60,13 +60,13 @@ export async function login(server: HttpServer, options: LoginOptions): Promise<
   }
 }
 
-/** The login that there is, or nothing. */
+/** Returns the stored login. */
 export function findLogin(server: HttpServer, directory: string): LoginFacts | undefined {
   const stored = readLogin(directory, server);
   return stored === undefined || stored.tokens === null ? undefined : toFacts(stored);
 }
 
-/** Forgets the login, and tells the login server so where it wants to know; false where there was none. */
+/** Removes the stored login and revokes its token if possible; returns false if there was none. */
 export async function logout(
   server: HttpServer,
   options: Pick<LoginOptions, 'directory' | 'world' | 'signal' | 'allowPrivate' | 'lookup'>,
@@ -78,7 +78,7 @@ export async function logout(
     try {
       stored = readLogin(directory, server);
     } catch {
-      // One that cannot be read is removed all the same.
+      // An unreadable login is removed too.
     }
     const existed = stored !== undefined;
     removeLogin(directory, server);
@@ -111,10 +111,8 @@ async function obtain(attempt: Attempt): Promise<StoredLogin> {
   const common = {
     serverUrl: server.url,
     fetchFn: createLoginFetch({ ...options, server }),
-    ...(challenge.resourceMetadataUrl === undefined
-      ? {}
-      : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
-    ...(scope === undefined ? {} : { scope }),
+    resourceMetadataUrl: challenge.resourceMetadataUrl,
+    scope,
   };
   await auth(provider, { ...common, forceReauthorization: true });
   const answer = await waitForAnswer(attempt, assertShowable(draft.authorizationUrl, server));
@@ -125,29 +123,29 @@ async function obtain(attempt: Attempt): Promise<StoredLogin> {
       'denied',
       `the login to ${server.name} was refused${/^[a-z_]{1,40}$/.test(refused) ? `: ${refused}` : ''}`,
       {
-        hint: `${loginCommand(server)} asks again`,
+        hint: `to try again: ${loginCommand(server)}`,
       },
     );
   }
   callback.close();
-  // Directly, since `auth` would try a refused code a second time, and print what the login server says.
+  // Not with `auth`, which would retry a rejected code and print messages of the login server.
   const metadata = draft.discovery?.authorizationServerMetadata;
   const client = await provider.clientInformation();
   const iss = answer.get('iss');
   draft.tokens = await exchangeAuthorization(draft.discovery?.authorizationServerUrl ?? server.url, {
-    ...(metadata === undefined ? {} : { metadata }),
+    metadata,
     clientInformation: client ?? { client_id: '' },
     authorizationCode: code,
-    ...(iss === null ? {} : { iss }),
+    iss: iss ?? undefined,
     codeVerifier: draft.verifier ?? '',
     redirectUri: callback.redirectUrl,
-    ...(draft.resource === undefined ? {} : { resource: draft.resource }),
+    resource: draft.resource,
     fetchFn: common.fetchFn,
   });
   return toStored(draft, server, options.world.now());
 }
 
-// Says nothing and begins nothing; whoever wants a login says so, and where to get it.
+// Sends a ping without authorization: a server that requires a login answers with where to get it.
 function probe(server: HttpServer, options: LoginOptions): Promise<Response> {
   const { allowPrivate = false, lookup, signal } = options;
   const ask = createGuardedFetch({
@@ -155,7 +153,7 @@ function probe(server: HttpServer, options: LoginOptions): Promise<Response> {
     headers: server.headers,
     timeoutMs: 30_000,
     allowPrivate,
-    ...(lookup === undefined ? {} : { lookup }),
+    lookup,
   });
   return ask(server.url, {
     method: 'POST',
@@ -174,15 +172,13 @@ async function waitForAnswer({ server, options, callback }: Attempt, url: URL): 
   const stopped = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => {
       reject(
-        new ToolError('timeout', `nobody logged in to ${server.name} within ${formatDuration(timeoutMs)}`, {
-          hint: `${loginCommand(server)} --timeout 15m waits longer`,
+        new ToolError('timeout', `login to ${server.name} timed out after ${formatDuration(timeoutMs)}`, {
+          hint: `to wait longer: ${loginCommand(server)} --timeout 15m`,
         }),
       );
     }, timeoutMs);
     const cancel = (): void =>
-      reject(
-        new ToolError('cancelled', 'the login was stopped', { hint: `${loginCommand(server)} begins again` }),
-      );
+      reject(new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) }));
     over.signal.addEventListener('abort', () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
@@ -200,16 +196,16 @@ async function waitForAnswer({ server, options, callback }: Attempt, url: URL): 
   }
 }
 
-// What a login server names as its page is opened by the person's browser, so it must be a page.
+// The page is opened in the user's browser, so it must be an HTTPS URL.
 function assertShowable(url: URL | undefined, server: HttpServer): URL {
-  const local = url?.protocol === 'http:' && judgeHost(url.hostname).class === 'loopback';
+  const local = url?.protocol === 'http:' && classifyHost(url.hostname).class === 'loopback';
   if (url !== undefined && (url.protocol === 'https:' || local) && url.username === '' && url.password === '')
     return url;
   throw new ToolError(
     'unavailable',
-    `cannot log in to ${server.name}: its page for that is no https:// address`,
+    `cannot log in to ${server.name}: its login page is not an https:// URL`,
     {
-      hint: 'tell whoever runs the server',
+      hint: 'report this to the operator of the server',
     },
   );
 }
@@ -225,7 +221,7 @@ function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin): Login
   };
 }
 
-// RFC 7009. That it could not be told is no reason to keep the tokens.
+// RFC 7009. A failure is only logged.
 async function revoke(
   stored: StoredLogin,
   server: HttpServer,
@@ -242,7 +238,7 @@ async function revoke(
     await response.body?.cancel();
     options.world.debug(`revoking the login of ${server.name}: ${response.status}`);
   } catch (error) {
-    options.world.debug(`the login of ${server.name} is not revoked: ${(error as Error).name}`);
+    options.world.debug(`could not revoke the login of ${server.name}: ${(error as Error).name}`);
   }
 }
 
@@ -250,9 +246,9 @@ function assertCanLogIn(server: HttpServer): void {
   if (!hasOwnAuthorization(server)) return;
   throw new ToolError(
     'usage',
-    `${server.name} is configured with an Authorization header, so there is no login to it`,
+    `${server.name} has an Authorization header in its entry, so it needs no login`,
     {
-      hint: 'take the header out of its configuration to log in instead',
+      hint: 'remove the header from its entry to log in instead',
     },
   );
 }
@@ -263,13 +259,17 @@ function explain(thrown: unknown, server: HttpServer, { discovery, client }: Dra
   if (failure === thrown || !missing) return failure;
   const metadata = discovery.authorizationServerMetadata;
   if (metadata === undefined) {
-    return new ToolError('unavailable', `${server.name} offers no login`, {
-      hint: 'if it wants a key, put a reference to it into the headers of its configuration',
+    return new ToolError('unavailable', `${server.name} does not support login`, {
+      hint: 'if it needs a key, add a reference to it to the headers of its entry',
     });
   }
   if (metadata.registration_endpoint !== undefined) return failure;
-  return new ToolError('unavailable', `${server.name}: its login server registers no clients by itself`, {
-    hint: 'register wield there by hand, and set oauth.clientId of the server in its configuration',
-    data: { server: server.name, issuer: metadata.issuer },
-  });
+  return new ToolError(
+    'unavailable',
+    `${server.name}: its login server does not support client registration`,
+    {
+      hint: 'register a client there by hand and set oauth.clientId in the entry of the server',
+      data: { server: server.name, issuer: metadata.issuer },
+    },
+  );
 }

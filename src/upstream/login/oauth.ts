@@ -1,4 +1,4 @@
-// The login of a server in use: gives its token to the protocol's client, and renews it without a person.
+// Provides the token of a stored login to the SDK and renews it.
 
 import type { AuthProvider } from '@modelcontextprotocol/client';
 import { isToolError, ToolError } from '../../core/error.js';
@@ -11,28 +11,28 @@ import { loginCommand, needsLogin, oauthCode } from './fault.js';
 import { findLoginFile, readLogin, type StoredLogin, type Tokens, writeLogin } from './file.js';
 
 export interface OAuthOptions {
-  /** With every reference replaced. */
+  /** With references expanded. */
   readonly server: HttpServer;
-  /** Where logins are kept, private to the user. */
+  /** The directory of stored logins, private to the user. */
   readonly directory: string;
   readonly world: Pick<World, 'now' | 'monotonic' | 'debug'>;
   readonly allowPrivate?: boolean;
   readonly lookup?: Lookup;
 }
 
-// A login server that answers so will not answer otherwise: a person has to log in.
-const FINAL = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_token']);
+// OAuth errors after which the user has to log in again.
+const FINAL_ERRORS = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_token']);
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
-// A token is renewed this long before it ends, or a tenth of its life before where that is less.
+// A token is renewed this long before it expires, or a tenth of its lifetime if that is less.
 const EARLY_MS = 30_000;
 
-/** Whether the configuration says itself what is sent as `authorization`. */
+/** Whether the entry has an `authorization` header. */
 export function hasOwnAuthorization(server: HttpServer): boolean {
   return Object.keys(server.headers).some((name) => name.toLowerCase() === 'authorization');
 }
 
-/** The fetch for metadata, registration and tokens: any origin, no configured header, bounded time and size. */
+/** Creates the fetch for metadata, registration and tokens: any origin, no configured headers. */
 export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPrivate' | 'lookup'>): Fetch {
   const { allowPrivate = false, lookup } = options;
   return createGuardedFetch({
@@ -41,24 +41,24 @@ export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'allowPr
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
     allowPrivate,
-    ...(lookup === undefined ? {} : { lookup }),
+    lookup,
   });
 }
 
 /**
- * What the protocol's client asks for a token. Its errors are ToolErrors whose hint is the login. The answers that
- * it is shown must come from our own fetch, which knows the token that each was the answer to.
+ * Creates the SDK's token source. Its errors are ToolErrors with the login command as hint. Responses passed to
+ * `onUnauthorized` must come from the guarded fetch, which remembers the token of each request.
  */
 export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   const { server, directory, world } = options;
   const renewals = new Map<string, Promise<Tokens>>();
-  const look = (): StoredLogin | undefined => {
+  const load = (): StoredLogin | undefined => {
     const login = readLogin(directory, server);
-    // Tokens of another client are no use to this one.
+    // Tokens of another client are not valid for this one.
     return server.oauth !== undefined && login?.client.id !== server.oauth.clientId ? undefined : login;
   };
 
-  // All who come with the same token wait for the same renewal; other processes wait for the lock.
+  // Calls with the same token share one renewal; other processes wait for the lock.
   const renew = (stale: string): Promise<Tokens> => {
     const running = renewals.get(stale);
     if (running !== undefined) return running;
@@ -71,10 +71,10 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   };
 
   const renewNow = async (stale: string): Promise<Tokens> => {
-    const login = look();
-    if (login === undefined || login.tokens === null) throw needsLogin(server, 'it asks for a login');
+    const login = load();
+    if (login === undefined || login.tokens === null) throw needsLogin(server, 'login required');
     if (login.tokens.access_token !== stale) return login.tokens;
-    if (login.tokens.refresh_token === undefined) throw needsLogin(server, 'its login has ended');
+    if (login.tokens.refresh_token === undefined) throw needsLogin(server, 'the login has expired');
     world.debug(`renewing the login of ${server.name}`);
     try {
       const given = await askForTokens(login, login.tokens.refresh_token);
@@ -83,16 +83,16 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
       return tokens;
     } catch (thrown) {
       if (isToolError(thrown)) throw thrown;
-      const now = look();
+      const now = load();
       if (now?.tokens != null && now.tokens.access_token !== stale) return now.tokens;
       const code = oauthCode(thrown);
-      if (code !== undefined && FINAL.has(code)) {
+      if (code !== undefined && FINAL_ERRORS.has(code)) {
         writeLogin(directory, server, { ...login, tokens: null, expiresAt: null });
-        throw needsLogin(server, 'its login has ended');
+        throw needsLogin(server, 'the login has expired');
       }
-      throw new ToolError('unavailable', `${server.name}: its login could not be renewed`, {
-        hint: `call again; if it stays so, ${loginCommand(server)}`,
-        data: { server: server.name, ...(code === undefined ? {} : { code }) },
+      throw new ToolError('unavailable', `${server.name}: could not renew the login`, {
+        hint: `try again; if it persists: ${loginCommand(server)}`,
+        data: { server: server.name, code },
       });
     }
   };
@@ -106,16 +106,15 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
         token_endpoint: login.tokenEndpoint,
         authorization_endpoint: login.tokenEndpoint,
         response_types_supported: ['code'],
-        ...(login.authMethods === null
-          ? {}
-          : { token_endpoint_auth_methods_supported: [...login.authMethods] }),
+        token_endpoint_auth_methods_supported:
+          login.authMethods === null ? undefined : [...login.authMethods],
       },
       clientInformation: {
         client_id: login.client.id,
-        ...(secret === null ? {} : { client_secret: secret }),
+        client_secret: secret ?? undefined,
       },
       refreshToken,
-      ...(login.resource === null ? {} : { resource: login.resource }),
+      resource: login.resource ?? undefined,
       fetchFn: createLoginFetch(options),
     });
   };
@@ -123,7 +122,7 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   return {
     token: async () => {
       if (hasOwnAuthorization(server)) return undefined;
-      const login = look();
+      const login = load();
       if (login === undefined || login.tokens === null) return undefined;
       const { access_token: token, refresh_token: renewable } = login.tokens;
       const ended = login.expiresAt !== null && world.now() >= login.expiresAt - earlier(login.tokens);
@@ -133,22 +132,22 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
       if (hasOwnAuthorization(server)) {
         throw new ToolError(
           'unavailable',
-          `${server.name}: it refuses the authorization of its configuration`,
+          `${server.name}: the configured Authorization header was rejected`,
           {
-            hint: 'check the Authorization header of the server and the variable it refers to',
+            hint: 'check the Authorization header of its entry and the variable it refers to',
             data: { server: server.name },
           },
         );
       }
-      const tokens = look()?.tokens ?? undefined;
-      if (tokens === undefined) throw needsLogin(server, 'it asks for a login');
-      // Another call, or another process, has renewed it meanwhile.
+      const tokens = load()?.tokens ?? undefined;
+      if (tokens === undefined) throw needsLogin(server, 'login required');
+      // Otherwise another call or process has renewed it meanwhile.
       if (sentAuthorization(response) === `Bearer ${tokens.access_token}`) await renew(tokens.access_token);
     },
   };
 }
 
-/** When tokens end that are given now; null where they do not say. */
+/** Returns when tokens issued now expire; null if unknown. */
 export function endOf({ expires_in: seconds }: Tokens, now: number): number | null {
   return seconds === undefined ? null : now + seconds * 1000;
 }

@@ -1,4 +1,4 @@
-// Opens an address in the browser of the person who sits here, by the opener of the platform.
+// Opens a URL in the browser with the opener of the platform.
 
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import type { World } from '../../core/world.js';
 import { baseEnvironment, searchPath } from '../../process/environment.js';
 import { start } from '../../process/spawn.js';
 
-// What a program of the desktop needs to find it.
+// Variables that desktop programs need.
 const DESKTOP = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'DBUS_SESSION_BUS_ADDRESS', 'XDG_*', 'WSL*'];
 
-/** Whether one was started; false where there is no desktop or no opener. It stays when this process ends. */
+/** Returns whether a browser was opened; false without a desktop or an opener. */
 export async function openBrowser(url: URL, world: World): Promise<boolean> {
   if (!/^https?:$/.test(url.protocol)) return false;
   const opener = findOpener(world);

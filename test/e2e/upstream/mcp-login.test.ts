@@ -1,4 +1,4 @@
-// `wield mcp login` and `logout` by the binary, with a real login server.
+// Tests of `wield mcp login` and `logout` with a real login server.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const addressIn = (text: string): string | undefined => /^ {2}(http\S+)$/m.exec(text)?.[1];
 
-/** Where the login server sends the browser after someone agreed. */
+/** Returns the redirect URL of the login server. */
 async function agree(address: string): Promise<string> {
   const sent = await fetch(address, { redirect: 'manual' });
   expect(sent.status).toBe(302);
@@ -38,31 +38,25 @@ async function logIn({ dir: cwd, env }: Workspace): Promise<{ status: number | n
 }
 
 describe('login', () => {
-  spec(
-    'UPS-22',
-    'a server that wants a login says so, has it, is used with it, and is logged out',
-    async () => {
-      const upstream = await startLoginServer();
-      const workspace = createWorkspace();
-      configureServers(workspace, { notes: { url: upstream.url } });
-      const refused = await wield(workspace, ['mcp', 'refresh', 'notes']);
-      expect([refused.status, refused.stderr]).toEqual([8, expect.stringContaining('wield mcp login notes')]);
-      const { status, out } = await logIn(workspace);
-      expect([status, out]).toEqual([0, `Logged in to notes (${upstream.url}), renewed by itself.\n`]);
-      const ready = await wield(workspace, ['mcp', 'refresh', 'notes']);
-      expect([ready.status, ready.stdout]).toEqual([0, expect.stringContaining('ready    notes')]);
-      const shown = await wield(workspace, ['mcp', '--json']);
-      for (const secret of upstream.secrets) expect(out + ready.stdout + shown.stdout).not.toContain(secret);
-      const gone = await wield(workspace, ['mcp', 'logout', 'notes', '--json']);
-      expect(json(gone)).toMatchObject({ ok: true, server: 'notes', loggedOut: true });
-      expect(upstream.revoked.length).toBeGreaterThan(0);
-      expect((await wield(workspace, ['mcp', 'logout', 'notes'])).stdout).toBe(
-        'There is no login to notes.\n',
-      );
-    },
-  );
+  spec('UPS-22', 'logs in, uses the server and logs out', async () => {
+    const upstream = await startLoginServer();
+    const workspace = createWorkspace();
+    configureServers(workspace, { notes: { url: upstream.url } });
+    const refused = await wield(workspace, ['mcp', 'refresh', 'notes']);
+    expect([refused.status, refused.stderr]).toEqual([8, expect.stringContaining('wield mcp login notes')]);
+    const { status, out } = await logIn(workspace);
+    expect([status, out]).toEqual([0, `Logged in to notes (${upstream.url}), renewed by itself.\n`]);
+    const ready = await wield(workspace, ['mcp', 'refresh', 'notes']);
+    expect([ready.status, ready.stdout]).toEqual([0, expect.stringContaining('ready    notes')]);
+    const shown = await wield(workspace, ['mcp', '--json']);
+    for (const secret of upstream.secrets) expect(out + ready.stdout + shown.stdout).not.toContain(secret);
+    const gone = await wield(workspace, ['mcp', 'logout', 'notes', '--json']);
+    expect(json(gone)).toMatchObject({ ok: true, server: 'notes', loggedOut: true });
+    expect(upstream.revoked.length).toBeGreaterThan(0);
+    expect((await wield(workspace, ['mcp', 'logout', 'notes'])).stdout).toBe('There is no login to notes.\n');
+  });
 
-  spec('UPS-22', 'ends when nobody came in time, and is for people and addresses only', async () => {
+  spec('UPS-22', 'times out, and is for people and http servers only', async () => {
     const upstream = await startLoginServer();
     const workspace = createWorkspace();
     configureServers(workspace, {
@@ -86,16 +80,22 @@ describe('login', () => {
     expect(existsSync(kept) ? readdirSync(kept).filter((name) => name.endsWith('.json')) : []).toEqual([]);
   });
 
-  specIf(hasPty, 'there is no script(1)', 'UPS-22', 'an answer can be pasted at a terminal', async () => {
-    const upstream = await startLoginServer();
-    const workspace = createWorkspace();
-    configureServers(workspace, { notes: { url: upstream.url } });
-    const { status, screen } = await wieldAtTerminal(workspace, ['mcp', 'login', 'notes', '--no-browser'], {
-      answers: [
-        ['paste its address here:', 'http://127.0.0.1:1/callback?code=x&state=y\n'],
-        ['That is not the answer', async (shown) => `${await agree(addressIn(shown)!)}\n`],
-      ],
-    });
-    expect([status, screen]).toEqual([0, expect.stringContaining('Logged in to notes')]);
-  });
+  specIf(
+    hasPty,
+    'there is no script(1)',
+    'UPS-22',
+    'the redirect URL can be pasted at a terminal',
+    async () => {
+      const upstream = await startLoginServer();
+      const workspace = createWorkspace();
+      configureServers(workspace, { notes: { url: upstream.url } });
+      const { status, screen } = await wieldAtTerminal(workspace, ['mcp', 'login', 'notes', '--no-browser'], {
+        answers: [
+          ['paste its address here:', 'http://127.0.0.1:1/callback?code=x&state=y\n'],
+          ['That is not the answer', async (shown) => `${await agree(addressIn(shown)!)}\n`],
+        ],
+      });
+      expect([status, screen]).toEqual([0, expect.stringContaining('Logged in to notes')]);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// Logins of upstream servers: by a person once, renewed without one, kept private, and never shown.
+// Tests of logins to upstream servers: browser flow, renewal, storage, no leaks.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ interface Setting {
   readonly workspace: Workspace;
   readonly directory: string;
   readonly world: World;
-  /** All that was said by way of debugging. */
+  /** Debug messages. */
   readonly said: string[];
 }
 
@@ -63,7 +63,7 @@ function createSetting(): Setting {
   return { workspace, directory: join(workspace.env.WIELD_HOME!, 'oauth'), world, said };
 }
 
-/** What a browser does: asks for the page, and goes where it is sent. */
+/** Acts as a browser: loads the page and follows the redirect. */
 async function browse(url: URL, change: (url: URL) => void = () => {}): Promise<Response> {
   const page = new URL(url);
   change(page);
@@ -141,14 +141,14 @@ function callInProcess(
 }
 
 describe('a login', () => {
-  spec('UPS-21', 'is asked for, made in a browser, used, and kept in a private file', async () => {
+  spec('UPS-21', 'is required, made in a browser, used, and stored in a private file', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
     const before = await failure(() => connect(server, setting), server);
     expect(before.toJSON()).toEqual({
       code: 'unavailable',
-      message: 'notes: it asks for a login',
+      message: 'notes: login required',
       hint: 'wield mcp login notes',
       data: { server: 'notes' },
     });
@@ -174,12 +174,12 @@ describe('a login', () => {
     expect(others).toEqual([]);
     expect(statSync(setting.directory).mode & 0o777).toBe(0o700);
     expect(statSync(file!).mode & 0o777).toBe(0o600);
-    // Neither another name nor another address gets these tokens.
+    // Another name or URL does not get these tokens.
     for (const other of [toServer(upstream.url, { name: 'other' }), toServer(`${upstream.url}/elsewhere`)])
       expect(findLogin(other, setting.directory)).toBeUndefined();
   });
 
-  spec('UPS-21', 'is renewed without a person, until the login server refuses for good', async () => {
+  spec('UPS-21', 'is renewed automatically until the login server rejects it', async () => {
     const upstream = await startLoginServer({ expiresIn: 1 });
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -196,10 +196,10 @@ describe('a login', () => {
     const error = await failure(() => whoami(client), server);
     expect(error.toJSON()).toMatchObject({
       code: 'unavailable',
-      message: 'notes: its login has ended',
+      message: 'notes: the login has expired',
       hint: 'wield mcp login notes',
     });
-    // It is not tried again and again.
+    // It is not retried.
     const asked = upstream.refreshes.length;
     expect((await failure(() => whoami(client), server)).hint).toBe('wield mcp login notes');
     expect(upstream.refreshes.length).toBe(asked);
@@ -208,7 +208,7 @@ describe('a login', () => {
     expect(await whoami(client)).toEqual(HELLO);
   });
 
-  spec('UPS-21', 'a token that ends early is renewed at the answer that refuses it', async () => {
+  spec('UPS-21', 'renews a token when it is rejected early', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -219,7 +219,7 @@ describe('a login', () => {
     expect(upstream.refreshes.length).toBe(1);
   });
 
-  spec('UPS-21', 'twenty calls at once renew once, those that are refused late included', async () => {
+  spec('UPS-21', 'twenty concurrent calls renew once', async () => {
     const upstream = await startLoginServer({ renewalMs: 200, lateRefusalMs: 600 });
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -233,7 +233,7 @@ describe('a login', () => {
     }
   });
 
-  spec('UPS-21', 'processes share it, and lose none of the tokens that are exchanged', async () => {
+  spec('UPS-21', 'processes share a login and its renewals', async () => {
     const upstream = await startLoginServer({ expiresIn: 2, renewalMs: 100 });
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -242,14 +242,14 @@ describe('a login', () => {
     const runs = await Promise.all([1, 2, 3].map(() => callInProcess(server, setting, plan)));
     for (const { outcomes } of runs) expect(outcomes).toEqual(Array(30).fill('ok'));
     expect(upstream.refreshes.length).toBeGreaterThan(0);
-    // A refresh token that is used twice would have ended the login.
+    // Using a refresh token twice would have ended the login.
     expect(upstream.refreshes.filter(({ ok }) => !ok)).toEqual([]);
     for (const { output } of runs)
       for (const secret of upstream.secrets) expect(output).not.toContain(secret);
     expect(filesOf(setting).length).toBe(1);
   });
 
-  spec('UPS-21', 'a client of the configuration is used in place of a registered one', async () => {
+  spec('UPS-21', 'uses a configured client instead of registering one', async () => {
     const secret = 'client-secret-of-the-test';
     const upstream = await startLoginServer({ clients: { mine: { secret } }, registration: false });
     const setting = createSetting();
@@ -260,7 +260,7 @@ describe('a login', () => {
     upstream.expireAll();
     expect(await whoami(client)).toEqual(HELLO);
     expect(upstream.registrations).toEqual([]);
-    // The secret stays where it was written.
+    // The secret is not copied.
     expect(readFileSync(filesOf(setting)[0]!, 'utf8')).not.toContain(secret);
     const unknown = toServer(upstream.url, { oauth: { clientId: 'other' } });
     expect((await failure(() => connect(unknown, setting), unknown)).hint).toBe('wield mcp login notes');
@@ -268,7 +268,7 @@ describe('a login', () => {
     expect(none.hint).toContain('oauth.clientId');
   });
 
-  spec('UPS-21', 'ends with a logout, which the login server is told', async () => {
+  spec('UPS-21', 'logout revokes the token', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -283,7 +283,7 @@ describe('a login', () => {
     expect((await failure(() => connect(server, setting), server)).hint).toBe('wield mcp login notes');
   });
 
-  spec('UPS-21', 'its tokens stand in no message, whatever goes wrong', async () => {
+  spec('UPS-21', 'messages never contain tokens', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -303,43 +303,39 @@ describe('a login', () => {
   });
 });
 
-describe('the way through the browser', () => {
-  spec(
-    'UPS-21',
-    'only the answer with the right state counts, once, and only on the loopback name',
-    async () => {
-      const upstream = await startLoginServer();
-      const setting = createSetting();
-      const statuses: number[] = [];
-      await logIn(toServer(upstream.url), setting, {
-        show: async (url) => {
-          const back = new URL(url.searchParams.get('redirect_uri')!);
-          expect(back.hostname).toBe('127.0.0.1');
-          const look = async (query: string, init?: RequestInit): Promise<void> => {
-            statuses.push((await fetch(`${back.href}${query}`, init)).status);
-          };
-          await look('?code=stolen&state=guess');
-          await look('?code=stolen');
-          await look(`?code=stolen&state=${url.searchParams.get('state')}`, { method: 'POST' });
-          statuses.push(
-            (
-              await fetch(
-                `http://localhost:${back.port}/callback?state=${url.searchParams.get('state')}`,
-              ).catch(() => ({ status: 404 }))
-            ).status,
-          );
-          const page = await browse(url);
-          statuses.push(page.status);
-          expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-          expect(await page.text()).toContain('You can close this window');
-        },
-      });
-      expect(statuses).toEqual([400, 400, 404, 404, 200]);
-      expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
-    },
-  );
+describe('the browser flow', () => {
+  spec('UPS-21', 'accepts the redirect once, with the right state and Host only', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const statuses: number[] = [];
+    await logIn(toServer(upstream.url), setting, {
+      show: async (url) => {
+        const back = new URL(url.searchParams.get('redirect_uri')!);
+        expect(back.hostname).toBe('127.0.0.1');
+        const look = async (query: string, init?: RequestInit): Promise<void> => {
+          statuses.push((await fetch(`${back.href}${query}`, init)).status);
+        };
+        await look('?code=stolen&state=guess');
+        await look('?code=stolen');
+        await look(`?code=stolen&state=${url.searchParams.get('state')}`, { method: 'POST' });
+        statuses.push(
+          (
+            await fetch(
+              `http://localhost:${back.port}/callback?state=${url.searchParams.get('state')}`,
+            ).catch(() => ({ status: 404 }))
+          ).status,
+        );
+        const page = await browse(url);
+        statuses.push(page.status);
+        expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+        expect(await page.text()).toContain('You can close this window');
+      },
+    });
+    expect(statuses).toEqual([400, 400, 404, 404, 200]);
+    expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
+  });
 
-  spec('UPS-21', 'the answer can be pasted, where the browser is on another machine', async () => {
+  spec('UPS-21', 'the redirect URL can be pasted', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     let page: URL | undefined;
@@ -360,7 +356,7 @@ describe('the way through the browser', () => {
     expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
   });
 
-  spec('UPS-21', 'a login that is refused, too late or stopped leaves the one before', async () => {
+  spec('UPS-21', 'a denied, late or cancelled login keeps the previous one', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -388,11 +384,11 @@ describe('the way through the browser', () => {
     expect(readFileSync(filesOf(setting)[0]!, 'utf8')).toBe(before);
   });
 
-  spec('UPS-21', 'an answer of another issuer, or a page that is none, stops the login', async () => {
+  spec('UPS-21', 'stops on another issuer or an invalid page', async () => {
     const setting = createSetting();
     const mixed = await startLoginServer({ wrongIssuer: 'https://evil.example' });
     const error = await failure(() => logIn(toServer(mixed.url), setting), toServer(mixed.url));
-    expect(error.message).toContain('is not the one that it says it is');
+    expect(error.message).toContain('name different issuers');
     for (const authorizationEndpoint of [
       'http://evil.example/authorize',
       'file:///etc/passwd',
@@ -407,20 +403,20 @@ describe('the way through the browser', () => {
     }
   });
 
-  spec('UPS-21', 'a server without a login, or with a header of its own, says so', async () => {
+  spec('UPS-21', 'reports a server without login, or with its own header', async () => {
     const setting = createSetting();
     const plain = await listen((_, response) => sendJson(response, { error: 'no' }, 404));
     const none = await failure(() => logIn(toServer(`${plain.origin}/mcp`), setting), toServer(plain.origin));
-    expect(none.message).toBe('notes offers no login');
+    expect(none.message).toBe('notes does not support login');
     const upstream = await startLoginServer();
     const own = toServer(upstream.url, { headers: { Authorization: 'Bearer wrong' } });
     expect((await failure(() => logIn(own, setting), own)).code).toBe('usage');
     const refused = await failure(() => connect(own, setting), own);
-    expect(refused.message).toBe('notes: it refuses the authorization of its configuration');
+    expect(refused.message).toBe('notes: the configured Authorization header was rejected');
     expect(refused.hint).toContain('Authorization header');
   });
 
-  spec('UPS-21', 'metadata of a login leads to no near address, and gets no configured header', async () => {
+  spec('UPS-21', 'login metadata must not lead to private addresses or get configured headers', async () => {
     const secret = await listen((_, response) => sendJson(response, {}));
     const setting = createSetting();
     const upstream = await startLoginServer();
@@ -428,7 +424,7 @@ describe('the way through the browser', () => {
     await logIn(server, setting);
     expect(upstream.seen.length).toBeGreaterThan(2);
     for (const request of upstream.seen) expect(request.headers['x-key']).toBeUndefined();
-    // A public server that names a loopback address as the place of its metadata.
+    // A public server whose metadata URL is a loopback address.
     const lookup: LoginOptions['lookup'] = (_name, options, callback) => {
       if (options.all) callback(null, [{ address: '127.0.0.1', family: 4 }]);
       else callback(null, '127.0.0.1', 4);
@@ -442,28 +438,24 @@ describe('the way through the browser', () => {
 });
 
 describe('stored logins', () => {
-  spec(
-    'UPS-21',
-    'one that was written for another address, or by another version, is not believed',
-    async () => {
-      const upstream = await startLoginServer();
-      const setting = createSetting();
-      const server = toServer(upstream.url);
-      await logIn(server, setting);
-      const [file] = filesOf(setting);
-      const stored = JSON.parse(readFileSync(file!, 'utf8')) as Record<string, unknown>;
-      mkdirSync(setting.directory, { recursive: true });
-      for (const change of [{ url: 'http://127.0.0.1:1/mcp' }, { version: 2 }, { tokenEndpoint: 7 }]) {
-        writeFileSync(file!, JSON.stringify({ ...stored, ...change }));
-        const error = await failure(() => connect(server, setting), server);
-        expect(error.message).toBe('notes: its stored login cannot be read');
-      }
-    },
-  );
+  spec('UPS-21', 'ignores a login of another URL or version', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const server = toServer(upstream.url);
+    await logIn(server, setting);
+    const [file] = filesOf(setting);
+    const stored = JSON.parse(readFileSync(file!, 'utf8')) as Record<string, unknown>;
+    mkdirSync(setting.directory, { recursive: true });
+    for (const change of [{ url: 'http://127.0.0.1:1/mcp' }, { version: 2 }, { tokenEndpoint: 7 }]) {
+      writeFileSync(file!, JSON.stringify({ ...stored, ...change }));
+      const error = await failure(() => connect(server, setting), server);
+      expect(error.message).toBe('notes: the stored login is not readable');
+    }
+  });
 });
 
 describe('the command', () => {
-  /** A call of the verb, with what it prints. */
+  /** Runs the verb and returns its output. */
   function createCall(
     { workspace }: Setting,
     args: Record<string, string | true> = {},
@@ -497,7 +489,7 @@ describe('the command', () => {
   }
   const addressIn = (text: string): string | undefined => /^ {2}(http\S+)$/m.exec(text)?.[1];
 
-  spec('UPS-21', 'prints the address, waits, and says that it is done, without a token', async () => {
+  spec('UPS-21', 'prints the URL, waits and reports success without a token', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
     const server = toServer(upstream.url);
@@ -530,7 +522,7 @@ describe('the command', () => {
 
   spec(
     'UPS-21 UPS-22',
-    'opens the browser by the opener of the platform, which outlives it and is no tool',
+    'opens the browser with the opener of the platform, outside the process group',
     async () => {
       const upstream = await startLoginServer();
       const setting = createSetting();
@@ -550,7 +542,7 @@ describe('the command', () => {
     },
   );
 
-  spec('UPS-21', 'is no use to a tool, and checks its flags', async () => {
+  spec('UPS-21', 'is refused inside a tool, and validates its flags', async () => {
     const page = findSection(readDocument('docs/guides/upstream-login.md'), 'Log in');
     const flags = findRows(page).map(([cell = '']) => /^--([a-z-]+)/.exec(cell)?.[1]);
     expect(flags).toEqual(Object.keys(loginAction.flags));
