@@ -1,4 +1,4 @@
-// What is said between us and the tool host: one JSON object a line, both ways.
+// Messages between wield and the tool host: one JSON object per line, in both directions.
 
 import type { Progress, ToolUpstreams } from '../../core/context.js';
 import type { ElicitAnswer, Elicitation } from '../../core/elicit.js';
@@ -8,7 +8,7 @@ import type { Part, ToolResult } from '../../core/result.js';
 import type { ToolConfig } from '../../core/settings.js';
 import type { InlineModule, ModuleFiles } from '../../core/tool.js';
 
-/** What we say to the host. */
+/** Messages to the host. */
 export type Request =
   | { readonly type: 'describe'; readonly id: number; readonly source: ModuleFiles }
   | {
@@ -20,18 +20,18 @@ export type Request =
       readonly input: Json;
       readonly workdir: string;
       readonly config: ToolConfig;
-      /** Whether there is a store. */
+      /** Whether the call has a store. */
       readonly stores: boolean;
-      /** Whether tools of servers can be reached. */
+      /** Whether upstream tools are available. */
       readonly upstreams: boolean;
-      /** Whether the person can be asked. */
+      /** Whether the caller can answer questions. */
       readonly asks: boolean;
       readonly outputBytes: number;
     }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly question: number; readonly answer: Answer };
 
-/** What a tool's question got: a nested call's result, the person's answer, a value of the store, tools of servers, or why there is none. */
+/** The answer to a question of a tool. */
 export type Answer =
   | { readonly result: ToolResult }
   | { readonly elicited: ElicitAnswer }
@@ -39,7 +39,7 @@ export type Answer =
   | { readonly remoteTools: Awaited<ReturnType<ToolUpstreams['list']>> }
   | { readonly error: ErrorValue };
 
-/** What the host says to us. */
+/** Messages from the host. */
 export type Reply =
   | { readonly type: 'described'; readonly id: number; readonly description: Json }
   | {
@@ -49,10 +49,14 @@ export type Reply =
       readonly structured?: Json;
       readonly error?: ErrorValue;
     }
-  /** The host hears us, whatever the tool does. */
+  /** Confirms a cancellation: the host is responsive, even if the tool does not stop. */
   | { readonly type: 'cancelling'; readonly id: number }
   | { readonly type: 'progress'; readonly id: number; readonly progress: Progress }
   | { readonly type: 'log'; readonly id: number; readonly message: string }
+  | Question;
+
+/** A message that expects an answer. */
+export type Question =
   | {
       readonly type: 'call';
       readonly id: number;
@@ -75,26 +79,26 @@ export type Reply =
       readonly args: Json;
     };
 
-/** Splits what comes into lines; throws where one is longer than the limit. */
+/** Splits chunks into lines. Throws if a line is longer than the limit. */
 export function createLineReader(
   onLine: (line: string) => void,
   limitBytes: number,
 ): (chunk: Buffer) => void {
-  let kept: Buffer[] = [];
+  let pending: Buffer[] = [];
   let size = 0;
   return (chunk) => {
     let from = 0;
     for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, from)) {
-      kept.push(chunk.subarray(from, end));
-      const line = kept.length === 1 ? kept[0]! : Buffer.concat(kept);
-      kept = [];
+      pending.push(chunk.subarray(from, end));
+      const line = pending.length === 1 ? pending[0]! : Buffer.concat(pending);
+      pending = [];
       size = 0;
       from = end + 1;
       onLine(line.toString('utf8'));
     }
     if (from === chunk.length) return;
-    kept.push(chunk.subarray(from));
+    pending.push(chunk.subarray(from));
     size += chunk.length - from;
-    if (size > limitBytes) throw new RangeError('a message is longer than the limit');
+    if (size > limitBytes) throw new RangeError('longer than the limit');
   };
 }

@@ -1,32 +1,31 @@
-// The documents of the context store for a tool in the host: asked for by message, bytes as base64.
+// The document store for tools in the host: method calls as messages, bytes as base64.
 
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { ContextStore, DocumentStore } from '../../core/store.js';
 
-/** What a tool in the host can ask of the store. */
 const METHODS = ['write', 'read', 'list', 'versions', 'remove', 'copy', 'search'] as const;
 type Method = (typeof METHODS)[number];
 
-/** The store as the host sees it; `ask` carries a question to us and brings the answer. */
+/** Creates the store on the host's side; `ask` sends a method call and returns its result. */
 export function createRemoteStore(ask: (method: Method, args: Json) => Promise<Json>): ContextStore {
   const remote =
     (method: Method) =>
     async (...args: unknown[]): Promise<unknown> =>
       decode(await ask(method, encode(args)));
   const methods = Object.fromEntries(METHODS.map((method) => [method, remote(method)]));
-  const none = { clean: async () => ({ files: 0, bytes: 0 }), close: () => {} };
+  const noop = { clean: async () => ({ files: 0, bytes: 0 }), close: () => {} };
   return {
-    documents: { ...methods, ...none } as unknown as DocumentStore,
+    documents: { ...methods, ...noop } as unknown as DocumentStore,
     openResult(id) {
-      throw new ToolError('unavailable', `the result ${id} is not handed to a tool host`, {
+      throw new ToolError('unavailable', `the result ${id} is not available in a tool host`, {
         hint: 'call read_result through context.toolbox',
       });
     },
   };
 }
 
-/** Answers a question of the host. Throws what the store throws. */
+/** Calls a method of the store for the host. Throws what the store throws. */
 export async function answerStore(store: ContextStore | null, method: string, args: Json): Promise<Json> {
   if (store === null || !METHODS.includes(method as Method) || !Array.isArray(args)) {
     throw new ToolError('unavailable', 'there is no store here', { hint: 'call the tool through wield' });
@@ -50,7 +49,7 @@ function decode(value: unknown): unknown {
   if (!isRecord(value)) return value;
   if (typeof value.$bytes === 'string') return new Uint8Array(Buffer.from(value.$bytes, 'base64'));
   return Object.fromEntries(
-    // A deletion has no size: null is said, not left out.
+    // Properties keep null, for example the size of a deletion.
     Object.entries(value).map(([key, entry]) => [key, entry === null ? null : decode(entry)]),
   );
 }

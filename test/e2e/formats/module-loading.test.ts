@@ -132,7 +132,7 @@ describe('problems', () => {
           /does not provide an export named 'nothing'/,
         ],
         'empty.tool.mjs': ['export const a = 1;', /exports no tool/],
-        'exits.tool.mjs': ['process.exit(3);', /ends its process while it loads.*status 3/],
+        'exits.tool.mjs': ['process.exit(3);', /ends its process while loading.*status 3/],
         'below.tool.mjs': [`import './broken.mjs';`, /broken.mjs:2: Error: from below/],
         'twice.tool.mjs': [
           `${moduleText('same', '() => 1')}${moduleText('same', '() => 2').replace('const tool', 'const more')}`,

@@ -1,4 +1,4 @@
-// Compiles TypeScript once for each content, and keeps the result where it can be proved before it is used (MOD-8).
+// Compiles TypeScript once per content, with a cache on disk whose entries are verified before use (MOD-8).
 
 import { join } from 'node:path';
 import { digestBytes, digestParts } from '../../../files/digest.js';
@@ -6,27 +6,27 @@ import { readTextFile } from '../../../files/read.js';
 import { writeFileAtomic } from '../../../files/write.js';
 
 export interface Compiled {
-  /** What its author wrote. */
+  /** The original source. */
   readonly source: string;
   readonly code: string;
-  /** The source map, where the code is not what its author wrote. */
+  /** The source map; absent if the code is the source. */
   readonly map?: string;
 }
 
 type Compiler = typeof import('@swc/wasm-typescript');
 
-// Raised with the compiler, or whenever what is kept means something else.
+// Increased with the compiler, or when the cache format changes.
 const VERSION = '@swc/wasm-typescript 1.16.2, 1';
 const MAX_BYTES = 32 * 1024 * 1024;
 
-// Loading it takes longer than running most modules, and a warm cache needs none of it.
+// Imported lazily: loading it takes longer than most modules run, and a warm cache does not need it.
 let compiler: Compiler | undefined;
 async function loadCompiler(): Promise<Compiler> {
   compiler ??= (await import('@swc/wasm-typescript')) as Compiler;
   return compiler;
 }
 
-/** Makes JavaScript of what an author wrote; `typed`: in TypeScript. */
+/** Compiles a source to JavaScript; `typed` means it is TypeScript. */
 type Compile = (path: string, bytes: Buffer, typed: boolean) => Promise<Compiled>;
 
 export function createCompiler(directory: string): Compile {
@@ -35,22 +35,22 @@ export function createCompiler(directory: string): Compile {
     if (!typed) return { source, code: source };
     const key = digestBytes(bytes);
     const file = join(directory, `${key}.code`);
-    const kept = readKept(file, key);
-    if (kept !== undefined) return { source, ...kept };
+    const cached = readCached(file, key);
+    if (cached !== undefined) return { source, ...cached };
     const made = await compile(source, path);
     try {
       writeFileAtomic(file, JSON.stringify({ digest: seal(key, made.code, made.map), ...made }), {
         durable: false,
       });
     } catch {
-      // A cache that cannot be written costs time and nothing else.
+      // The cache is optional.
     }
     return { source, ...made };
   };
 }
 
-// Altered code is as good as none: its hash, over what it was made from too, is what makes it ours.
-function readKept(file: string, key: string): { code: string; map: string } | undefined {
+// Ignores entries whose digest, over source and code, does not match.
+function readCached(file: string, key: string): { code: string; map: string } | undefined {
   try {
     const text = readTextFile(file, MAX_BYTES);
     if (text === undefined) return undefined;
@@ -73,7 +73,7 @@ async function compile(source: string, path: string): Promise<{ code: string; ma
       filename: path,
       module: true,
       sourceMap: true,
-      // Imports of types alone are left out, as the compiler of the language does.
+      // Removes imports that are only used as types, as tsc does.
       transform: { verbatimModuleSyntax: false, nativeClassProperties: true },
     });
     return { code, map };
@@ -93,8 +93,8 @@ function toSyntaxError(error: unknown, path: string): SyntaxError {
   return Object.assign(new SyntaxError(message), { place });
 }
 
-/** The engine does not say where a source cannot be read; the compiler does. */
-export async function locate(error: unknown, path: string, source: string): Promise<unknown> {
+/** Adds the place of a syntax error, which the engine does not report but the compiler does. */
+export async function locateSyntaxError(error: unknown, path: string, source: string): Promise<unknown> {
   if (!(error instanceof SyntaxError)) return error;
   const { transformSync } = await loadCompiler();
   try {

@@ -1,85 +1,49 @@
 // Loads modules in the tool host: TypeScript without a build step, and only the bytes that were planned.
 
-import { builtinModules, SourceMap } from 'node:module';
-import { dirname, extname } from 'node:path';
+import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Module, SourceTextModule, SyntheticModule } from 'node:vm';
-import { isToolError, ToolError } from '../../../core/error.js';
+import { ToolError } from '../../../core/error.js';
 import type { InlineModule, ModuleFiles } from '../../../core/tool.js';
-import { MAX_MODULE_BYTES, resolveImport } from '../../../files/closure.js';
+import { MAX_MODULE_BYTES } from '../../../files/closure.js';
 import { digestBytes } from '../../../files/digest.js';
 import { readHead } from '../../../files/read.js';
-import { type Compiled, createCompiler, locate } from './compile.js';
+import { type Compiled, createCompiler, locateSyntaxError } from './compile.js';
+import { rememberCompiled } from './load-error.js';
+import { resolveUrl } from './resolve.js';
 
 export type Exports = Readonly<Record<string, unknown>>;
 
 export interface Loader {
-  /** What a module exports, after it has run once. Throws what it throws. */
+  /** Returns the exports of a module, which is evaluated once. Throws what it throws. */
   load(source: ModuleFiles | InlineModule): Promise<Exports>;
 }
 
-// Read as code of ours: everything else that is imported goes to the system's own loader.
 const TYPED = new Set(['.ts', '.mts']);
 const CODE = new Set([...TYPED, '.js', '.mjs']);
-// What a lone file may import though its project has none (MOD-7); the first two lie beside this file when it is built.
-const OWN = /^(?:wield|zod)(?:\/|$)/;
-const OWN_BUNDLES = new Set(['wield', 'zod']);
-const BUILTIN = new Set(builtinModules);
-
-/** Where a piece of compiled code came from, for whoever has to say where it failed. */
-const maps = new Map<string, Compiled>();
 
 export function createLoader(cacheDirectory: string): Loader {
   const compile = createCompiler(cacheDirectory);
   const expected = new Map<string, string>();
   const modules = new Map<string, Promise<Module>>();
-  // What the system's own loader loaded, wrapped once: a package may have hundreds of exports.
+  // Modules loaded by Node, wrapped once: a package may have hundreds of exports.
   const natives = new Map<string, Promise<Module>>();
   const roots = new Map<string, Promise<Exports>>();
-  // Modules that are linked at the same time and share an import would find it half linked.
-  let linking: Promise<unknown> = Promise.resolve();
 
   const create = async (path: string, bytes: Buffer, typed: boolean): Promise<Module> => {
     const compiled = await compile(path, bytes, typed);
     try {
-      return toSourceModule(path, compiled);
-    } catch (error) {
-      throw await locate(error, path, compiled.source);
-    }
-  };
-
-  const toSourceModule = (path: string, compiled: Compiled): Module => {
-    const url = pathToFileURL(path).href;
-    maps.set(url, compiled);
-    return new SourceTextModule(compiled.code, {
-      identifier: url,
-      initializeImportMeta(meta) {
-        Object.assign(meta, {
-          url,
-          filename: path,
-          dirname: fileURLToPath(new URL('.', url)),
-          resolve: (specifier: string) => resolveUrl(specifier, path).url,
-        });
-      },
-      importModuleDynamically: (async (specifier: string) => {
+      return toSourceModule(path, compiled, async (specifier) => {
         const module = await importFrom(specifier, path);
-        await prepare(module);
+        await linkAndEvaluate(module);
         return module;
-      }) as never,
-    });
-  };
-
-  const open = (path: string): Promise<Module> => {
-    let known = modules.get(path);
-    if (known === undefined) {
-      known = openNow(path);
-      modules.set(path, known);
-      known.catch(() => modules.delete(path));
+      });
+    } catch (error) {
+      throw await locateSyntaxError(error, path, compiled.source);
     }
-    return known;
   };
 
-  const openNow = async (path: string): Promise<Module> => {
+  const open = async (path: string): Promise<Module> => {
     const reading = readHead(path, MAX_MODULE_BYTES);
     if ('fault' in reading) throw new Error(`cannot read ${path}: ${reading.message}`);
     const { bytes } = reading;
@@ -93,37 +57,21 @@ export function createLoader(cacheDirectory: string): Loader {
 
   const importFrom = async (specifier: string, from: string): Promise<Module> => {
     const { url, ours } = resolveUrl(specifier, from);
-    if (ours) return open(fileURLToPath(url));
-    let known = natives.get(url);
-    if (known === undefined) {
-      known = import(url).then((exports: object) => toModule(exports, url));
-      natives.set(url, known);
-      known.catch(() => natives.delete(url));
-    }
-    return known;
+    if (ours) return once(modules, fileURLToPath(url), open);
+    return once(natives, url, async () => toModule((await import(url)) as object, url));
   };
+  const linkAndEvaluate = createLinker(importFrom);
 
-  const prepare = async (module: Module): Promise<void> => {
-    const link = linking.then(async () => {
-      if (module.status !== 'unlinked') return;
-      await module.link((specifier, { identifier }) => importFrom(specifier, fileURLToPath(identifier)));
-    });
-    linking = link.catch(() => {});
-    await link;
-    // A circle of dynamic imports comes back to a module that is at it.
-    if (module.status !== 'evaluating') await module.evaluate();
-  };
-
-  const loadNow = async (source: ModuleFiles | InlineModule): Promise<Exports> => {
+  const loadRoot = async (source: ModuleFiles | InlineModule): Promise<Exports> => {
     for (const { path, sha256 } of source.files) expected.set(path, sha256);
     const module =
       'inline' in source
         ? await create(source.file, Buffer.from(source.inline), true)
-        : await open(source.file);
+        : await once(modules, source.file, open);
     try {
-      await prepare(module);
+      await linkAndEvaluate(module);
     } catch (error) {
-      // What did not come to life is read anew the next time, with all that hangs on it.
+      // Modules that were not evaluated are loaded again the next time.
       for (const [path, opened] of modules) {
         const { status } = await opened.catch(() => ({ status: 'errored' }));
         if (status !== 'evaluated' && status !== 'evaluating') modules.delete(path);
@@ -136,53 +84,62 @@ export function createLoader(cacheDirectory: string): Loader {
   return {
     load(source) {
       const key = 'inline' in source ? `${source.file}\n${source.inline}` : source.file;
-      let known = roots.get(key);
-      if (known === undefined) {
-        known = loadNow(source);
-        roots.set(key, known);
-        known.catch(() => roots.delete(key));
-      }
-      return known;
+      return once(roots, key, () => loadRoot(source));
     },
   };
 }
 
-interface Resolved {
-  readonly url: string;
-  readonly ours: boolean;
-}
-
-// Packages by the directory that asks for them: to find that there is none takes a walk up the tree.
-const packages = new Map<string, Resolved>();
-
-function resolveUrl(specifier: string, from: string): Resolved {
-  if (specifier.startsWith('node:') || BUILTIN.has(specifier))
-    return { url: specifier.startsWith('node:') ? specifier : `node:${specifier}`, ours: false };
-  const path = pathOf(specifier, from);
-  if (path !== undefined) return { url: pathToFileURL(path).href, ours: !path.includes('/node_modules/') };
-  const key = `${dirname(from)}\n${specifier}`;
-  const known = packages.get(key) ?? { url: resolvePackage(specifier, from), ours: false };
-  packages.set(key, known);
+// Returns the cached promise of a key, or creates it. Rejected promises are not cached.
+function once<T>(
+  cache: Map<string, Promise<T>>,
+  key: string,
+  create: (key: string) => Promise<T>,
+): Promise<T> {
+  let known = cache.get(key);
+  if (known === undefined) {
+    known = create(key);
+    cache.set(key, known);
+    known.catch(() => cache.delete(key));
+  }
   return known;
 }
 
-function resolvePackage(specifier: string, from: string): string {
-  try {
-    return import.meta.resolve(specifier, pathToFileURL(from).href);
-  } catch (error) {
-    if (OWN_BUNDLES.has(specifier)) return new URL(`./${specifier}.js`, import.meta.url).href;
-    if (OWN.test(specifier)) return import.meta.resolve(specifier);
-    const { message } = error as Error;
-    throw new Error(message.split('\n')[0], { cause: error });
-  }
+// Links one module at a time: modules that are linked concurrently would find a shared import half linked.
+function createLinker(
+  importFrom: (specifier: string, from: string) => Promise<Module>,
+): (module: Module) => Promise<void> {
+  let linking: Promise<unknown> = Promise.resolve();
+  return async (module) => {
+    const link = linking.then(async () => {
+      if (module.status !== 'unlinked') return;
+      await module.link((specifier, { identifier }) => importFrom(specifier, fileURLToPath(identifier)));
+    });
+    linking = link.catch(() => {});
+    await link;
+    // A cycle of dynamic imports can reach a module that is being evaluated.
+    if (module.status !== 'evaluating') await module.evaluate();
+  };
 }
 
-function pathOf(specifier: string, from: string): string | undefined {
-  if (!/^(?:\.\.?\/|\/|file:)/.test(specifier)) return undefined;
-  const wanted = specifier.startsWith('file:') ? fileURLToPath(specifier) : specifier;
-  const found = resolveImport(wanted, from);
-  if (found === undefined) throw new Error(`there is no file ${wanted}, which ${from} imports`);
-  return found;
+function toSourceModule(
+  path: string,
+  compiled: Compiled,
+  importModule: (specifier: string) => Promise<Module>,
+): Module {
+  const url = pathToFileURL(path).href;
+  rememberCompiled(url, compiled);
+  return new SourceTextModule(compiled.code, {
+    identifier: url,
+    initializeImportMeta(meta) {
+      Object.assign(meta, {
+        url,
+        filename: path,
+        dirname: fileURLToPath(new URL('.', url)),
+        resolve: (specifier: string) => resolveUrl(specifier, path).url,
+      });
+    },
+    importModuleDynamically: importModule as never,
+  });
 }
 
 function toModule(exports: object, identifier: string): Module {
@@ -200,34 +157,4 @@ function changed(path: string): ToolError {
   return new ToolError('integrity', `${path} changed after it was planned, so it was not run`, {
     hint: 'call it again',
   });
-}
-
-/** What went wrong while a module was loaded, with the place in its own text where that is known (MOD-9). */
-export function describeLoadError(thrown: unknown): { readonly message: string; readonly hint: string } {
-  if (isToolError(thrown)) return { message: thrown.message, hint: thrown.hint ?? 'mend the file' };
-  const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  const place = placeOf(thrown);
-  const missing = /^Error: Cannot find package '([^']+)'/.exec(message)?.[1];
-  return {
-    message: place === undefined ? message : `${place}: ${message}`,
-    hint: missing === undefined ? 'mend the file: it throws when it is loaded' : `npm install ${missing}`,
-  };
-}
-
-// The first frame in a file of ours, with the line that its author knows.
-function placeOf(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error)) return undefined;
-  if ('place' in thrown) return String(thrown.place);
-  for (const [, url, line, column] of (thrown.stack ?? '').matchAll(/(file:\/\/[^\s()]+?):(\d+):(\d+)/g)) {
-    const compiled = maps.get(url!);
-    if (compiled === undefined) continue;
-    return `${fileURLToPath(url!)}:${originalLine(compiled, Number(line), Number(column))}`;
-  }
-  return undefined;
-}
-
-function originalLine({ map }: Compiled, line: number, column: number): number {
-  if (map === undefined) return line;
-  const entry = new SourceMap(JSON.parse(map)).findEntry(line - 1, column - 1);
-  return 'originalLine' in entry && typeof entry.originalLine === 'number' ? entry.originalLine + 1 : line;
 }

@@ -1,27 +1,21 @@
-// The tool host: a process of its own that loads modules, runs their tools, and says over descriptor 3 what came of it.
+// Entry point of the tool host: a process that loads modules, runs their tools, and reports over descriptor 3.
 
 import { Socket } from 'node:net';
-import type { Elicitation } from '../../../core/elicit.js';
 import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
 import { scopeStore } from '../../../core/scoped-store.js';
-import type { ContextStore } from '../../../core/store.js';
 import { formatBytes } from '../../../core/text.js';
 import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/tool.js';
 import { type Collected, collectTools } from '../../../formats/module/collect.js';
-import { describe } from '../../../formats/module/description.js';
+import { type Description, describe } from '../../../formats/module/description.js';
 import { invoke } from '../../shared/invoke.js';
-import type { CallPart } from '../../shared/tool-context.js';
-import { type Answer, createLineReader, type Reply, type Request } from '../protocol.js';
-import { createRemoteStore } from '../remote-store.js';
-import { createLoader, describeLoadError, type Exports } from './loader.js';
+import { createLineReader, type Reply, type Request } from '../protocol.js';
+import { createHostedCall, type HostedCall, type RunRequest } from './call-context.js';
+import { describeLoadError } from './load-error.js';
+import { createLoader, type Exports } from './loader.js';
 
-type RunRequest = Request & { readonly type: 'run' };
-
-/** A call that runs here. */
-interface Running {
+interface Running extends HostedCall {
   readonly controller: AbortController;
-  readonly questions: Map<number, (answer: Answer) => void>;
 }
 
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
@@ -33,11 +27,10 @@ const send = (reply: Reply): void => {
   channel.write(`${JSON.stringify(reply)}\n`);
 };
 
-const act = (request: Request): void => {
+const handle = (request: Request): void => {
   if (request.type === 'describe') describeModule(request.id, request.source);
   else if (request.type === 'run') run(request);
-  else if (request.type === 'answer')
-    running.get(request.id)?.questions.get(request.question)?.(request.answer);
+  else if (request.type === 'answer') running.get(request.id)?.answer(request.question, request.answer);
   else {
     send({ type: 'cancelling', id: request.id });
     running.get(request.id)?.controller.abort();
@@ -45,31 +38,28 @@ const act = (request: Request): void => {
 };
 
 async function describeModule(id: number, source: ModuleFiles): Promise<void> {
+  let description: Description;
   try {
-    const description = describe(collect(await loader.load(source), source.file));
-    send({ type: 'described', id, description: JSON.parse(JSON.stringify(description)) });
+    description = describe(collect(await loader.load(source), source.file));
   } catch (error) {
-    send({
-      type: 'described',
-      id,
-      description: { loaded: false, tools: [], findings: [{ ...describeLoadError(error) }] },
-    });
+    description = { loaded: false, tools: [], findings: [describeLoadError(error)] };
   }
+  send({ type: 'described', id, description: JSON.parse(JSON.stringify(description)) });
 }
 
 async function run(request: RunRequest): Promise<void> {
   const { id, tool, outputBytes } = request;
-  const mine: Running = { controller: new AbortController(), questions: new Map() };
-  running.set(id, mine);
+  const controller = new AbortController();
+  const hosted = createHostedCall(request, send);
+  running.set(id, { ...hosted, controller });
   let output: Output;
   try {
     const body = findRun(await loader.load(request.source), request);
-    const { call, store } = createCall(request, mine);
-    // MOD-6: what is used after the call is an error.
-    const scoped = scopeStore(store);
-    output = await invoke(body, request.input, call, {
+    // MOD-6: using the store after the call is an error.
+    const scoped = scopeStore(hosted.store);
+    output = await invoke(body, request.input, hosted.call, {
       name: tool,
-      signal: () => mine.controller.signal,
+      signal: () => controller.signal,
       scope: () => scoped,
       log: (message) => send({ type: 'log', id, message: String(message) }),
     }).finally(scoped.end);
@@ -81,29 +71,20 @@ async function run(request: RunRequest): Promise<void> {
 }
 
 function sendResult(id: number, tool: string, { content, structured, error }: Output, limit: number): void {
-  const reply = {
-    type: 'result',
-    id,
-    content,
-    ...(structured === undefined ? {} : { structured }),
-    ...(error === undefined ? {} : { error: error.toJSON() }),
-  } as const;
+  const reply: Reply = { type: 'result', id, content, structured, error: error?.toJSON() };
   const text = JSON.stringify(reply);
   if (text.length <= limit) channel.write(`${text}\n`);
   else send({ type: 'result', id, content: [], error: tooLarge(tool, text.length, limit) });
 }
 
 function tooLarge(tool: string, size: number, limit: number): ErrorValue {
-  return new ToolError(
-    'too_large',
-    `${tool} gave ${formatBytes(size)}, and ${formatBytes(limit)} is the limit`,
-    {
-      hint: 'let it give less, or raise limits.output in the configuration',
-    },
-  ).toJSON();
+  const message = `${tool} returned ${formatBytes(size)}; the limit is ${formatBytes(limit)}`;
+  return new ToolError('too_large', message, {
+    hint: 'return less, or raise limits.output in the configuration',
+  }).toJSON();
 }
 
-// An export is a definition, or a function with frontmatter beside it; in a piece of code, a function alone.
+// Inline code exports a function; a file exports a definition, or a function with frontmatter.
 function findRun(exports: Exports, { source, export: name, tool }: RunRequest): FunctionAction['run'] {
   if (isInline(source)) {
     const value = exports[name];
@@ -114,12 +95,12 @@ function findRun(exports: Exports, { source, export: name, tool }: RunRequest): 
   }
   const found = collect(exports, source.file).tools.find((entry) => entry.export === name);
   if (found?.tool.action.kind === 'function') return found.tool.action.run;
-  throw new ToolError('exec_failed', `${source.file} has no export "${name}" that is ${tool}`, {
-    hint: 'call it again: what it exports depends on more than its files',
+  throw new ToolError('exec_failed', `${source.file} has no export "${name}" with the tool ${tool}`, {
+    hint: 'call it again; its exports depend on more than its files',
   });
 }
 
-// To publish a library's schema takes longer than most tools run.
+// Converting a library's schema takes longer than most tools run.
 const collected = new WeakMap<Exports, Collected>();
 function collect(exports: Exports, file: string): Collected {
   let known = collected.get(exports);
@@ -134,68 +115,6 @@ function isInline(source: ModuleFiles | InlineModule): source is InlineModule {
   return 'inline' in source;
 }
 
-function createCall(
-  { id, workdir, config, asks, stores, upstreams }: RunRequest,
-  { questions }: Running,
-): { readonly call: CallPart; readonly store: ContextStore | null } {
-  let asked = 0;
-  const question = (toReply: (question: number) => Reply): Promise<Answer> =>
-    new Promise((resolve) => {
-      const mine = ++asked;
-      questions.set(mine, (answer) => {
-        questions.delete(mine);
-        resolve(answer);
-      });
-      send(toReply(mine));
-    });
-  const store = createRemoteStore(async (method, args) => {
-    const given = await question((mine) => ({ type: 'store', id, question: mine, method, args }));
-    if ('value' in given) return given.value;
-    throw toError(given);
-  });
-  const call: CallPart = {
-    workdir,
-    config,
-    progress: (progress) => send({ type: 'progress', id, progress }),
-    async call(ref, input) {
-      const given = await question((mine) => ({
-        type: 'call',
-        id,
-        question: mine,
-        ref,
-        input: input as never,
-      }));
-      if ('result' in given) return given.result;
-      throw toError(given);
-    },
-    ...(upstreams
-      ? {
-          async remoteTools() {
-            const given = await question((mine) => ({ type: 'remote-tools', id, question: mine }));
-            if ('remoteTools' in given) return given.remoteTools;
-            throw toError(given);
-          },
-        }
-      : {}),
-    ...(asks
-      ? {
-          async elicit(request: Elicitation) {
-            const given = await question((mine) => ({ type: 'elicit', id, question: mine, request }));
-            if ('elicited' in given) return given.elicited;
-            throw toError(given);
-          },
-        }
-      : {}),
-  };
-  return { call, store: stores ? store : null };
-}
-
-function toError(answer: Answer): ToolError {
-  if (!('error' in answer)) return new ToolError('internal', 'an answer to another question');
-  const { code, message, ...more } = answer.error;
-  return new ToolError(code, message, more);
-}
-
 function toRunError(error: unknown, tool: string): ToolError {
   const thrown = toToolError(error);
   if (thrown.code !== 'internal') return thrown;
@@ -203,17 +122,15 @@ function toRunError(error: unknown, tool: string): ToolError {
   return new ToolError('exec_failed', `${tool} cannot be loaded: ${message}`, { hint });
 }
 
-// A promise that a tool forgot is that tool's fault, and no reason to end the others.
+// An unhandled rejection of one tool must not end the others.
 process.on('unhandledRejection', (reason) => {
-  process.stderr.write(
-    `a tool left a rejected promise behind: ${String((reason as Error)?.stack ?? reason)}\n`,
-  );
+  process.stderr.write(`unhandled rejection in a tool: ${String((reason as Error)?.stack ?? reason)}\n`);
 });
 channel.on(
   'data',
-  createLineReader((line) => act(JSON.parse(line) as Request), MAX_LINE_BYTES),
+  createLineReader((line) => handle(JSON.parse(line) as Request), MAX_LINE_BYTES),
 );
-// Whatever still runs here has nobody to answer any more.
+// Without the channel no result can be delivered.
 channel.on('error', () => process.exit(0));
 channel.on('close', () => process.exit(0));
 channel.on('end', () => process.exit(0));

@@ -1,0 +1,117 @@
+// The connection to a tool host process: starts it, sends requests, and passes replies to those who wait for them.
+
+import { atMost } from '../../core/at-most.js';
+import { ToolError } from '../../core/error.js';
+import type { ModulePlan } from '../../core/plan.js';
+import type { World } from '../../core/world.js';
+import { startCompanion } from '../../process/companion.js';
+import { createLineReader, type Reply, type Request } from './protocol.js';
+
+/** Start-up settings of a host; a different setting needs its own host. */
+export type HostSettings = Pick<ModulePlan, 'cwd' | 'environment' | 'limits'>;
+
+export interface HostOptions {
+  readonly world: World;
+  /** Returns the entry file of the host process. */
+  readonly entry: () => string;
+  /** Directory of the cache of compiled code. */
+  readonly cacheDirectory: string;
+  /** Called as soon as the host accepts no more requests, which may be before its process has ended. */
+  readonly onEnd: () => void;
+}
+
+/** A request that waits for replies. */
+export interface Waiter {
+  readonly tool: string;
+  onReply(reply: Reply): void;
+  /** The host has ended. */
+  onLost(error: ToolError): void;
+}
+
+export interface HostConnection {
+  readonly ended: Promise<unknown>;
+  /** Registers a waiter and returns the id of its request. */
+  add(waiter: Waiter): number;
+  remove(id: number): void;
+  send(request: Request): void;
+  kill(reason: string): void;
+  /** Closes the channel, and kills the host after the grace period. */
+  close(graceMs: number): Promise<void>;
+}
+
+const MAX_LINE_BYTES = 256 * 1024 * 1024;
+const DEFAULT_HEAP_BYTES = 1024 * 1024 * 1024;
+const FLAGS = [
+  '--experimental-vm-modules',
+  '--experimental-import-meta-resolve',
+  '--disable-warning=ExperimentalWarning',
+];
+
+export async function connectHost(settings: HostSettings, options: HostOptions): Promise<HostConnection> {
+  const { world, entry, cacheDirectory, onEnd } = options;
+  const { cwd, environment, limits } = settings;
+  const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
+  const argv = [
+    process.execPath,
+    ...FLAGS,
+    `--max-old-space-size=${Math.max(heap, 32)}`,
+    entry(),
+    cacheDirectory,
+  ];
+  const { channel, ended, kill: killProcess } = await startCompanion({ argv, cwd, environment }, world);
+  const waiters = new Map<number, Waiter>();
+  let ids = 0;
+  let killedFor: string | undefined;
+
+  const kill = (reason: string): void => {
+    killedFor ??= reason;
+    onEnd();
+    killProcess();
+  };
+  const read = createLineReader((line) => {
+    const reply = JSON.parse(line) as Reply;
+    if (reply.type === 'log') world.debug(`${waiters.get(reply.id)?.tool}: ${reply.message}`);
+    else waiters.get(reply.id)?.onReply(reply);
+  }, MAX_LINE_BYTES);
+  channel.on('data', (chunk: Buffer) => {
+    try {
+      read(chunk);
+    } catch (error) {
+      kill(`invalid message: ${(error as Error).message}`);
+    }
+  });
+  channel.on('error', () => {});
+  ended.then(({ code, signal }) => {
+    onEnd();
+    const how =
+      killedFor ?? (signal === null ? `it exited with status ${code}` : `it was ended by ${signal}`);
+    for (const waiter of waiters.values()) waiter.onLost(hostEnded(waiter.tool, how));
+    waiters.clear();
+  });
+
+  return {
+    ended,
+    kill,
+    add(waiter) {
+      waiters.set(++ids, waiter);
+      return ids;
+    },
+    remove: (id) => waiters.delete(id),
+    send(request) {
+      if (!channel.destroyed) channel.write(`${JSON.stringify(request)}\n`);
+    },
+    async close(graceMs) {
+      channel.end();
+      await atMost(ended, graceMs);
+      killProcess();
+    },
+  };
+}
+
+// Another tool may have ended the host, so the hint is to try again.
+function hostEnded(tool: string, how: string): ToolError {
+  return new ToolError('exec_failed', `the tool host ended while it ran ${tool}: ${how}`, {
+    hint: 'call it again: a new host is started; if it ends again, the tool itself ends its process',
+    data: { retry: true },
+  });
+}

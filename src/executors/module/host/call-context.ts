@@ -1,0 +1,58 @@
+// The call of a tool as seen in the host: everything it uses is requested from wield by message.
+
+import type { Elicitation } from '../../../core/elicit.js';
+import { ToolError } from '../../../core/error.js';
+import type { ContextStore } from '../../../core/store.js';
+import type { CallPart } from '../../shared/tool-context.js';
+import type { Answer, Question, Reply, Request } from '../protocol.js';
+import { createRemoteStore } from '../remote-store.js';
+
+export type RunRequest = Request & { readonly type: 'run' };
+
+type Unnumbered<T> = T extends unknown ? Omit<T, 'id' | 'question'> : never;
+
+export interface HostedCall {
+  readonly call: CallPart;
+  readonly store: ContextStore | null;
+  /** Passes on the answer to a question of the tool. */
+  answer(question: number, answer: Answer): void;
+}
+
+export function createHostedCall(
+  { id, workdir, config, asks, stores, upstreams }: RunRequest,
+  send: (reply: Reply) => void,
+): HostedCall {
+  const waiting = new Map<number, (answer: Answer) => void>();
+  let questions = 0;
+  const ask = async <Key extends string>(question: Unnumbered<Question>, key: Key) => {
+    const number = ++questions;
+    const answer = await new Promise<Answer>((resolve) => {
+      waiting.set(number, resolve);
+      send({ ...question, id, question: number } as Question);
+    });
+    if (key in answer) return (answer as Extract<Answer, { readonly [K in Key]: unknown }>)[key];
+    throw toError(answer);
+  };
+  const call: CallPart = {
+    workdir,
+    config,
+    progress: (progress) => send({ type: 'progress', id, progress }),
+    call: (ref, input) => ask({ type: 'call', ref, input: input as never }, 'result'),
+    remoteTools: upstreams ? () => ask({ type: 'remote-tools' }, 'remoteTools') : undefined,
+    elicit: asks ? (request: Elicitation) => ask({ type: 'elicit', request }, 'elicited') : undefined,
+  };
+  return {
+    call,
+    store: stores ? createRemoteStore((method, args) => ask({ type: 'store', method, args }, 'value')) : null,
+    answer(question, answer) {
+      waiting.get(question)?.(answer);
+      waiting.delete(question);
+    },
+  };
+}
+
+function toError(answer: Answer): ToolError {
+  if (!('error' in answer)) return new ToolError('internal', 'the answer does not match the question');
+  const { code, message, ...more } = answer.error;
+  return new ToolError(code, message, more);
+}
