@@ -2,7 +2,7 @@
 
 import { ToolError } from '../core/error.js';
 import { count, sanitize, spellOut } from '../core/text.js';
-import type { AppliedItem } from '../install/apply/apply.js';
+import type { AppliedItem } from '../install/apply/stage.js';
 import type { InstallEnvironment, InstallProgress } from '../install/environment.js';
 import { toInstallEnvironment } from '../install/from-toolbox.js';
 import type { Hook } from '../install/hooks/hook.js';

@@ -1,6 +1,6 @@
 // JSON documents of available, planned, applied and installed items.
 
-import type { AppliedItem } from './apply/apply.js';
+import type { AppliedItem } from './apply/stage.js';
 import type { InstalledItem } from './manifest/installed.js';
 import type { PlannedItem } from './plan/plan-items.js';
 import type { SourceItem } from './sources/source-item.js';

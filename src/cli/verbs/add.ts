@@ -2,7 +2,8 @@
 
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
-import { type AppliedItem, applyPlan } from '../../install/apply/apply.js';
+import { applyPlan } from '../../install/apply/apply.js';
+import type { AppliedItem } from '../../install/apply/stage.js';
 import { pinTools } from '../../install/from-toolbox.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toOfferJson } from '../../install/json.js';

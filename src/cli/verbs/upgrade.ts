@@ -1,7 +1,8 @@
 // `wield upgrade`: brings installed items to what their sources offer now, and shows every change first.
 
 import { sanitize } from '../../core/text.js';
-import { type AppliedItem, applyPlan, previewPlan } from '../../install/apply/apply.js';
+import { applyPlan, previewPlan } from '../../install/apply/apply.js';
+import type { AppliedItem } from '../../install/apply/stage.js';
 import { pinTools } from '../../install/from-toolbox.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';

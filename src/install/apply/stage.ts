@@ -1,17 +1,101 @@
-// Writes the installed form of an item into a staging directory.
+// Stages items: writes their installed form, runs their build and names the objects they become.
 
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { count } from '../../core/text.js';
+import { hashTree } from '../../files/tree.js';
+import type { Hook } from '../hooks/hook.js';
+import { runHook } from '../hooks/run.js';
+import type { Inventory } from '../inventory.js';
+import type { InstalledItem } from '../manifest/installed.js';
+import type { ItemKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import { expandFile } from '../tokens/source-form.js';
 import type { Rendering } from '../tokens/targets.js';
+import { diffTrees, type FileChange } from './diff.js';
+import { objectName } from './objects.js';
+
+export interface AppliedItem {
+  readonly planned: PlannedItem;
+  readonly files: readonly FileChange[];
+  readonly installedHash: string;
+  readonly build: InstalledItem['build'];
+}
+
+export interface StagedItem extends AppliedItem {
+  readonly directory: string;
+  readonly object: string;
+}
+
+/** Returns an approved hook of an item. */
+export type FindHook = (kind: ItemKind, effective: string, event: Hook['event']) => Hook | undefined;
+
+export async function stageAll(
+  planned: readonly PlannedItem[],
+  staging: string,
+  findHook: FindHook,
+  inventory: Inventory,
+): Promise<StagedItem[]> {
+  const { signal, report } = inventory.environment;
+  const staged: StagedItem[] = [];
+  for (const [at, one] of planned.entries()) {
+    // Staging is synchronous; yield now and then so that an interrupt is noticed.
+    if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted)
+      throw new ToolError('cancelled', 'cancelled before anything was changed', {
+        hint: 'run the command again',
+      });
+    if (planned.length > 20 && at % 100 === 0)
+      report({ kind: 'progress', text: `staging ${at} of ${count(planned.length, 'item')}` });
+    const build = findHook(one.item.kind, one.effective, 'build');
+    staged.push(await stage(one, join(staging, String(at)), build, inventory));
+  }
+  return staged;
+}
+
+async function stage(
+  planned: PlannedItem,
+  directory: string,
+  hook: Hook | undefined,
+  inventory: Inventory,
+): Promise<StagedItem> {
+  const { environment } = inventory;
+  const { item, source } = planned;
+  const files = writeAndDiff(planned, directory, inventory);
+  if (hook) await runHook(hook, directory, environment);
+  const build = item.build === null ? 'none' : hook ? 'built' : 'skipped';
+  if (build !== 'skipped') assertBin(planned, directory);
+  const installedHash = hashTree(directory);
+  const identity = [source.record.location, item.kind, item.name];
+  const object = objectName(environment.paths, identity, installedHash);
+  return { planned, files, installedHash, build, directory, object };
+}
+
+/** Writes the installed form and compares it with the installed files. */
+export function writeAndDiff(
+  planned: PlannedItem,
+  directory: string,
+  { rendering, environment: { paths } }: Inventory,
+): FileChange[] {
+  const { existing } = planned;
+  writeStaged(planned, rendering, directory);
+  const before = existing === undefined ? undefined : join(paths.objects, existing.object);
+  return diffTrees(before, directory, existing?.files ?? []);
+}
+
+// INS-20: at install, not at first use.
+function assertBin({ item, effective }: PlannedItem, directory: string): void {
+  if (item.bin === null) return;
+  if (lstatSync(join(directory, item.bin), { throwIfNoEntry: false })?.isFile()) return;
+  throw new ToolError('invalid_definition', `the bin of the tool ${effective} does not exist: ${item.bin}`, {
+    hint: item.build === null ? 'fix bin:, or add a build that creates it' : 'fix the build, or bin:',
+    data: { item: effective, bin: item.bin },
+  });
+}
 
 /** Expands tokens and preserves executable bits; the directory must be empty. */
-export function writeStaged(
-  { item, form, source }: PlannedItem,
-  rendering: Rendering,
-  directory: string,
-): void {
+function writeStaged({ item, form, source }: PlannedItem, rendering: Rendering, directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const { path, executable } of form.all) {
     const to = join(directory, item.file ? `${item.name}.md` : path);
