@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Approve } from '../../src/core/approval.js';
 import { type AskingWorkspace, askFor, createAskingWorkspace, DEPLOY } from '../support/approvals.js';
-import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
+import { BINARY, json, wield } from '../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';

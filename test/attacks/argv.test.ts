@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, declare, type SkillWorkspace } from '../support/commands.js';
 import { spec } from '../support/spec.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { defineTool, ToolError } from '../../src/index.js';
 import { logRecords, logText } from '../support/audit.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';

@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { wieldProcess as wield } from '../support/cli.js';
+import { wield } from '../support/cli.js';
 import { openDescriptors } from '../support/processes.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';

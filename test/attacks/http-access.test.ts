@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { describe, expect } from 'vitest';
-import { wieldProcess as wield } from '../support/cli.js';
+import { wield } from '../support/cli.js';
 import { connectUrl } from '../support/clients.js';
 import { type HttpServer, serveHttp } from '../support/server.js';
 import { spec, specIf } from '../support/spec.js';

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../support/modules.js';
 import { spec } from '../support/spec.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type Caller, defineTool, type JsonObject, type ToolDefinition } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';

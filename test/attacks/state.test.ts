@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';

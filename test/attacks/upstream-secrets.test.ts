@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { type CliRun, wieldProcess as wield } from '../support/cli.js';
+import { type CliRun, wield } from '../support/cli.js';
 import { serveStdio } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, type UpstreamWorkspace } from '../support/upstream-workspace.js';

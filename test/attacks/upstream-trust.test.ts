@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { type Message, serveStdio } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, type UpstreamWorkspace } from '../support/upstream-workspace.js';

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { connectAsking } from '../support/clients.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
 import type { Message } from '../support/server.js';

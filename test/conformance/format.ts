@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { canonicalJson, isRecord } from '../../src/core/json.js';
 import { textOf } from '../../src/index.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../../src/node.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 

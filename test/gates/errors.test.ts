@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode, exitStatus, isToolError, ToolError } from '../../src/core/error.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { findRows, readDocument } from '../support/documents.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';

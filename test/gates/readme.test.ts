@@ -8,7 +8,7 @@ import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALIASES, VERBS } from '../../src/cli/verbs.js';
 import { KEYS, keyName, leaves } from '../../src/config/keys.js';
-import { wieldProcess as wield } from '../support/cli.js';
+import { wield } from '../support/cli.js';
 import {
   findBlocks,
   findSteps,

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CliOptions, type CliRun, json, wieldProcess as wield } from './cli.js';
+import { type CliOptions, type CliRun, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 export interface AskingWorkspace extends Workspace {

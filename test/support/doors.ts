@@ -11,7 +11,7 @@ import {
 } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { ADAPTERS, type Adapter } from './adapters.js';
-import { json, wieldProcess as wield } from './cli.js';
+import { json, wield } from './cli.js';
 import { connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
 import { writeSkill } from './commands.js';
 import { moduleText } from './modules.js';

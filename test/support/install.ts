@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type CliOptions, type CliRun, json, wieldProcess as wield } from './cli.js';
+import { type CliOptions, type CliRun, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 /** Texts of files; one whose path ends with `!` is executable. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runAgentLoop } from '../../../src/adapters/loop/index.js';
 import { defineTool } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { serveModel } from '../../support/model-server.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { defineTool } from '../../../src/index.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../../support/audit.js';
-import { BINARY, json, wieldProcess as wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { sleep } from '../../support/processes.js';

@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { findAuthority } from '../../../src/helpers/index.js';
 import { createToolbox } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare, writeSkill } from '../../support/commands.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
 import { isToolError, textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, type SkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
 

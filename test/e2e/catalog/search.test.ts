@@ -1,7 +1,7 @@
 // wield search over the tools of a workspace.
 
 import { expect } from 'vitest';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 

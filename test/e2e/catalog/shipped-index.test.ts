@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { checksum } from '../../../src/files/checksum.js';
 import { textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { opensOf } from '../../support/opens.js';
 import { sleep } from '../../support/processes.js';
 import {

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/core/result.js';
 import type { ContextStore } from '../../../src/core/store.js';
 import { defineTool } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectOlderSdk, connectStdio, connectUrl } from '../../support/clients.js';
 import { serveHttp } from '../../support/server.js';
 import { spec } from '../../support/spec.js';

@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/core/result.js';
 import type { Toolbox } from '../../../src/core/toolbox.js';
 import { defineTool } from '../../../src/index.js';
-import { wieldProcess as wield } from '../../support/cli.js';
+import { wield } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/core/result.js';
 import type { NodeToolbox } from '../../../src/node.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare, writeSkill } from '../../support/commands.js';
 import { shellScript } from '../../support/shell-script.js';

@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { writeSkill } from '../../support/commands.js';
 import { createModuleWorkspace, hostsOf, untilNoHost } from '../../support/modules.js';

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
-import { wieldProcess as wield } from '../../support/cli.js';
+import { wield } from '../../support/cli.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../../support/modules.js';
 import { spec } from '../../support/spec.js';
 

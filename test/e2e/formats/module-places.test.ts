@@ -7,7 +7,7 @@ import { describe, expect } from 'vitest';
 import { z } from 'zod';
 import { registerTool } from '../../../src/helpers/index.js';
 import { createToolbox, type ToolDefinition, textOf } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText } from '../../support/modules.js';
 import { spec } from '../../support/spec.js';

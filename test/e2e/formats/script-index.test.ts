@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFile
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { checksum } from '../../../src/files/checksum.js';
-import { type CliRun, json, wieldProcess as wield } from '../../support/cli.js';
+import { type CliRun, json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';

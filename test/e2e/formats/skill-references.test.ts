@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { writeSkill } from '../../support/commands.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../../support/modules.js';
 import { shellScript } from '../../support/shell-script.js';

@@ -10,7 +10,7 @@ import { createModuleExecutor } from '../../../src/executors/index.js';
 import { readImports } from '../../../src/files/closure.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
-import { BINARY, wieldProcess as wield } from '../../support/cli.js';
+import { BINARY, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
 import { sleep } from '../../support/processes.js';

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
-import { wieldProcess as wield } from '../../support/cli.js';
+import { wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare, withValue } from '../../support/commands.js';
 import { spec } from '../../support/spec.js';
 

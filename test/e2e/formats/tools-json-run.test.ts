@@ -9,7 +9,7 @@ import { DEFAULT_SETTINGS, toToolConfig } from '../../../src/core/settings.js';
 import type { CommandAction, Tool } from '../../../src/core/tool.js';
 import { createProcessExecutor } from '../../../src/executors/index.js';
 import { textOf } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare, PRINT_ARGUMENTS } from '../../support/commands.js';
 import { spec } from '../../support/spec.js';

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import type { ToolContext } from '../../../src/core/context.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { type AskingWorkspace, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
-import { wieldProcess as wield } from '../../support/cli.js';
+import { wield } from '../../support/cli.js';
 import {
   ACCEPT,
   connectAsking,

@@ -2,7 +2,7 @@
 
 import { connect, createServer } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
-import { wieldProcess as wield } from '../../support/cli.js';
+import { wield } from '../../support/cli.js';
 import { connectUrl } from '../../support/clients.js';
 import { type HttpServer, type Message, OLDER, serveHttp } from '../../support/server.js';
 import { spec } from '../../support/spec.js';

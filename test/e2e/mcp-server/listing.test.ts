@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BINARY, json, wieldProcess as wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { serveStdio, until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';

@@ -7,7 +7,7 @@ import type { ApprovalRequest, Approve } from '../../../src/core/approval.js';
 import type { CallEvent } from '../../../src/core/event.js';
 import { textOf } from '../../../src/core/result.js';
 import { askFor, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';

@@ -1,7 +1,7 @@
 // What is denied is not named, and rules that cannot be read deny it all.
 
 import { describe, expect, test } from 'vitest';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace } from '../../support/commands.js';
 import { list, MODEL, outcome, PERSON, ruled, tool, trust } from '../../support/ruled.js';
 import { serveStdio } from '../../support/server.js';

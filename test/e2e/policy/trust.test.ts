@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { BINARY, json, wieldProcess as wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
 import { serveHttp, serveStdio } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';

@@ -1,7 +1,7 @@
 // A tool's question at a terminal: field by field, one question at a time, and never where nobody sits.
 
 import { expect } from 'vitest';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { moduleText } from '../../support/modules.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { createQuestionWorkspace } from '../../support/questions.js';

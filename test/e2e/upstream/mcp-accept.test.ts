@@ -1,7 +1,7 @@
 // Tools of servers that changed since they were approved: how they are shown, and how a person approves them again.
 
 import { describe, expect } from 'vitest';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createDocs } from '../../support/upstream-servers.js';

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BINARY, json, wieldProcess as wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
 import { startLoginServer } from '../../support/login-server.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { BINARY, json, wieldProcess as wield } from '../../support/cli.js';
+import { BINARY, json, wield } from '../../support/cli.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
 import { spec, specIf } from '../../support/spec.js';

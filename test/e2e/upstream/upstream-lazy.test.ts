@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { wieldProcess as wield } from '../../support/cli.js';
+import { wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
 import { processesWith } from '../../support/processes.js';
 import { type Message, serveHttp, serveStdio, until } from '../../support/server.js';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { defineTool, textOf } from '../../../src/index.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { rounds } from '../../support/effort.js';
 import type { Message } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';

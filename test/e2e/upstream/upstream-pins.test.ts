@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { ApprovalRequest } from '../../../src/core/approval.js';
 import { textOf } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../../support/clients.js';
 import { type Message, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';

@@ -11,7 +11,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { ElicitAnswer, ToolResult } from '../../../src/index.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectPerson, type ProtocolVersion } from '../../support/clients.js';
 import {
   EVERYTHING,

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { type Caller, defineTool, type ToolContext } from '../../../src/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { connectAsking, connectStdio } from '../../support/clients.js';
 import { moduleText } from '../../support/modules.js';
 import { spec } from '../../support/spec.js';
