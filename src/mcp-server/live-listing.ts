@@ -10,15 +10,15 @@ export interface LiveListing {
   known(): Promise<Listing>;
   /** Reads the listing again, without starting upstream servers. */
   rereadKnown(): Promise<Listing>;
-  /** Calls the listener when the listing has changed; the returned function stops that. */
-  onChange(listener: () => void): () => void;
+  /** Calls the listener when the listing has changed. */
+  onChange(listener: () => void): void;
   close(): void;
 }
 
 export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => void): LiveListing {
   const readListing = createListingReader(toolbox);
   const rereadKnown = (): Promise<Listing> => readListing({ knownOnly: true });
-  const listeners = new Set<() => void>();
+  const listeners: (() => void)[] = [];
   // The listing that every client knows at least: one that lists first must not hide a change from the others.
   let announced: Listing | undefined;
   let newest: Listing | undefined;
@@ -46,10 +46,7 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
       return newest;
     },
     rereadKnown,
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: (listener) => void listeners.push(listener),
     close: unwatch,
   };
 }

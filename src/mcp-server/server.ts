@@ -32,7 +32,7 @@ export interface McpServers {
   /** `session` identifies the client that may read the stored results of its calls (CTX-3). */
   create(session: string): Promise<Server>;
   /** Calls the listener when the listing has changed. */
-  onChange(listener: () => void): () => void;
+  onChange(listener: () => void): void;
   close(): void;
 }
 

@@ -17,7 +17,14 @@ import {
 /** A client of one of the SDKs, as structural types: none of them is a dependency. */
 export type ModelClient = AnthropicClient | OpenAIChatClient | OpenAIResponsesClient | OllamaClient;
 
-export type Provider = 'anthropic' | 'openai' | 'openai-responses' | 'ollama';
+const DRIVERS = {
+  anthropic: createAnthropicDriver,
+  openai: createOpenAIChatDriver,
+  'openai-responses': createOpenAIResponsesDriver,
+  ollama: createOllamaDriver,
+};
+
+export type Provider = keyof typeof DRIVERS;
 
 export function createDriver(
   client: ModelClient,
@@ -25,16 +32,7 @@ export function createDriver(
   toolbox: Toolbox,
   offer: OfferOptions,
 ): Driver {
-  switch (provider ?? detect(client)) {
-    case 'anthropic':
-      return createAnthropicDriver(client as AnthropicClient, toolbox, offer);
-    case 'openai':
-      return createOpenAIChatDriver(client as OpenAIChatClient, toolbox, offer);
-    case 'openai-responses':
-      return createOpenAIResponsesDriver(client as OpenAIResponsesClient, toolbox, offer);
-    case 'ollama':
-      return createOllamaDriver(client as OllamaClient, toolbox, offer);
-  }
+  return DRIVERS[provider ?? detect(client)](client as never, toolbox, offer);
 }
 
 function detect(client: ModelClient): Provider {

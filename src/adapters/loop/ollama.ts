@@ -25,7 +25,7 @@ export function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, offer
     async send({ model, system, messages, maxTokens, request }) {
       const tools = await toOllamaTools(toolbox, offer);
       const body = {
-        ...(maxTokens === undefined ? {} : { options: { num_predict: maxTokens } }),
+        options: maxTokens === undefined ? undefined : { num_predict: maxTokens },
         ...request,
         model,
         stream: false,

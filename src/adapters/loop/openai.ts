@@ -41,7 +41,7 @@ export function createOpenAIChatDriver(
     async send({ model, system, messages, maxTokens, request, signal }) {
       const tools = await toOpenAITools(toolbox, offer);
       const body = {
-        ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
+        max_completion_tokens: maxTokens,
         ...request,
         model,
         stream: false,
@@ -77,7 +77,7 @@ export function createOpenAIResponsesDriver(
     async send({ model, system, messages, maxTokens, request, signal }) {
       const tools = await toOpenAITools(toolbox, { ...offer, api: 'responses' });
       const body = {
-        ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
+        max_output_tokens: maxTokens,
         ...request,
         model,
         stream: false,

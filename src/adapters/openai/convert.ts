@@ -11,22 +11,20 @@ import {
 } from '../shared/adapter.js';
 import { toModelParts, toModelText } from '../shared/content.js';
 
-export interface OpenAIChatTool {
-  type: 'function';
-  function: {
-    name: string;
-    description: string;
-    parameters: { type: 'object'; [keyword: string]: unknown };
-    strict: boolean;
-  };
-}
-
-export interface OpenAIResponsesTool {
-  type: 'function';
+interface OpenAIFunction {
   name: string;
   description: string;
   parameters: { type: 'object'; [keyword: string]: unknown };
   strict: boolean;
+}
+
+export interface OpenAIChatTool {
+  type: 'function';
+  function: OpenAIFunction;
+}
+
+export interface OpenAIResponsesTool extends OpenAIFunction {
+  type: 'function';
 }
 
 /** An entry of `message.tool_calls`. */

@@ -182,25 +182,21 @@ function readEntries(directory: string): Entry[] {
   } catch {
     return [];
   }
-  const metadataFiles = new Set(names.filter((name) => name.endsWith(METADATA)));
   return names
     .filter((name) => ID.test(name))
     .flatMap((id) => {
-      const finished = metadataFiles.has(id + METADATA);
-      const payload = statQuietly(join(directory, id));
-      const metadata = finished ? statQuietly(join(directory, id + METADATA)) : undefined;
+      const payload = statSync(join(directory, id), { throwIfNoEntry: false });
+      const metadata = statSync(join(directory, id + METADATA), { throwIfNoEntry: false });
       if (payload === undefined) return [];
-      return [{ id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished }];
+      return [
+        { id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished: metadata !== undefined },
+      ];
     });
 }
 
 function removeEntry(directory: string, id: string): void {
   unlinkQuietly(join(directory, id + METADATA));
   unlinkQuietly(join(directory, id));
-}
-
-function statQuietly(path: string) {
-  return statSync(path, { throwIfNoEntry: false });
 }
 
 function unlinkQuietly(path: string): void {

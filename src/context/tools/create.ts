@@ -2,13 +2,13 @@
 
 import type { ToolContext } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
+import { BUILTIN_TAG } from '../../core/tag.js';
 import { NO_TRAITS, type Origin, type Tool } from '../../core/tool.js';
 import { toTool } from '../../formats/module/define.js';
 import type { QueryOptions } from '../query/run.js';
 import { type ContextDefinition, DEFINITIONS } from './definitions.js';
 import { CONTEXT_GROUP } from './names.js';
 
-const TAGS = ['meta-internal'];
 const ORIGIN: Origin = {
   format: 'builtin',
   uri: null,
@@ -43,23 +43,17 @@ function createTool(name: string, definition: ContextDefinition, options: QueryO
     });
     return created;
   };
-  const tool = {
+  return {
     name,
     description,
     get input() {
       return create().input;
     },
+    get output() {
+      return output && create().output;
+    },
     action: { kind: 'function', run: execute as (input: Json, context: ToolContext) => unknown },
     origin: ORIGIN,
-    traits: {
-      ...NO_TRAITS,
-      ...traits,
-      examples,
-      group: CONTEXT_GROUP,
-      tags: TAGS,
-      positional,
-    },
-  } as const;
-  if (output === undefined) return tool;
-  return Object.defineProperty(tool, 'output', { enumerable: true, get: () => create().output });
+    traits: { ...NO_TRAITS, ...traits, examples, group: CONTEXT_GROUP, tags: [BUILTIN_TAG], positional },
+  };
 }

@@ -112,9 +112,9 @@ describe('expressions', () => {
     const { error } = await offered.call('context_query', { path: id, expression: '$' }, stranger);
     expect(error?.code).toBe('not_found');
     // The handle includes the call to query it if queries are offered.
-    const told = textOf(await offered.call('export', {}));
-    const way = /^ {2}context_query (.*)$/m.exec(told);
-    expect((await offered.call('context_query', JSON.parse(way![1]!))).structured).toMatchObject({
+    const shown = textOf(await offered.call('export', {}));
+    const call = /^ {2}context_query (.*)$/m.exec(shown);
+    expect((await offered.call('context_query', JSON.parse(call![1]!))).structured).toMatchObject({
       result: 5000,
     });
     expect(textOf(await toolbox.call('export', {}))).not.toContain('context_query');
@@ -226,12 +226,12 @@ describe('hostile expressions', () => {
 
   const ENDLESS = '($f := function($n) { $f($n + 1) }; $f(0))';
   const HOSTILE: Readonly<Record<string, Readonly<Record<string, readonly [string, ...string[]]>>>> = {
-    'recursion without end': {
+    'endless recursion': {
       [ENDLESS]: ['timeout'],
       '($f := function($n) { 1 + $f($n + 1) }; $f(0))': ['too_large'],
       '($e := "$eval($e)"; $eval($e))': ['too_large', 'timeout'],
     },
-    'growth without end': {
+    'endless growth': {
       '($f := function($n, $s) { $n = 0 ? $s : $f($n - 1, $s & $s) }; $f(60, "xx"))': ['too_large'],
       '($f := function($n, $a) { $n = 0 ? $a : $f($n - 1, $append($a, $a)) }; $f(60, [1,2]))': [
         'too_large',

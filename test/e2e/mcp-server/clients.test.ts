@@ -86,17 +86,17 @@ for (const protocol of PROTOCOL_VERSIONS) {
 
       spec('SRV-4', 'is notified of new, edited and removed tools', async () => {
         const workspace = createTools();
-        let told = 0;
+        let notified = 0;
         const client = await connect(workspace, protocol, ['--trust'], () => {
-          told++;
+          notified++;
         });
         const describeLater = async (): Promise<string | undefined> =>
           (await client.listTools()).tools.find((tool) => tool.name === 'later')?.description;
         expect(await describeLater()).toBeUndefined();
         const change = async (act: () => void): Promise<void> => {
-          const before = told;
+          const before = notified;
           act();
-          await until(() => told > before, 'the client was told');
+          await until(() => notified > before, 'the client was notified');
         };
         await change(() => workspace.script('later', saying('one')));
         expect(await describeLater()).toBe('Say it.');
@@ -116,17 +116,17 @@ describe('several clients of one server', () => {
     // Recently changed files are read again each time, which would hide the problem.
     await sleep(2500);
     const { url } = await serveHttp(workspace);
-    let told = 0;
+    let notified = 0;
     const listener = await connectUrl(url, 'older', () => {
-      told++;
+      notified++;
     });
     await listener.listTools();
     const other = await connectUrl(url, 'newer');
     for (let round = 0; round < 5; round++) {
-      const before = told;
+      const before = notified;
       rmSync(`${workspace.dir}/.agents/tools/later${round}`);
       expect((await other.listTools()).tools.map((tool) => tool.name)).not.toContain(`later${round}`);
-      await until(() => told > before, `the listener was told in round ${round}`);
+      await until(() => notified > before, `the listener was notified in round ${round}`);
     }
   });
 });

@@ -41,12 +41,12 @@ async function openSession(url: string): Promise<string> {
   expect(response.status).toBe(200);
   await response.text();
   const session = response.headers.get('mcp-session-id')!;
-  const told = await post(
+  const accepted = await post(
     url,
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { 'mcp-session-id': session, 'mcp-protocol-version': OLDER },
   );
-  expect(told.status).toBe(202);
+  expect(accepted.status).toBe(202);
   return session;
 }
 

@@ -31,7 +31,7 @@ function createWaiting(): Waiting {
   workspace.script(
     'wait',
     `#!/bin/sh
-# @description Wait, also in a process of its own, and ignore being asked to end.
+# @description Wait, also in a child process, and ignore signals.
 # @param *n integer Which
 trap '' TERM
 wait_and_write='while [ ! -e "$1/go" ]; do sleep 0.2; done; touch "$1/late/$2"; sleep 60'

@@ -162,7 +162,7 @@ export const tool = {
 };
 `;
 
-// A client whose own loop is off: what it is asked comes back as it is.
+// A client without automatic elicitation, which returns the result unchanged.
 async function connectHeld(
   url: string,
   fetchHere?: (to: string | URL, init?: RequestInit) => Promise<Response>,
