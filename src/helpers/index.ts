@@ -1,4 +1,4 @@
-// Helpers for programs around tools: finding and registering, search paths, selectors, path expressions, serialisation.
+// Entry of wield/helpers: registering tools, search paths, selectors, path expressions, serialization.
 
 export {
   type DirEntry,

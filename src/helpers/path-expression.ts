@@ -1,10 +1,10 @@
-// Path expressions: `a.b[0]["c d"]` read into steps, and JSONPath queries answered by a library.
+// Parses path expressions such as `a.b[0]["c d"]`, and runs JSONPath queries with a library.
 
 import { createRequire } from 'node:module';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 
-/** A key, or the place in an array; a negative one counts from the end. */
+/** A key or an array index; a negative index counts from the end. */
 export type Step = string | number;
 export type Path = readonly Step[];
 
@@ -12,7 +12,7 @@ const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', 
 const FIRST = /^[^.[\]]+/;
 const STEP = /^(?:\.([^.[\]]+)|\[(0|-?[1-9]\d*)\]|\[("(?:[^"\\]|\\.)*")\]|\[('(?:[^'\\]|\\.)*')\])/;
 
-/** The steps of an expression that leads to one place, undefined for a query that may lead to several. */
+/** Parses an expression for a single location; returns undefined for a query that can match several. */
 export function parsePath(expression: string): Path | undefined {
   const query = isQuery(expression);
   const first = query ? undefined : FIRST.exec(expression)?.[0];
@@ -20,13 +20,13 @@ export function parsePath(expression: string): Path | undefined {
   let rest = expression.slice(query ? 1 : (first?.length ?? 0));
   while (rest !== '') {
     const match = STEP.exec(rest);
-    // In JSONPath a name after a dot is of letters and digits only; whatever else is there, the library judges.
+    // In JSONPath a name after a dot has letters and digits only; anything else is left to the library.
     if (match === null || (query && match[1] !== undefined && !/^[\p{L}_][\p{L}\p{N}_]*$/u.test(match[1]))) {
       if (query) return undefined;
       throw badPath(expression, expression.length - rest.length);
     }
     const step = stepOf(match, expression);
-    // In JSONPath a quoted number is a key and never a place in an array.
+    // In JSONPath a quoted number is a key, not an index.
     if (query && typeof step === 'string' && /^\d+$/.test(step)) return undefined;
     steps.push(step);
     rest = rest.slice(match[0].length);
@@ -36,9 +36,9 @@ export function parsePath(expression: string): Path | undefined {
 }
 
 function stepOf(match: RegExpExecArray, expression: string): Step {
-  const [, name, place, double, single] = match;
+  const [, name, index, double, single] = match;
   if (name !== undefined) return name;
-  if (place !== undefined) return Number(place);
+  if (index !== undefined) return Number(index);
   const quoted =
     double ??
     `"${single!
@@ -52,22 +52,26 @@ function stepOf(match: RegExpExecArray, expression: string): Step {
   }
 }
 
-/** JSONPath is `$` alone, or followed by a dot or a bracket; `$name` is a key. */
+/** Whether an expression is JSONPath: `$` alone, or followed by a dot or a bracket. `$name` is a key. */
 function isQuery(expression: string): boolean {
   return /^\$(?:$|[.[\s])/.test(expression);
 }
 
 function badPath(expression: string, at: number): ToolError {
-  return new ToolError('invalid_input', `"${quoteOutside(expression)}" is no path: see column ${at + 1}`, {
-    hint: 'write a.b[0]["c d"], or a JSONPath query such as $.items[*].name',
-    data: { column: at + 1 },
-  });
+  return new ToolError(
+    'invalid_input',
+    `"${quoteOutside(expression)}" is not a valid path (column ${at + 1})`,
+    {
+      hint: 'write a.b[0]["c d"], or a JSONPath query such as $.items[*].name',
+      data: { column: at + 1 },
+    },
+  );
 }
 
-/** Where the matches of a JSONPath query are, in the order of the query. */
+/** Returns the paths of all matches of a JSONPath query. */
 export function queryPaths(root: unknown, expression: string): Path[] {
-  refuseCycles(root);
-  // Loading the library takes longer than most programs need to start.
+  rejectCycles(root);
+  // Loaded lazily, because it is large.
   const library = createRequire(import.meta.url)('jsonpath-rfc9535') as typeof import('jsonpath-rfc9535');
   const found: Path[] = [];
   try {
@@ -77,14 +81,14 @@ export function queryPaths(root: unknown, expression: string): Path[] {
   } catch (error) {
     throw new ToolError(
       'invalid_input',
-      `"${quoteOutside(expression)}" is no JSONPath query: ${quoteOutside((error as Error).message)}`,
-      { hint: 'write it as RFC 9535 has it, as in $.items[?@.price < 10].name', cause: error },
+      `"${quoteOutside(expression)}" is not a JSONPath query: ${quoteOutside((error as Error).message)}`,
+      { hint: 'use the syntax of RFC 9535, such as $.items[?@.price < 10].name', cause: error },
     );
   }
   return found;
 }
 
-// The library gives keys as a normalized path writes them between its quotes.
+// The library returns keys escaped as in a normalized path.
 function unescapeStep(step: Step): Step {
   if (typeof step === 'number' || !step.includes('\\')) return step;
   return step.replace(/\\(?:u([0-9a-f]{4})|(.))/g, (_match, code: string | undefined, letter: string) =>
@@ -92,8 +96,8 @@ function unescapeStep(step: Step): Step {
   );
 }
 
-// A query that descends would go round for ever.
-function refuseCycles(root: unknown): void {
+// A descending query would not terminate.
+function rejectCycles(root: unknown): void {
   const above = new Set<unknown>();
   const done = new Set<unknown>();
   const waiting: { node: unknown; leave: boolean }[] = [{ node: root, leave: false }];
@@ -105,7 +109,7 @@ function refuseCycles(root: unknown): void {
     } else if (typeof node === 'object' && node !== null && !done.has(node)) {
       if (above.has(node)) {
         const hint = 'query a copy: safeClone(value) has no cycles';
-        throw new ToolError('invalid_input', 'a value that contains itself cannot be queried', { hint });
+        throw new ToolError('invalid_input', 'a value with cycles cannot be queried', { hint });
       }
       above.add(node);
       waiting.push({ node, leave: true });

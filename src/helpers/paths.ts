@@ -1,4 +1,4 @@
-// Reading, writing and removing values by path expressions: `a.b[0]` or JSONPath (HLP-1).
+// Reads, writes and removes values by path expressions: `a.b[0]` or JSONPath (HLP-1).
 
 import { ToolError } from '../core/error.js';
 import { describeValue } from '../core/json.js';
@@ -7,47 +7,47 @@ import { type Path, parsePath, queryPaths, type Step } from './path-expression.j
 
 type Container = Record<Step, unknown>;
 
-// Steps that lead to what all objects share.
-const SHARED = new Set<Step>(['__proto__', 'prototype', 'constructor']);
-// How far past its end an array may grow by one write.
-const GROWTH = 10_000;
+// Keys that lead to shared prototypes.
+const FORBIDDEN = new Set<Step>(['__proto__', 'prototype', 'constructor']);
+// How far past its end one write may extend an array.
+const MAX_GROWTH = 10_000;
 
-/** Whether a key is one of the system's rather than the user's: it begins with `$`. */
+/** Whether a key is reserved for the system: it begins with `$`. */
 export function isMetaKey(key: string): key is `$${string}` {
   return key.startsWith('$');
 }
 
-/** The value at a path, the first one of a query, or undefined. Only what the objects themselves hold is seen. */
+/** Returns the value at a path, the first match of a query, or undefined. Only own properties are read. */
 export function pathGet(value: unknown, expression: string): unknown {
   const [path] = findPaths(value, expression);
   return path === undefined ? undefined : read(value, path);
 }
 
-/** All values that an expression leads to. */
+/** Returns all values that an expression matches. */
 export function pathQuery(value: unknown, expression: string): unknown[] {
   return findPaths(value, expression).map((path) => read(value, path));
 }
 
 /**
- * Writes a value in place. What is missing on the way is made: an array before `[0]`, an object before a name. A
- * query that may lead to several places writes to each that exists.
+ * Writes a value in place and creates missing containers: an array before `[0]`, an object before a name. A query
+ * writes to every match.
  */
 export function pathSet(value: unknown, expression: string, replacement: unknown): void {
   const single = parsePath(expression);
   for (const path of single === undefined ? queryPaths(value, expression) : [single]) {
     if (path.length === 0) throw wholeValue(expression);
-    // Looked at before anything is made, so that a refused write leaves nothing behind.
-    for (const step of path) refuseShared(step, expression);
+    // Checked before anything is created, so that a rejected write changes nothing.
+    for (const step of path) rejectForbidden(step, expression);
     write(value, path, replacement, expression);
   }
 }
 
-/** Removes every match in place; from arrays the element is taken out, and those after it move up. */
+/** Removes every match in place; later elements of an array move up. */
 export function pathRemove(value: unknown, expression: string): void {
   const paths = findPaths(value, expression);
   if (paths.some((path) => path.length === 0)) throw wholeValue(expression);
-  for (const path of paths) for (const step of path) refuseShared(step, expression);
-  // From the last to the first, so that no removal moves another's place.
+  for (const path of paths) for (const step of path) rejectForbidden(step, expression);
+  // From last to first, so that a removal does not shift other matches.
   const ordered = [...paths].sort((a, b) => compare(value, b, a));
   for (const path of ordered) {
     const last = path[path.length - 1]!;
@@ -59,7 +59,7 @@ export function pathRemove(value: unknown, expression: string): void {
   }
 }
 
-/** The names at the top of an object below which expressions find something. */
+/** Returns the top-level keys under which expressions match something. */
 export function pathKeys(
   value: Readonly<Record<string, unknown>>,
   expressions: readonly string[],
@@ -74,7 +74,7 @@ export function pathKeys(
   return keys;
 }
 
-// The paths that lead somewhere, each once.
+// Returns the paths that exist, without duplicates.
 function findPaths(value: unknown, expression: string): Path[] {
   const single = parsePath(expression);
   if (single !== undefined) return exists(value, single) ? [single] : [];
@@ -82,7 +82,7 @@ function findPaths(value: unknown, expression: string): Path[] {
   return [...unique.values()];
 }
 
-// The key of a step in a container that holds it; of an array, its elements are seen and nothing else.
+// Returns the key of a step in its container, or undefined; of an array only elements are accessible.
 function keyIn(container: unknown, step: Step): Step | undefined {
   if (typeof container !== 'object' || container === null) return undefined;
   if (!Array.isArray(container)) {
@@ -112,8 +112,8 @@ function write(value: unknown, path: Path, replacement: unknown, expression: str
   let node = value;
   path.forEach((step, at) => {
     if (typeof node !== 'object' || node === null) {
-      const where = at === 0 ? 'the value' : `what stands before "${quoteOutside(String(step))}"`;
-      throw new ToolError('invalid_input', `${where} is ${describeValue(node)} and can hold nothing`, {
+      const where = at === 0 ? 'the value' : `the parent of "${quoteOutside(String(step))}"`;
+      throw new ToolError('invalid_input', `${where} is ${describeValue(node)}, not an object or array`, {
         hint: `check the path ${quoteOutside(expression)}, or set an object there first`,
       });
     }
@@ -131,21 +131,21 @@ function write(value: unknown, path: Path, replacement: unknown, expression: str
 function newKey(container: object, step: Step, expression: string): Step {
   if (!Array.isArray(container)) {
     if (typeof step === 'string') return step;
-    throw new ToolError('invalid_input', `[${step}] is a place in an array, and an object stands there`, {
+    throw new ToolError('invalid_input', `[${step}] is an array index, but the value is an object`, {
       hint: `write ["${step}"] for the key in ${quoteOutside(expression)}`,
     });
   }
   const index = typeof step === 'number' || /^\d+$/.test(step) ? Number(step) : -1;
-  if (index < 0 || index > container.length + GROWTH) {
-    throw new ToolError('invalid_input', `an array has no place "${quoteOutside(String(step))}"`, {
-      hint: `use a number up to ${GROWTH} past its end in ${quoteOutside(expression)}`,
+  if (index < 0 || index > container.length + MAX_GROWTH) {
+    throw new ToolError('invalid_input', `"${quoteOutside(String(step))}" is not a valid array index`, {
+      hint: `use an index up to ${MAX_GROWTH} past its end in ${quoteOutside(expression)}`,
     });
   }
   while (container.length < index) container.push(null);
   return index;
 }
 
-// By place in the value: a container before what it holds, an element before the next.
+// Orders paths by position: a container before its children, an element before the next.
 function compare(value: unknown, a: Path, b: Path): number {
   for (let at = 0; at < Math.min(a.length, b.length); at++) {
     if (a[at] === b[at]) continue;
@@ -156,15 +156,15 @@ function compare(value: unknown, a: Path, b: Path): number {
   return a.length - b.length;
 }
 
-function refuseShared(step: Step, expression: string): void {
-  if (!SHARED.has(step)) return;
-  throw new ToolError('invalid_input', `"${step}" cannot be written by a path`, {
-    hint: `use another name in ${quoteOutside(expression)}: this one reaches what all objects share`,
+function rejectForbidden(step: Step, expression: string): void {
+  if (!FORBIDDEN.has(step)) return;
+  throw new ToolError('invalid_input', `"${step}" cannot be written`, {
+    hint: `use another key in ${quoteOutside(expression)}; this one would change a shared prototype`,
   });
 }
 
 function wholeValue(expression: string): ToolError {
-  return new ToolError('invalid_input', `"${quoteOutside(expression)}" is the whole value`, {
-    hint: 'name a place within it, as in $.name',
+  return new ToolError('invalid_input', `"${quoteOutside(expression)}" refers to the whole value`, {
+    hint: 'refer to a part of it, such as $.name',
   });
 }

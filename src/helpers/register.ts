@@ -1,4 +1,4 @@
-// Tools given by code while a toolbox lives: registering, callback references, finding, forgetting (RES-9, RES-10).
+// Registers and finds tools at run time, and clears caches (RES-9, RES-10).
 
 import type { ToolContext } from '../core/context.js';
 import { isToolError, ToolError } from '../core/error.js';
@@ -11,30 +11,30 @@ import type { ListOptions, Toolbox } from '../core/toolbox.js';
 import { type ToolDefinition, toTool } from '../formats/module/define.js';
 import { createToolbox } from '../toolbox.js';
 
-/** A tool as `registerTool` takes it, beside a typed definition. */
+/** Options of `registerTool`, as an alternative to a typed definition. */
 export interface RegisterToolOptions {
   readonly name: string;
   readonly fn: (input: never, context: ToolContext) => unknown;
-  /** The name, where it is left out. */
+  /** Defaults to the name. */
   readonly description?: string;
-  /** JSON Schema of the input; left out: no parameters. */
+  /** JSON Schema of the input; default: no parameters. */
   readonly params?: JsonSchema;
   /** JSON Schema of the output. */
   readonly returns?: JsonSchema;
   readonly tags?: readonly string[];
-  /** Hidden: not listed, and not there for a model. */
+  /** Hidden tools are not listed, and models cannot call them. */
   readonly visibility?: 'hidden';
-  /** Kept with the tool; `tags` and `visibility` in it count as those beside it. */
+  /** Stored with the tool; its `tags` and `visibility` have the same effect as the options. */
   readonly metadata?: Readonly<Record<string, Json>>;
-  /** Kept as `metadata.role`. */
+  /** Stored as `metadata.role`. */
   readonly role?: string;
   /** Selectors of the tools that it may call. */
   readonly allowedTools?: string | readonly string[];
-  /** Its URI, by which it is found as well: `inline://…`, `mcp://…` or `file://…`. */
+  /** URI that also finds the tool: `inline://…`, `mcp://…` or `file://…`. */
   readonly src?: string;
-  /** Kept as `metadata.module`: where its code lives. */
+  /** Stored as `metadata.module`: where its code is. */
   readonly module?: string;
-  /** Kept as `metadata.content`: a text that belongs to it. */
+  /** Stored as `metadata.content`: a text that belongs to it. */
   readonly content?: string;
 }
 
@@ -53,27 +53,28 @@ const FIELDS: ReadonlySet<string> = new Set<keyof RegisterToolOptions>([
   'module',
   'content',
 ]);
+const SCHEMAS = ['params', 'returns'] as const;
 const TEXTS = ['role', 'src', 'module', 'content'] as const;
 
 /**
- * Adds a tool to a toolbox; it shadows every other of its name at once. Throws `invalid_definition`, and `conflict`
- * where code gave a tool of that name before.
+ * Adds a tool to a toolbox; it shadows other tools of its name at once. Throws `invalid_definition`, or `conflict` if
+ * a tool of that name is registered.
  */
 export function registerTool(toolbox: Toolbox, options: RegisterToolOptions | ToolDefinition): void {
   toolbox.catalog.register('execute' in options ? toTool(options) : toRegistered(options));
 }
 
-/** Takes such a tool away; whether there was one. */
+/** Removes a registered tool; returns whether there was one. */
 export function unregisterTool(toolbox: Toolbox, name: string): boolean {
   return toolbox.catalog.unregister(name);
 }
 
-/** What a callback reference may say of itself. */
+/** Options of `createCallbackRef`. */
 export type CallbackRefOptions = Omit<RegisterToolOptions, 'name' | 'fn'>;
 
 /**
- * Registers a function under a name of its own, `{label}-{8 characters}`, and gives the name. It takes any input
- * where no `params` say otherwise; `unregisterTool` removes it.
+ * Registers a function under a unique name, `{label}-{8 characters}`, and returns the name. Accepts any input unless
+ * `params` is given; `unregisterTool` removes it.
  */
 export function createCallbackRef(
   toolbox: Toolbox,
@@ -82,33 +83,33 @@ export function createCallbackRef(
   options: CallbackRefOptions = {},
 ): string {
   const name = `${label}-${crypto.randomUUID().slice(0, 8)}`;
-  registerTool(toolbox, { params: ANYTHING, ...options, name, fn });
+  registerTool(toolbox, { params: ANY_OBJECT, ...options, name, fn });
   return name;
 }
 
-const ANYTHING: JsonSchema = { type: 'object', additionalProperties: true };
+const ANY_OBJECT: JsonSchema = { type: 'object', additionalProperties: true };
 
-/** The tool of a reference (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
+/** Returns the tool of a reference (RES-1). Throws `not_found`, `ambiguous` or `invalid_ref`. */
 export function findTool(ref: string, toolbox: Toolbox): Promise<Tool> {
   return toolbox.find(ref);
 }
 
-/** The visible tools, in their order (RES-8). */
+/** Returns the visible tools in order of precedence (RES-8). */
 export function listTools(toolbox: Toolbox, options?: ListOptions): Promise<readonly Tool[]> {
   return toolbox.list(options);
 }
 
-/** Forgets what was read of a tool, lists and indexes that hold it included (RES-14). */
+/** Clears what is cached of a tool, including listings and indexes that contain it (RES-14). */
 export function clearToolCache(toolbox: Toolbox, name: string): void {
   toolbox.catalog.clearToolCache(name);
 }
 
-/** Forgets everything that was read. */
+/** Clears all caches. */
 export function clearAllCaches(toolbox: Toolbox): void {
   toolbox.catalog.clearAllCaches();
 }
 
-/** A toolbox without tools, caches and configuration, for tests (HLP-6). */
+/** Creates a toolbox without tools, caches and configuration, for tests (HLP-6). */
 export function emptyGlobals(): Toolbox {
   return createToolbox({ tools: [] });
 }
@@ -122,42 +123,38 @@ function toRegistered(options: RegisterToolOptions): Tool {
   const visibility = options.visibility ?? metadata.visibility;
   if (visibility !== undefined && visibility !== 'hidden')
     throw bad(shown, 'visibility', 'can only be "hidden"');
-  const tool = toToolOf({
+  const tool = toFunctionTool({
     name,
     description: description ?? name,
     tags: [...(options.tags ?? []), ...toTexts(shown, 'metadata.tags', metadata.tags)],
     hidden: visibility === 'hidden',
-    ...(params === undefined ? {} : { inputSchema: params }),
-    ...(returns === undefined ? {} : { outputSchema: returns }),
+    inputSchema: params,
+    outputSchema: returns,
     execute: fn,
   });
-  const allowedTools = toAllowedTools(options.allowedTools);
   return deepFreeze({
     ...tool,
     origin: { ...tool.origin, uri: src ?? null },
     traits: {
       ...tool.traits,
-      ...(allowedTools === undefined ? {} : { allowedTools }),
-      ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+      allowedTools: toAllowedTools(options.allowedTools),
+      metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
     },
   });
 }
 
-// A definition's fields have other names here.
-const OWN_NAMES: Readonly<Record<string, string>> = {
-  inputSchema: 'params',
-  outputSchema: 'returns',
-  execute: 'fn',
-};
+// The fields of a definition that have another name here.
+const OWN_NAMES: Readonly<Record<string, string>> = { inputSchema: 'params', outputSchema: 'returns' };
 
-function toToolOf(definition: ToolDefinition): Tool {
+function toFunctionTool(definition: ToolDefinition): Tool {
   try {
     return toTool(definition);
   } catch (error) {
     const field = isToolError(error) ? error.data?.field : undefined;
     const own = typeof field === 'string' ? OWN_NAMES[field] : undefined;
     if (own === undefined) throw error;
-    throw bad(definition.name, own, (error as Error).message.replace(/^.*?: \w+ /, ''));
+    const { cause } = error as ToolError;
+    throw bad(definition.name, own, (cause as Error).message);
   }
 }
 
@@ -165,6 +162,9 @@ function assertFields(shown: string, options: RegisterToolOptions): void {
   for (const field of Object.keys(options))
     if (!FIELDS.has(field)) throw bad(shown, field, 'is not a field of registerTool');
   if (typeof options.fn !== 'function') throw bad(shown, 'fn', 'must be a function');
+  for (const field of SCHEMAS)
+    if (options[field] !== undefined && !isRecord(options[field]))
+      throw bad(shown, field, 'must be a JSON Schema');
   for (const field of TEXTS) {
     const value: unknown = options[field];
     if (value !== undefined && (typeof value !== 'string' || value === ''))
@@ -182,7 +182,7 @@ function isUri(text: string): boolean {
   }
 }
 
-// Kept as written once it reads as selectors: whoever enforces them reads them again.
+// Validated here; parsed again when enforced.
 function toAllowedTools(allowed: RegisterToolOptions['allowedTools']): readonly string[] | undefined {
   if (allowed === undefined) return undefined;
   if (allowed.length > 0) parseSelectors(allowed);
@@ -194,12 +194,12 @@ function toMetadata(shown: string, options: RegisterToolOptions): Record<string,
   try {
     given = toJson(options.metadata ?? {});
   } catch (error) {
-    throw bad(shown, 'metadata', `is no JSON: ${(error as Error).message}`);
+    throw bad(shown, 'metadata', `is not JSON: ${(error as Error).message}`);
   }
   if (!isRecord(given)) throw bad(shown, 'metadata', 'must be an object');
   const { role, module, content } = options;
-  const said = Object.entries({ role, module, content }).filter(([, value]) => value !== undefined);
-  return { ...given, ...(Object.fromEntries(said) as Record<string, Json>) };
+  const own = Object.entries({ role, module, content }).filter(([, value]) => value !== undefined);
+  return { ...given, ...(Object.fromEntries(own) as Record<string, Json>) };
 }
 
 function toTexts(shown: string, field: string, value: unknown): string[] {
@@ -211,7 +211,7 @@ function toTexts(shown: string, field: string, value: unknown): string[] {
 
 function bad(name: string, field: string, problem: string): ToolError {
   return new ToolError('invalid_definition', `${name}: ${field} ${problem}`, {
-    hint: `mend the field "${field}" of registerTool`,
+    hint: `fix the field "${field}" of registerTool`,
     data: { field },
   });
 }

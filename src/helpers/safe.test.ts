@@ -1,4 +1,4 @@
-// Copies for people and logs: readable, bounded, never throwing.
+// Tests of safe copies: readable, bounded, never throwing.
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -7,7 +7,7 @@ import { safeClone, safeSnapshot, safeStringify, serializeContext } from './inde
 
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-spec('HLP-3', 'safeStringify is JSON.stringify on plain values, and readable on others', () => {
+spec('HLP-3', 'safeStringify equals JSON.stringify for plain values and is readable for others', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(safeStringify(value)).toBe(JSON.stringify(value));
@@ -41,7 +41,7 @@ spec('HLP-3', 'safeStringify is JSON.stringify on plain values, and readable on 
   expect(safeStringify(deep)).toBe(`${'['.repeat(100_000)}1${']'.repeat(100_000)}`);
 });
 
-spec('HLP-3', 'safeClone shares nothing and bounds depth, and size where asked', () => {
+spec('HLP-3', 'safeClone copies deeply and limits depth, and size if given', () => {
   const value = { a: { b: [{ c: 1 }] } };
   const copy = safeClone(value) as typeof value;
   expect(copy).toEqual(value);
@@ -59,7 +59,7 @@ spec('HLP-3', 'safeClone shares nothing and bounds depth, and size where asked',
   );
 });
 
-spec('HLP-3', 'safeSnapshot keeps four levels and 10 KB, and says where it ended', () => {
+spec('HLP-3', 'safeSnapshot limits depth to 4 and size to 10 KB, and marks where it was cut', () => {
   expect(safeSnapshot({ a: { b: { c: { d: {} } } } })).toEqual({ a: { b: { c: { d: '[Object]' } } } });
   const text = safeSnapshot({ text: 'é"'.repeat(20_000), after: 1 }) as { text: string };
   expect(bytes(text)).toBeLessThanOrEqual(10 * 1024);
@@ -73,7 +73,7 @@ spec('HLP-3', 'safeSnapshot keeps four levels and 10 KB, and says where it ended
   expect(bytes(safeSnapshot('x'.repeat(500), 4, 100))).toBeLessThanOrEqual(100);
 });
 
-spec('HLP-3', 'serializeContext leaves functions out, marks cycles, and is null for none', () => {
+spec('HLP-3', 'serializeContext drops functions, marks cycles, and returns null for non-objects', () => {
   const context: Record<string, unknown> = {
     name: 'call',
     log: () => {},

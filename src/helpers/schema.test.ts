@@ -1,10 +1,10 @@
-// Schemas that a path expression leads to.
+// Tests of resolveJsonSchema.
 
 import { expect } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import { resolveJsonSchema } from './index.js';
 
-spec('HLP-5', 'a $resolve path gives the object found there, else the schema as it stands', () => {
+spec('HLP-5', 'returns the object at the $resolve path, or the schema itself', () => {
   const found = { type: 'string' };
   const context = { schemas: { a: found, text: 'x', none: null, list: [1] } };
   const resolve = ($resolve: string) => ({ type: 'object', $resolve });

@@ -1,11 +1,11 @@
-// Schemas that are found at run time: `$resolve` names where in a context the real one stands (HLP-5).
+// Resolves schemas at run time: `$resolve` is the path of the schema in a context (HLP-5).
 
 import { isToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { pathGet } from './paths.js';
 
-/** The object that the path in `$resolve` leads to; where it leads to none, the schema as it stands. */
+/** Returns the object at the path in `$resolve`, or the schema itself if there is none. */
 export function resolveJsonSchema(schema: JsonSchema, context: unknown): JsonSchema;
 export function resolveJsonSchema(schema: JsonSchema | undefined, context: unknown): JsonSchema | undefined;
 export function resolveJsonSchema(schema: JsonSchema | undefined, context: unknown): JsonSchema | undefined {

@@ -1,4 +1,4 @@
-// Serialisation: equal to JSON on plain values, round trips on rich ones, and nothing that throws.
+// Tests of serialization: equal to JSON for plain values, round trips for others, never throws.
 
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
@@ -20,7 +20,7 @@ describe('plain values', () => {
     );
   });
 
-  spec('HLP-2', 'what JSON leaves out or turns into null is so here', () => {
+  spec('HLP-2', 'drops or nulls the same values as JSON', () => {
     class Point {
       readonly x = 1;
       readonly toJSON = (key: string) => `point ${key}`;
@@ -46,7 +46,7 @@ describe('plain values', () => {
     expect(stringify({ $set: { a: 1 } })).toBe('{"$set":{"a":1}}');
   });
 
-  spec('HLP-2', 'data that looks like a marker stays data', () => {
+  spec('HLP-2', 'escapes data that looks like a marker', () => {
     const contents = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.integer()), fc.object());
     const lookalike = fc.tuple(fc.constantFrom(...MARKERS), contents, fc.boolean());
     fc.assert(
@@ -85,7 +85,7 @@ describe('rich values', () => {
     ),
   })).value;
 
-  spec('HLP-2', 'come back from serialize and from text', () => {
+  spec('HLP-2', 'round-trip through serialize and through text', () => {
     fc.assert(
       fc.property(rich, (value) => {
         // JSON has no minus zero.
@@ -98,7 +98,7 @@ describe('rich values', () => {
     );
   });
 
-  spec('HLP-2', 'errors keep class, cause and facts', () => {
+  spec('HLP-2', 'restores class, cause and properties of errors', () => {
     const inner = new TypeError('inner');
     const outer = Object.assign(new Error('outer', { cause: inner }), { code: 'E_X', at: new Date(0) });
     outer.name = 'Custom';
@@ -112,7 +112,7 @@ describe('rich values', () => {
     expect(both.errors[0]).toBeInstanceOf(TypeError);
   });
 
-  spec('HLP-2', 'cycles come back as cycles, through objects, arrays, maps, sets and errors', () => {
+  spec('HLP-2', 'restores cycles through objects, arrays, maps, sets and errors', () => {
     const value: Record<string, unknown> = { name: 'top' };
     const map = new Map<unknown, unknown>([['up', value]]);
     const error = new Error('e', { cause: value });
@@ -133,7 +133,7 @@ describe('rich values', () => {
     expect(stringify([shared, shared])).toBe('[{"a":1},{"a":1}]');
   });
 
-  spec('HLP-2', 'functions are text until they are asked for', () => {
+  spec('HLP-2', 'restores functions only on request', () => {
     const value = {
       arrow: (a: number) => a + 1,
       method(a: number) {
@@ -160,7 +160,7 @@ describe('rich values', () => {
 });
 
 describe('bounds', () => {
-  spec('HLP-2', 'any depth is written and read, without throwing', () => {
+  spec('HLP-2', 'writes and reads any depth', () => {
     const depth = 60_000;
     let deep: unknown[] = [];
     for (let level = 1; level < depth; level++)
@@ -174,7 +174,7 @@ describe('bounds', () => {
     expect(levels).toBe(text.split(/[[{]/).length - 1);
   });
 
-  spec('HLP-2', 'depth and size can be bounded', () => {
+  spec('HLP-2', 'limits depth and size', () => {
     expect(serialize({ a: { b: { c: 1 } } }, { maxDepth: 2 })).toEqual({ a: { b: { $truncated: true } } });
     fc.assert(
       fc.property(fc.object({ maxDepth: 4 }), fc.integer({ min: 64, max: 2000 }), (value, maxBytes) => {
@@ -189,7 +189,7 @@ describe('bounds', () => {
     expect(list.at(-1)).toEqual({ $truncated: true });
   });
 
-  spec('HLP-2', 'what throws when it is read is an error in its place', () => {
+  spec('HLP-2', 'replaces values that throw on access by an error', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const value = {

@@ -1,4 +1,4 @@
-// The serializer as text: in a fresh context and in another engine it behaves as ours.
+// Tests of the serializer as source text, in a fresh context and in another engine.
 
 import { createContext, runInContext } from 'node:vm';
 import { newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core';
@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import { parse, reviveFns, stringify, transferableSerializerSource } from './index.js';
 
-// Written to run in any engine: what it gives is text, made with the functions under test.
+// Runs in any engine and returns text made with the functions under test.
 const PROGRAM = `(function () {
   var value = {
     map: new Map([['k', new Set([1, new Date(0)])]]),
@@ -65,13 +65,13 @@ describe('transferableSerializerSource', () => {
     }
   });
 
-  spec('HLP-4', 'uses the names that it is given, and only names', () => {
+  spec('HLP-4', 'uses the given names and rejects invalid ones', () => {
     const context = createContext(Object.create(null));
     runInContext(transferableSerializerSource({ stringify: '$write', parse: '_read' }), context);
     expect(runInContext('_read($write(new Map([[1, 2]]))).get(1)', context)).toBe(2);
     expect(Object.keys(context).sort()).toEqual(['$write', '_read', 'reviveFns']);
     for (const parse of ['a b', '', '1a', 'x = evil()']) {
-      expect(() => transferableSerializerSource({ parse })).toThrow(/cannot be the name/);
+      expect(() => transferableSerializerSource({ parse })).toThrow(/is not a valid function name/);
     }
   });
 });

@@ -1,11 +1,9 @@
-// The serializer as source text, for isolates that can import nothing (HLP-4).
+// The serializer as source text, for isolates without imports (HLP-4).
 
 import { ToolError } from '../core/error.js';
-import { createCopier } from './serializer/copy.js';
-import { createFrames } from './serializer/frames.js';
-import { createReviver } from './serializer/revive.js';
+import { assemble, PARTS } from './serializer/assemble.js';
 
-/** What the functions are called in the isolate; each by its own name unless told otherwise. */
+/** Names of the functions in the isolate; by default their own. */
 export interface TransferableNames {
   readonly stringify?: string;
   readonly parse?: string;
@@ -14,21 +12,20 @@ export interface TransferableNames {
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** A classic script that declares `stringify`, `parse` and `reviveFns`, which behave as those of this module do. */
+/** Returns a classic script that declares `stringify`, `parse` and `reviveFns`, with the behaviour of this module's. */
 export function transferableSerializerSource(names: TransferableNames = {}): string {
   const { stringify = 'stringify', parse = 'parse', reviveFns = 'reviveFns' } = names;
   for (const name of [stringify, parse, reviveFns]) {
     if (!IDENTIFIER.test(name)) {
-      throw new ToolError('invalid_input', `"${name}" cannot be the name of a function`, {
-        hint: 'use letters, digits, _ and $, and no digit first',
+      throw new ToolError('invalid_input', `"${name}" is not a valid function name`, {
+        hint: 'use letters, digits, _ and $, not starting with a digit',
       });
     }
   }
-  // In a function of its own, so that the script adds three names and no more.
+  const parts = Object.entries(PARTS).map(([part, source]) => `${part}: ${source}`);
+  // Wrapped in a function, so that the script declares three names only.
   const machinery = `(function () {
-const frames = (${createFrames})();
-const { copy, write } = (${createCopier})(frames);
-const { deserialize } = (${createReviver})(frames);
+const { copy, write, deserialize } = (${assemble})({ ${parts.join(',\n')} });
 return {
   stringify: (value, options = {}) => write(copy(value, 'markers', options), options.indent),
   parse: (text, options = {}) => deserialize(JSON.parse(text), options),

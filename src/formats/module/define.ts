@@ -46,7 +46,7 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
         return createStandardSchema(schema, field === 'inputSchema' ? 'input' : 'output');
       return createJsonSchema(schema, { closed: field === 'inputSchema' });
     } catch (error) {
-      throw invalidField(name, field, (error as Error).message);
+      throw invalidField(name, field, (error as Error).message, error);
     }
   };
   const input = schemaOf('inputSchema', inputSchema);

@@ -157,9 +157,10 @@ function isKind(value: unknown, kind: Kind): boolean {
   }
 }
 
-export function invalidField(name: string, field: string, problem: string): ToolError {
+export function invalidField(name: string, field: string, problem: string, cause?: unknown): ToolError {
   return new ToolError('invalid_definition', `${name}: ${field} ${problem}`, {
     hint: `fix the field "${field}" of the definition`,
     data: { field },
+    cause,
   });
 }

@@ -1,23 +1,30 @@
-// JSON-safe values back to rich ones.
+// Restores the values that markers represent.
 
 import type { Frame, Frames } from './frames.js';
+import type { Kinds } from './kinds.js';
 
 export interface DeserializeOptions {
-  /** Revives functions, which runs their source text: only for text that you would run anyway. */
+  /** Revives functions by evaluating their source text; only for text from a trusted source. */
   readonly functions?: boolean;
 }
 
-/** Refers to its parameter alone, as `createFrames` says. */
-export function createReviver(frames: Frames) {
-  const { DEEPEST, markerOf, openList, openObject } = frames;
+/** Restores the content of a marker; undefined if the content is not valid. */
+type MarkerReader = (
+  content: unknown,
+  open: readonly Frame[],
+  functions: boolean,
+) => Frame | { readonly leaf: unknown } | undefined;
 
+export type MarkerReaders = Readonly<Record<string, MarkerReader>>;
+
+export function createMarkerReaders({ openList, openObject }: Frames): MarkerReaders {
   function reviveFunction(source: string): unknown {
     const evaluate = (code: string): unknown => new Function(`"use strict"; return (${code}\n)`)();
     let revived: unknown;
     try {
       revived = evaluate(source);
     } catch {
-      // A method is no expression by itself.
+      // A method is not an expression by itself.
       try {
         const holder = evaluate(`{${source}\n}`) as object;
         const member = Object.getOwnPropertyDescriptor(holder, Reflect.ownKeys(holder)[0]!);
@@ -29,74 +36,74 @@ export function createReviver(frames: Frames) {
     return typeof revived === 'function' ? revived : undefined;
   }
 
-  function reviveError(facts: Record<string, unknown>): Error {
+  function createError(name: string, message: string): Error {
     const classes = [TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError];
-    const Class = classes.find((candidate) => candidate.name === facts.name) ?? Error;
-    const error = new Class(String(facts.message));
-    if (error.name !== facts.name) {
-      Object.defineProperty(error, 'name', { value: facts.name, configurable: true, writable: true });
-    }
+    const Class = classes.find((candidate) => candidate.name === name) ?? Error;
+    const error = new Class(message);
+    if (error.name !== name)
+      Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
     return error;
   }
 
-  function openRevived(node: object, open: readonly Frame[], functions: boolean): Frame | { leaf: unknown } {
-    const same = (value: object): Frame => openObject(value, Object.keys(value));
-    if (Array.isArray(node)) return openList(node, node, (list) => list);
-    const marker = markerOf(node);
-    if (marker === undefined) return same(node);
-    const content = (node as Record<string, unknown>)[marker];
-    if (marker === '$plain') return same(content as object);
-    if (marker === '$fn') {
-      const leaf = functions ? reviveFunction(content as string) : undefined;
-      return leaf === undefined ? same(node) : { leaf };
-    }
-    if (marker === '$date') {
-      const date = new Date(content as string);
-      return content === 'invalid' || !Number.isNaN(date.getTime()) ? { leaf: date } : same(node);
-    }
-    if (marker === '$bigint') {
-      return /^-?\d+$/.test(content as string) ? { leaf: BigInt(content as string) } : same(node);
-    }
-    if (marker === '$cycle') {
-      const target = open[open.length - (content as number)];
-      return target === undefined ? same(node) : { leaf: target.result };
-    }
-    if (marker === '$set') {
+  const orNothing = (leaf: unknown) => (leaf === undefined ? undefined : { leaf });
+
+  return {
+    $plain: (content) => openObject(content as object, Object.keys(content as object)),
+    $fn: (content, _open, functions) =>
+      functions ? orNothing(reviveFunction(content as string)) : undefined,
+    $date(content) {
+      const leaf = new Date(content as string);
+      return content === 'invalid' || !Number.isNaN(leaf.getTime()) ? { leaf } : undefined;
+    },
+    $bigint: (content) =>
+      /^-?\d+$/.test(content as string) ? { leaf: BigInt(content as string) } : undefined,
+    $cycle: (content, open) => orNothing(open[open.length - (content as number)]?.result),
+    $set(content) {
       const set = new Set<unknown>();
-      const frame = openList(node, content as unknown[], () => set);
-      return { ...frame, put: (_index, value) => void set.add(value) };
-    }
-    if (marker === '$map') {
+      const items = content as unknown[];
+      return { ...openList(items, items, () => set), put: (_index, value) => void set.add(value) };
+    },
+    $map(content) {
       const pairs = content as unknown[];
-      if (!pairs.every((pair) => Array.isArray(pair) && pair.length === 2)) return same(node);
+      if (!pairs.every((pair) => Array.isArray(pair) && pair.length === 2)) return undefined;
       const map = new Map<unknown, unknown>();
       let key: unknown;
-      const put = (index: number, value: unknown) => {
+      const put = (index: number, value: unknown): void => {
         if (index % 2 === 0) key = value;
         else map.set(key, value);
       };
-      return { ...openList(node, pairs.flat(1), () => map), put };
-    }
-    if (marker === '$error') {
-      const facts = content as Record<string, unknown>;
-      if (typeof facts.name !== 'string' || typeof facts.message !== 'string') return same(node);
-      const error = reviveError(facts);
-      const keys = Object.keys(facts).filter((key) => key !== 'name' && key !== 'message' && key !== 'stack');
-      const frame = openObject(facts, keys, () => error);
-      const put = (index: number, value: unknown) => {
+      return { ...openList(pairs, pairs.flat(1), () => map), put };
+    },
+    $error(content) {
+      const fields = content as Record<string, unknown>;
+      if (typeof fields.name !== 'string' || typeof fields.message !== 'string') return undefined;
+      const error = createError(fields.name, fields.message);
+      const keys = Object.keys(fields).filter((key) => !['name', 'message', 'stack'].includes(key));
+      const put = (index: number, value: unknown): void => {
         const enumerable = keys[index] !== 'cause' && keys[index] !== 'errors';
         Object.defineProperty(error, keys[index]!, { value, enumerable, configurable: true, writable: true });
       };
-      return { ...frame, put };
-    }
-    return same(node);
-  }
+      return { ...openObject(fields, keys, () => error), put };
+    },
+  };
+}
 
-  function deserialize(root: unknown, options: DeserializeOptions = {}): unknown {
+export function createReviver(kinds: Kinds, frames: Frames, readers: MarkerReaders) {
+  const { MAX_DEPTH, markerOf } = kinds;
+  const { openList, openObject } = frames;
+
+  return function deserialize(root: unknown, options: DeserializeOptions = {}): unknown {
     const open: Frame[] = [];
+    const openNode = (node: object): Frame | { readonly leaf: unknown } => {
+      if (Array.isArray(node)) return openList(node, node, (list) => list);
+      const marker = markerOf(node);
+      const content = marker && (node as Record<string, unknown>)[marker];
+      const revived = marker && readers[marker]?.(content, open, options.functions === true);
+      return revived || openObject(node, Object.keys(node));
+    };
     const visit = (node: unknown): unknown => {
-      if (typeof node !== 'object' || node === null || open.length >= DEEPEST) return node;
-      const opened = openRevived(node, open, options.functions === true);
+      if (typeof node !== 'object' || node === null || open.length >= MAX_DEPTH) return node;
+      const opened = openNode(node);
       if ('leaf' in opened) return opened.leaf;
       open.push(opened);
       return opened.result;
@@ -109,7 +116,5 @@ export function createReviver(frames: Frames) {
       else open.pop();
     }
     return result;
-  }
-
-  return { deserialize };
+  };
 }

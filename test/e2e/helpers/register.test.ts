@@ -1,4 +1,4 @@
-// Tools registered by code while a toolbox lives: at once in force, found by every reference, removable.
+// Tests of registering tools at run time: effective at once, found by every reference, removable.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -31,7 +31,7 @@ describe('registerTool', () => {
     ['createToolbox', () => createToolbox({ tools: [] })],
     ['createNodeToolbox', () => createWorkspace().toolbox()],
   ] as const) {
-    spec('RES-9', `keeps every option, in ${door}`, async () => {
+    spec('RES-9', `stores every option, in ${door}`, async () => {
       const toolbox = open();
       registerTool(toolbox, {
         name: 'add',
@@ -74,7 +74,7 @@ describe('registerTool', () => {
     });
   }
 
-  spec('RES-9', 'takes a typed definition as well, and defaults the rest', async () => {
+  spec('RES-9', 'accepts typed definitions and applies defaults', async () => {
     const toolbox = emptyGlobals();
     registerTool(toolbox, defineTool({ name: 'typed', description: 'T.', execute: () => 'typed' }));
     registerTool(toolbox, { name: 'plain', fn: () => 'plain' });
@@ -83,34 +83,30 @@ describe('registerTool', () => {
     expect((await toolbox.call('plain', { any: 1 })).error?.code).toBe('invalid_input');
   });
 
-  spec(
-    'RES-9',
-    'shadows what is on disk at once, hits and misses that were looked up before included',
-    async () => {
-      const workspace = createSkillWorkspace();
-      workspace.script('one', saying('disk'));
-      writeSkill(`${workspace.dir}/skills/x`, 'disk', ['two']);
-      const toolbox = workspace.toolbox();
-      await toolbox.list();
-      expect(await say(toolbox, 'one')).toBe('disk');
-      expect(await say(toolbox, 'two')).toBe('["say","disk"]');
-      expect(await say(toolbox, 'three')).toBe('not_found');
-      for (const name of ['one', 'two', 'three']) {
-        registerTool(toolbox, { name, fn: () => 'code' });
-        expect([name, await say(toolbox, name)]).toEqual([name, 'code']);
-        expect((await toolbox.list()).filter((tool) => tool.name === name)).toMatchObject([
-          { origin: { owner: 'program' } },
-        ]);
-      }
-      expect((await toolbox.catalog.shadowed()).map(({ tool }) => tool.name).sort()).toEqual(['one', 'two']);
-      for (const name of ['one', 'two', 'three']) unregisterTool(toolbox, name);
-      expect(await say(toolbox, 'one')).toBe('disk');
-      expect(await say(toolbox, 'two')).toBe('["say","disk"]');
-      expect(await say(toolbox, 'three')).toBe('not_found');
-    },
-  );
+  spec('RES-9', 'shadows tools on disk at once, after earlier hits and misses too', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.script('one', saying('disk'));
+    writeSkill(`${workspace.dir}/skills/x`, 'disk', ['two']);
+    const toolbox = workspace.toolbox();
+    await toolbox.list();
+    expect(await say(toolbox, 'one')).toBe('disk');
+    expect(await say(toolbox, 'two')).toBe('["say","disk"]');
+    expect(await say(toolbox, 'three')).toBe('not_found');
+    for (const name of ['one', 'two', 'three']) {
+      registerTool(toolbox, { name, fn: () => 'code' });
+      expect([name, await say(toolbox, name)]).toEqual([name, 'code']);
+      expect((await toolbox.list()).filter((tool) => tool.name === name)).toMatchObject([
+        { origin: { owner: 'program' } },
+      ]);
+    }
+    expect((await toolbox.catalog.shadowed()).map(({ tool }) => tool.name).sort()).toEqual(['one', 'two']);
+    for (const name of ['one', 'two', 'three']) unregisterTool(toolbox, name);
+    expect(await say(toolbox, 'one')).toBe('disk');
+    expect(await say(toolbox, 'two')).toBe('["say","disk"]');
+    expect(await say(toolbox, 'three')).toBe('not_found');
+  });
 
-  spec('RES-9', 'visibility hides a tool from lists and models, in metadata too', async () => {
+  spec('RES-9', 'hides tools from listings and models by visibility, also in metadata', async () => {
     const toolbox = emptyGlobals();
     registerTool(toolbox, { name: 'a', fn: () => 'a', visibility: 'hidden' });
     registerTool(toolbox, { name: 'b', fn: () => 'b', metadata: { visibility: 'hidden' } });
@@ -122,7 +118,7 @@ describe('registerTool', () => {
     }
   });
 
-  spec('RES-9', 'a name that code gave before is a conflict, and the first stays', async () => {
+  spec('RES-9', 'rejects a registered name with conflict and keeps the first tool', async () => {
     const toolbox = createToolbox({ tools: [{ name: 'one', description: 'O.', execute: () => 'first' }] });
     expect(() => registerTool(toolbox, { name: 'one', fn: () => 'second' })).toThrow(
       expect.objectContaining({ code: 'conflict', hint: expect.stringContaining('unregister') }),
@@ -130,7 +126,7 @@ describe('registerTool', () => {
     expect(await say(toolbox, 'one')).toBe('first');
   });
 
-  spec('RES-9', 'what is wrong with the options is invalid_definition that names the field', () => {
+  spec('RES-9', 'rejects invalid options with invalid_definition and names the field', () => {
     const toolbox = emptyGlobals();
     const fn = () => 1;
     const wrong: [string, object][] = [
@@ -158,7 +154,7 @@ describe('registerTool', () => {
     );
   });
 
-  spec('RES-2', 'several tools of one URI are told apart by a fragment', async () => {
+  spec('RES-2', 'distinguishes tools of one URI by fragment', async () => {
     const toolbox = emptyGlobals();
     for (const name of ['a', 'b']) registerTool(toolbox, { name, fn: () => name, src: 'mcp://server/all' });
     registerTool(toolbox, { name: 'c', fn: () => 'c', src: 'mcp://server/all#third' });
@@ -176,7 +172,7 @@ describe('registerTool', () => {
 
 spec(
   'RES-10',
-  'a callback reference has a name of its own, is called like any tool, and can be removed',
+  'gives callback references a unique name; they are called and removed like any tool',
   async () => {
     const toolbox = createWorkspace().toolbox();
     const got: unknown[] = [];
@@ -204,7 +200,7 @@ spec(
   },
 );
 
-spec('RES-10', 'a callback reference is subject to policy like any other tool', async () => {
+spec('RES-10', 'applies the policy to callback references', async () => {
   const workspace = createWorkspace();
   workspace.config('not toml');
   const toolbox = workspace.toolbox();
@@ -212,74 +208,78 @@ spec('RES-10', 'a callback reference is subject to policy like any other tool', 
   expect(await say(toolbox, ref)).toBe('denied');
 });
 
-spec(
-  'HLP-6 HLP-8',
-  'emptyGlobals gives a toolbox without tools, problems or memory, each time another',
-  async () => {
-    const toolbox = emptyGlobals();
-    const { unlisted, ...survey } = await toolbox.catalog.survey();
-    expect(survey).toEqual({ tools: [], denied: [], shadowed: [], problems: [], skills: [] });
-    // What ends a loop can be asked for by name.
-    expect(unlisted.map(({ traits }) => traits.group)).toEqual(['task', 'task', 'task']);
-    registerTool(toolbox, { name: 'a', fn: () => 'a' });
-    expect(await listTools(emptyGlobals())).toEqual([]);
-    clearToolCache(toolbox, 'a');
-    clearAllCaches(toolbox);
-    // What code gave is no cache.
-    expect(await say(toolbox, 'a')).toBe('a');
-  },
-);
+spec('HLP-6 HLP-8', 'emptyGlobals returns a new empty toolbox each time', async () => {
+  const toolbox = emptyGlobals();
+  const { unlisted, ...survey } = await toolbox.catalog.survey();
+  expect(survey).toEqual({ tools: [], denied: [], shadowed: [], problems: [], skills: [] });
+  // Task tools can be called by name.
+  expect(unlisted.map(({ traits }) => traits.group)).toEqual(['task', 'task', 'task']);
+  registerTool(toolbox, { name: 'a', fn: () => 'a' });
+  expect(await listTools(emptyGlobals())).toEqual([]);
+  clearToolCache(toolbox, 'a');
+  clearAllCaches(toolbox);
+  // Registered tools are not a cache.
+  expect(await say(toolbox, 'a')).toBe('a');
+});
 
-describe('whoever watches', () => {
-  spec('RES-9 RES-14 SRV-4', 'is woken by registering and unregistering, in both kinds of toolbox', () => {
-    for (const toolbox of [emptyGlobals(), createWorkspace().toolbox()]) {
-      let wakings = 0;
-      const stop = toolbox.catalog.watch(() => wakings++);
-      registerTool(toolbox, { name: 'a', fn: () => 'a' });
-      expect(wakings).toBe(1);
-      unregisterTool(toolbox, 'nothing');
-      expect(wakings).toBe(1);
-      unregisterTool(toolbox, 'a');
-      expect(wakings).toBe(2);
-      stop();
-      registerTool(toolbox, { name: 'a', fn: () => 'a' });
-      expect(wakings).toBe(2);
-    }
-  });
+describe('watchers', () => {
+  spec(
+    'RES-9 RES-14 SRV-4',
+    'are notified of registering and unregistering, in both kinds of toolbox',
+    () => {
+      for (const toolbox of [emptyGlobals(), createWorkspace().toolbox()]) {
+        let notified = 0;
+        const stop = toolbox.catalog.watch(() => notified++);
+        registerTool(toolbox, { name: 'a', fn: () => 'a' });
+        expect(notified).toBe(1);
+        unregisterTool(toolbox, 'nothing');
+        expect(notified).toBe(1);
+        unregisterTool(toolbox, 'a');
+        expect(notified).toBe(2);
+        stop();
+        registerTool(toolbox, { name: 'a', fn: () => 'a' });
+        expect(notified).toBe(2);
+      }
+    },
+  );
 
-  for (const protocol of ['older', 'newer'] as const) {
-    spec('RES-9 SRV-4', `a client of the ${protocol} protocol is told, and sees the tool`, async () => {
-      const toolbox = createToolbox({
-        tools: [{ name: 'first', description: 'F.', execute: () => 'first' }],
-      });
-      const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
-      onTestFinished(() => handler.close());
-      let told = 0;
-      const client = new Client(
-        { name: 'test', version: '1' },
-        {
-          ...(protocol === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
-          listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told++ } },
-        },
-      );
-      const ask = (url: string | URL, init?: RequestInit): Promise<Response> => {
-        const headers = new Headers(init?.headers);
-        headers.set('host', '127.0.0.1');
-        return handler.fetch(new Request(url, { ...init, headers }));
-      };
-      const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), { fetch: ask });
-      await client.connect(transport);
-      onTestFinished(() => client.close());
-      const list = async () => (await client.listTools()).tools.map(({ name }) => name);
-      expect(await list()).toEqual(['first']);
-      await sleep(200);
-      registerTool(toolbox, { name: 'second', fn: () => 'second' });
-      for (let waited = 0; told === 0 && waited < 10_000; waited += 20) await sleep(20);
-      expect(told).toBeGreaterThan(0);
-      expect(await list()).toEqual(['first', 'second']);
-      expect(await client.callTool({ name: 'second', arguments: {} })).toMatchObject({
-        content: [{ type: 'text', text: 'second' }],
-      });
-    });
+  for (const version of ['older', 'newer'] as const) {
+    spec(
+      'RES-9 SRV-4',
+      `a client of the ${version} protocol version is notified and sees the tool`,
+      async () => {
+        const toolbox = createToolbox({
+          tools: [{ name: 'first', description: 'F.', execute: () => 'first' }],
+        });
+        const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
+        onTestFinished(() => handler.close());
+        let told = 0;
+        const client = new Client(
+          { name: 'test', version: '1' },
+          {
+            ...(version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+            listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told++ } },
+          },
+        );
+        const ask = (url: string | URL, init?: RequestInit): Promise<Response> => {
+          const headers = new Headers(init?.headers);
+          headers.set('host', '127.0.0.1');
+          return handler.fetch(new Request(url, { ...init, headers }));
+        };
+        const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), { fetch: ask });
+        await client.connect(transport);
+        onTestFinished(() => client.close());
+        const list = async () => (await client.listTools()).tools.map(({ name }) => name);
+        expect(await list()).toEqual(['first']);
+        await sleep(200);
+        registerTool(toolbox, { name: 'second', fn: () => 'second' });
+        for (let waited = 0; told === 0 && waited < 10_000; waited += 20) await sleep(20);
+        expect(told).toBeGreaterThan(0);
+        expect(await list()).toEqual(['first', 'second']);
+        expect(await client.callTool({ name: 'second', arguments: {} })).toMatchObject({
+          content: [{ type: 'text', text: 'second' }],
+        });
+      },
+    );
   }
 });
