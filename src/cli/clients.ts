@@ -1,11 +1,14 @@
 // What the verbs about other clients share: where their files lie, scopes, and trust across a change of a deciding file.
 
-import type { Scope, Surroundings } from '../clients/client.js';
+import type { ClientEnvironment, Scope } from '../clients/client.js';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
 
-export function findSurroundings({ machine: { world }, workspace: { workdir } }: NodeToolbox): Surroundings {
+export function findClientEnvironment({
+  machine: { world },
+  workspace: { workdir },
+}: NodeToolbox): ClientEnvironment {
   const { home, platform, env } = world;
   if (home !== undefined) return { home, platform, env, workdir };
   throw new ToolError('unavailable', 'there is no home directory', {

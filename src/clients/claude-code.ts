@@ -1,7 +1,7 @@
-// Claude Code: `.mcp.json` of a project, and `.claude.json` of a person with servers for all projects and for each.
+// Claude Code: `.mcp.json` of a project, and `.claude.json` of the user with global and per-project servers.
 
 import { join } from 'node:path';
-import { type Client, STARTS_THERE } from './client.js';
+import { type Client, STARTS_IN_PROJECT } from './client.js';
 import { jsonForm } from './forms/json.js';
 import { namedDirectory } from './places.js';
 import { COMMON_FIELDS, readFields, time } from './read-entry.js';
@@ -11,15 +11,15 @@ export const claudeCode: Client = {
   id: 'claude-code',
   name: 'Claude Code',
   form: jsonForm,
-  projectDirectory: STARTS_THERE,
+  projectDirectory: STARTS_IN_PROJECT,
   references: dollarName,
-  files: (surroundings) => {
-    const { workdir, home } = surroundings;
+  files: (environment) => {
+    const { workdir, home } = environment;
     return [
       { scope: 'project', path: join(workdir, '.mcp.json'), tables: () => [['mcpServers']] },
       {
         scope: 'user',
-        path: join(namedDirectory(surroundings, 'CLAUDE_CONFIG_DIR', home), '.claude.json'),
+        path: join(namedDirectory(environment, 'CLAUDE_CONFIG_DIR', home), '.claude.json'),
         tables: () => [['mcpServers'], ['projects', workdir, 'mcpServers']],
       },
     ];

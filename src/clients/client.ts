@@ -1,4 +1,4 @@
-// A client of the protocol: where its configuration lies, how that is written, and what its entries mean, both ways.
+// An MCP client: its configuration files and their format, and conversion of entries in both directions.
 
 import type { JsonObject } from '../core/json.js';
 import type { Form, KeyPath } from './forms/form.js';
@@ -6,24 +6,24 @@ import type { Draft } from './read-entry.js';
 
 export type Scope = 'project' | 'user';
 
-/** What decides where configuration lies. */
-export interface Surroundings {
+/** Determines the paths of configuration files. */
+export interface ClientEnvironment {
   readonly workdir: string;
-  /** The home directory; a machine without one has no user scope. */
+
   readonly home: string;
   readonly platform: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** One file that a client reads servers from. */
+/** A file that a client reads servers from. */
 export interface ClientFile {
   readonly scope: Scope;
   readonly path: string;
-  /** Where servers stand in such a document; the first is where one is added. */
+  /** Returns the tables of servers in a document; new servers are added to the first. */
   tables(document: unknown): readonly KeyPath[];
 }
 
-/** This server, as a client is to start it. */
+/** The command that starts `wield serve`. */
 export interface OwnServer {
   readonly name: string;
   readonly command: string;
@@ -34,20 +34,20 @@ export interface Client {
   readonly id: string;
   readonly name: string;
   readonly form: Form;
-  /** Its files, those of a project first; of several in one scope the first that exists counts, else the first. */
-  files(surroundings: Surroundings): readonly ClientFile[];
+  /** Its files, project first; in each scope the first that exists is used, or the first of all. */
+  files(environment: ClientEnvironment): readonly ClientFile[];
   /**
-   * How the directory of a project is written in a project's file: a placeholder that the client fills in, or `cwd`
-   * where it starts servers there. Without it the path stands there as it is.
+   * How a project file refers to the project directory: a placeholder of the client, or `cwd` if servers are started
+   * there. Otherwise the path itself is written.
    */
   readonly projectDirectory?: string;
-  /** Its entry for this server. */
+  /** Returns the entry of the client for `wield serve`. */
   toEntry(server: OwnServer): JsonObject;
-  /** What an entry of its means here; said in the draft: what is not carried over, and why. */
+  /** Reads an entry of the client into the draft, with notes about what is not imported. */
   readEntry(entry: JsonObject, draft: Draft): void;
-  /** How a value of its refers to a variable, as `${NAME}` does here; undefined where it has no references. */
+  /** Translates references in a value to `${NAME}`; undefined if the client has no references. */
   readonly references?: (value: string) => string;
 }
 
-/** Starts servers in the directory of the project by itself. */
-export const STARTS_THERE = 'cwd';
+/** The client starts servers in the project directory. */
+export const STARTS_IN_PROJECT = 'cwd';

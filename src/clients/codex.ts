@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
-import { type Client, STARTS_THERE } from './client.js';
+import { type Client, STARTS_IN_PROJECT } from './client.js';
 import { tomlForm } from './forms/toml.js';
 import { namedDirectory } from './places.js';
 import {
@@ -23,18 +23,18 @@ import {
 
 const TABLES = [['mcp_servers']];
 
-// Names of variables that are handed on as they are.
+// Names of variables that the server inherits.
 const variables: FieldReader = (value, draft, field) => {
   for (const one of Array.isArray(value) ? value : []) {
     const name: unknown = isRecord(one) ? one.name : one;
     if (typeof name !== 'string' || (isRecord(one) && one.source === 'remote'))
-      draft.notes.push(`${field}: ${quoteOutside(JSON.stringify(one), 40)} is not carried over`);
+      draft.notes.push(`${field}: ${quoteOutside(JSON.stringify(one), 40)} is not imported`);
     else draft.ownEnv[name] = `\${${name}}`;
   }
 };
 
 const headersFromVariables: FieldReader = (value, draft, field) => {
-  if (!isRecord(value)) draft.notes.push(`${field}: not carried over, it is no table`);
+  if (!isRecord(value)) draft.notes.push(`${field}: not imported, not a table`);
   else for (const [header, name] of Object.entries(value)) draft.ownHeaders[header] = `\${${String(name)}}`;
 };
 
@@ -70,15 +70,12 @@ export const codex: Client = {
   id: 'codex',
   name: 'Codex',
   form: tomlForm,
-  projectDirectory: STARTS_THERE,
-  files: (surroundings) => [
-    { scope: 'project', path: join(surroundings.workdir, '.codex', 'config.toml'), tables: () => TABLES },
+  projectDirectory: STARTS_IN_PROJECT,
+  files: (environment) => [
+    { scope: 'project', path: join(environment.workdir, '.codex', 'config.toml'), tables: () => TABLES },
     {
       scope: 'user',
-      path: join(
-        namedDirectory(surroundings, 'CODEX_HOME', join(surroundings.home, '.codex')),
-        'config.toml',
-      ),
+      path: join(namedDirectory(environment, 'CODEX_HOME', join(environment.home, '.codex')), 'config.toml'),
       tables: () => TABLES,
     },
   ],

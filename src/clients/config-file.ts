@@ -1,4 +1,4 @@
-// A client's file as it is: read without losing a byte, edited with a proof, written back through links with its mode.
+// Reads, edits and writes a configuration file of a client, preserving everything else.
 
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,27 +9,26 @@ import { readHead, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { type Form, FormFault, type KeyPath, valueAt, withValue } from './forms/form.js';
 
-const MOST_BYTES = 64 * 1024 * 1024;
-const MARK = '\ufeff';
+const MAX_BYTES = 64 * 1024 * 1024;
+const BOM = '\ufeff';
 
 export interface ConfigFile {
-  /** As it is named. */
   readonly path: string;
-  /** Where it lies, links followed. */
+  /** The path with links resolved. */
   readonly real: string;
-  /** The whole text, a byte order mark included; null where there is no file. */
+  /** The text including a byte order mark; null if the file does not exist. */
   readonly text: string | null;
   readonly document: unknown;
 }
 
-/** Reads a file and its document; what cannot be read or understood is an error that says where. */
+/** Reads and parses a file. Throws a ToolError with the line. */
 export function readConfig(path: string, form: Form): ConfigFile {
   const real = findReal(path);
   const text = readWhole(real, path);
   return { path, real, text, document: parse(text ?? '', form, path) };
 }
 
-/** The whole text with this entry, or without any at this path; proved by reading it again. */
+/** Sets or removes an entry and verifies the result by parsing it. */
 export function editConfig(
   file: ConfigFile,
   form: Form,
@@ -37,7 +36,7 @@ export function editConfig(
   entry: JsonObject | undefined,
 ): string {
   const whole = file.text ?? '';
-  const mark = whole.startsWith(MARK) ? MARK : '';
+  const mark = whole.startsWith(BOM) ? BOM : '';
   const text = whole.slice(mark.length);
   const eol = /\r?\n/.exec(text)?.[0] ?? '\n';
   const edited = guard(file.path, () =>
@@ -46,15 +45,15 @@ export function editConfig(
   const expected = withValue(file.document, path, entry);
   const found = parse(edited, form, file.path);
   if (!isDeepStrictEqual(toComparable(found, path), toComparable(expected, path)))
-    throw cannotEdit(file.path, `${path.join('.')} is not written in a way that wield can edit`, null);
+    throw cannotEdit(file.path, `${path.join('.')} cannot be edited in place`, null);
   return mark + edited;
 }
 
-/** Writes a text where the file lies; refused where it is not what was read any more. */
+/** Writes a file. Throws `conflict` if it changed since it was read. */
 export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean): void {
   if (readWhole(file.real, file.path) !== file.text) {
-    throw new ToolError('conflict', `${file.path} changed in the meantime, and was not written`, {
-      hint: 'repeat the command to see what it would do now',
+    throw new ToolError('conflict', `${file.path} changed meanwhile and was not written`, {
+      hint: 'run the command again',
     });
   }
   try {
@@ -64,23 +63,23 @@ export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean):
     writeFileAtomic(file.real, text, { mode, exactMode: stats !== undefined });
   } catch (error) {
     throw new ToolError('io', `cannot write ${file.path}: ${(error as Error).message}`, {
-      hint: 'check who may write there',
+      hint: 'check the permissions of the file',
       cause: error,
     });
   }
 }
 
-/** The document of a text, as the proof of an edit reads it. */
+/** Parses the text of a file. */
 export function parse(text: string, form: Form, path: string): unknown {
-  return guard(path, () => form.parse(text.startsWith(MARK) ? text.slice(1) : text));
+  return guard(path, () => form.parse(text.startsWith(BOM) ? text.slice(1) : text));
 }
 
-// Parsers make objects of several kinds; only what they hold counts.
+/** Converts the objects of a parser to plain objects. */
 export function toPlain(document: unknown): unknown {
   return JSON.parse(JSON.stringify(document)) as unknown;
 }
 
-/** A document without tables on the way to an entry that hold nothing: they come and go with it. */
+/** Removes empty parent tables of an entry, which are created and removed with it. */
 export function toComparable(document: unknown, path: KeyPath): unknown {
   let pruned = toPlain(document);
   for (let length = path.length - 1; length > 0; length--) {
@@ -96,8 +95,8 @@ function findReal(path: string): string {
     return realpathSync(path);
   } catch {
     if (lstatOrNothing(path) !== undefined) {
-      throw new ToolError('io', `${path} is a link that leads nowhere`, {
-        hint: 'remove it, or make the file that it leads to',
+      throw new ToolError('io', `${path} is a link to a missing file`, {
+        hint: 'remove the link or create the file',
       });
     }
     return path;
@@ -113,20 +112,22 @@ function lstatOrNothing(path: string): unknown {
 }
 
 function readWhole(real: string, path: string): string | null {
-  const reading = readHead(real, MOST_BYTES);
+  const reading = readHead(real, MAX_BYTES);
   if ('fault' in reading) {
     if (reading.fault === 'missing') return null;
-    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, { hint: 'check who may read it' });
+    throw new ToolError('io', `cannot read ${path}: ${reading.message}`, {
+      hint: 'check the permissions of the file',
+    });
   }
   try {
-    if (!reading.complete) throw new Error('it is too large');
+    if (!reading.complete) throw new Error('too large');
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(reading.bytes);
   } catch {
     throw new ToolError(
       'invalid_definition',
-      `${path} is ${reading.complete ? 'no UTF-8 text' : 'too large'}`,
+      `${path} is ${reading.complete ? 'not UTF-8 text' : 'too large'}`,
       {
-        hint: 'look at the file: wield changes nothing that it cannot write back byte for byte',
+        hint: 'check the file; wield edits text files only',
       },
     );
   }
@@ -143,7 +144,7 @@ function guard<T>(path: string, work: () => T): T {
 
 function cannotEdit(path: string, message: string, line: number | null): ToolError {
   return new ToolError('invalid_definition', `${path}${line === null ? '' : `:${line}`}: ${message}`, {
-    hint: 'mend the file, or edit it by hand: wield connect CLIENT --print shows the entry',
+    hint: 'fix the file, or add the entry by hand: wield connect CLIENT --print',
     data: { path, line },
   });
 }

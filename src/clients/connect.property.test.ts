@@ -1,4 +1,4 @@
-// Connecting and undoing over any file: what was there stays, and undoing gives the very bytes back.
+// Property tests of connecting and undoing: everything else stays, and undo restores the bytes.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -104,14 +104,14 @@ const PRINTERS: Record<string, (document: Record<string, object>, style: Style) 
   goose: printYaml,
 };
 
-// One of each way in which a file is written.
+// One client per format.
 const WAYS = ['claude-code', 'opencode', 'codex', 'goose'];
 
 for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
-  spec('SRV-11', `${client.id}: connecting adds one entry, and undoing gives the bytes back`, () => {
+  spec('SRV-11', `${client.id}: connecting adds one entry, and undo restores the bytes`, () => {
     const home = join(root, client.id);
-    const surroundings = { workdir: join(home, 'project'), home, platform: 'linux', env: {} };
-    const file = findFile(client, 'user', surroundings)!;
+    const environment = { workdir: join(home, 'project'), home, platform: 'linux', env: {} };
+    const file = findFile(client, 'user', environment)!;
     mkdirSync(dirname(file.path), { recursive: true });
     const store = createRecordStore(join(home, '.wield'));
     const server = {
@@ -145,10 +145,10 @@ for (const client of CLIENTS.filter(({ id }) => WAYS.includes(id))) {
     );
   });
 
-  spec('SRV-11', `${client.id}: without a record the entry alone is taken out`, () => {
+  spec('SRV-11', `${client.id}: without a record only the entry is removed`, () => {
     const home = join(root, `${client.id}-bare`);
-    const surroundings = { workdir: join(home, 'project'), home, platform: 'linux', env: {} };
-    const file = findFile(client, 'user', surroundings)!;
+    const environment = { workdir: join(home, 'project'), home, platform: 'linux', env: {} };
+    const file = findFile(client, 'user', environment)!;
     mkdirSync(dirname(file.path), { recursive: true });
     const server = { name: 'wield', command: 'wield', args: ['serve'] };
     let turn = 0;

@@ -1,4 +1,4 @@
-// Plans how a client is connected to this server, and how that is undone; nothing is written before a person saw it.
+// Plans changes to the configuration of a client: connecting `wield serve`, and undoing that.
 
 import { unlinkSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -7,7 +7,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { statOrNothing } from '../files/read.js';
 import { isOwnServer } from '../upstream/entries/own-server.js';
-import type { Client, ClientFile, OwnServer, Scope, Surroundings } from './client.js';
+import type { Client, ClientEnvironment, ClientFile, OwnServer, Scope } from './client.js';
 import {
   type ConfigFile,
   editConfig,
@@ -21,28 +21,32 @@ import { type KeyPath, valueAt, withValue } from './forms/form.js';
 import { createDraft } from './read-entry.js';
 import type { ConnectRecord, RecordStore } from './records.js';
 
-/** A change that is proposed; `after` is null where the file goes. */
+/** A planned change; `after` is null if the file is removed. */
 export interface ConnectPlan {
   readonly file: ConfigFile;
   readonly scope: Scope;
   readonly path: KeyPath;
   readonly after: string | null;
   readonly changed: boolean;
-  /** Whether an entry of that name, and of another server, is replaced. */
+  /** Whether an entry of another server is replaced. */
   readonly replaces: boolean;
-  /** Whether the entry was changed since it was written, so that undoing loses something. */
+  /** Whether the entry was edited since it was written; undoing loses the edits. */
   readonly altered: boolean;
-  /** What the records of this entry are once it is done. */
+  /** The records of this entry after the change. */
   readonly records: readonly ConnectRecord[];
 }
 
-/** The file that counts in a scope: the first that is there, else the first. */
-export function findFile(client: Client, scope: Scope, surroundings: Surroundings): ClientFile | undefined {
-  const files = client.files(surroundings).filter((file) => file.scope === scope);
+/** Returns the file to use in a scope: the first that exists, or the first. */
+export function findFile(
+  client: Client,
+  scope: Scope,
+  environment: ClientEnvironment,
+): ClientFile | undefined {
+  const files = client.files(environment).filter((file) => file.scope === scope);
   return files.find(({ path }) => statOrNothing(path) !== undefined) ?? files[0];
 }
 
-/** Whether an entry of a client starts this server. */
+/** Whether an entry of a client starts `wield serve`. */
 export function isOwnEntry(client: Client, entry: unknown): boolean {
   if (!isRecord(entry)) return false;
   const draft = createDraft('');
@@ -74,8 +78,8 @@ export function planConnect(
     ...findSplice(file.text ?? '', after),
     created: file.text === null,
   };
-  // Records of an entry that someone exchanged since say nothing about what stands there now.
-  const holds = isDeepStrictEqual(
+  // Records are obsolete if the entry was edited since.
+  const isCurrent = isDeepStrictEqual(
     earlier.at(-1)?.entry,
     current === undefined ? undefined : toPlain(current),
   );
@@ -84,7 +88,7 @@ export function planConnect(
     after,
     changed: true,
     replaces: current !== undefined && !isOwnEntry(client, current),
-    records: [...(holds ? earlier : []), record],
+    records: [...(isCurrent ? earlier : []), record],
   };
 }
 
@@ -102,7 +106,7 @@ export function planUndo(
   if (current === undefined) return { ...base, after: file.text, changed: false };
   const last = earlier.at(-1);
   if (last === undefined) {
-    if (!isOwnEntry(client, current)) throw notOurs(file.path, name);
+    if (!isOwnEntry(client, current)) throw foreignEntry(file.path, name);
     return { ...base, after: editConfig(file, client.form, path, undefined), changed: true };
   }
   const altered = !isDeepStrictEqual(last.entry, toPlain(current));
@@ -112,11 +116,11 @@ export function planUndo(
       revert(client, now, record) ?? editConfig(now, client.form, path, record.previous ?? undefined);
     now = { ...now, text, document: parse(text, client.form, file.path) };
   }
-  const gone = now.text === '' && earlier[0]!.created;
-  return { ...base, after: gone ? null : now.text, changed: true, altered };
+  const isRemoved = now.text === '' && earlier[0]!.created;
+  return { ...base, after: isRemoved ? null : now.text, changed: true, altered };
 }
 
-/** Carries a plan out: what is needed to undo it is kept first. */
+/** Applies a plan, storing the records for undo first. */
 export function applyPlan({ file, scope, path, after, records }: ConnectPlan, store: RecordStore): void {
   const undoing = records.length === 0;
   if (!undoing) store.put(file.real, path, records);
@@ -125,7 +129,7 @@ export function applyPlan({ file, scope, path, after, records }: ConnectPlan, st
   if (undoing) store.put(file.real, path, []);
 }
 
-/** The lines that a plan changes, and no others: what stands around them is not about it. */
+/** Returns the diff of a plan without context lines. */
 export function diffOf({ file, after }: Pick<ConnectPlan, 'file' | 'after'>): string[] {
   const lines = (text: string): string[] => (text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/));
   const from = lines(file.text ?? '');
@@ -155,7 +159,7 @@ function findSplice(before: string, after: string): Pick<ConnectRecord, 'offset'
   };
 }
 
-// The very bytes come back where the text that was put in is still there, once, and nothing else depends on it.
+// Restores the exact bytes if the inserted text is still there once and the result is as expected.
 function revert(
   client: Client,
   { text, document, path: name }: ConfigFile,
@@ -175,8 +179,8 @@ function revert(
   }
 }
 
-function notOurs(path: string, name: string): ToolError {
-  return new ToolError('conflict', `"${name}" in ${path} is another server, and wield did not write it`, {
-    hint: 'look at it, and take it out by hand; --name names another entry',
+function foreignEntry(path: string, name: string): ToolError {
+  return new ToolError('conflict', `"${name}" in ${path} is a different server that wield did not add`, {
+    hint: 'remove it by hand, or pass --name for another entry',
   });
 }

@@ -1,24 +1,24 @@
 // Gemini CLI: `mcpServers` in its settings, with `httpUrl` for Streamable HTTP.
 
 import { join } from 'node:path';
-import { type Client, STARTS_THERE } from './client.js';
+import { type Client, STARTS_IN_PROJECT } from './client.js';
 import { jsonForm } from './forms/json.js';
 import { COMMON_FIELDS, type FieldReader, readFields, text, texts, time } from './read-entry.js';
 import { bareDollar } from './variables.js';
 
 const TABLES = [['mcpServers']];
 
-// Without a `type` the client speaks the older transport there, or tries both.
+// Without a `type` the client uses the SSE transport, or tries both.
 const url: FieldReader = (value, draft, field) => {
   text('url')(value, draft, field);
-  draft.notes.push('url: the client may speak the older SSE transport there; wield speaks Streamable HTTP');
+  draft.notes.push('url: the client may use the SSE transport there; wield uses Streamable HTTP');
 };
 
 export const gemini: Client = {
   id: 'gemini-cli',
   name: 'Gemini CLI',
   form: jsonForm,
-  projectDirectory: STARTS_THERE,
+  projectDirectory: STARTS_IN_PROJECT,
   references: bareDollar,
   files: ({ workdir, home }) => [
     { scope: 'project', path: join(workdir, '.gemini', 'settings.json'), tables: () => TABLES },

@@ -19,15 +19,15 @@ import {
 
 const type: FieldReader = (value, draft, field) => {
   if (['builtin', 'platform', 'frontend', 'inline_python'].includes(String(value)))
-    draft.unusable ??= 'it is a part of Goose, and no server';
+    draft.unusable ??= 'it is built into Goose, not a server';
   else transport(value, draft, field);
 };
 
-// Their values lie in the keyring of the client, where nothing else reads them.
+// The values are in the keyring of the client, which wield cannot read.
 const keys: FieldReader = (value, draft, field) => {
   for (const name of Array.isArray(value) ? value : []) {
     draft.ownEnv[String(name)] = `\${${String(name)}}`;
-    draft.notes.push(`${field}: the value of ${String(name)} lies in the client's keyring; set the variable`);
+    draft.notes.push(`${field}: the value is in the client's keyring; set the variable ${String(name)}`);
   }
 };
 
@@ -35,10 +35,10 @@ export const goose: Client = {
   id: 'goose',
   name: 'Goose',
   form: yamlForm,
-  files: (surroundings) => [
+  files: (environment) => [
     {
       scope: 'user',
-      path: join(configHome(surroundings), 'goose', 'config.yaml'),
+      path: join(configHome(environment), 'goose', 'config.yaml'),
       tables: () => [['extensions']],
     },
   ],

@@ -1,4 +1,4 @@
-// Plans the import of servers from other clients: what is read, what becomes of each, what is written. Then writes it.
+// Imports servers from other clients: plans what to write, then writes it.
 
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,20 +7,20 @@ import { isRecord } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import { readTextFile, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import { type CarriedServer, carryServer } from './carry.js';
-import type { Client, ClientFile, Scope, Surroundings } from './client.js';
+import type { Client, ClientEnvironment, ClientFile, Scope } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } from './config-file.js';
+import { type ConvertedServer, convertServer } from './convert.js';
 import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
-import { ownFile } from './own-file.js';
 import { CLIENTS } from './table.js';
+import { wieldFile } from './wield-file.js';
 
 export interface ImportSource {
   readonly client: Client;
   readonly file: ClientFile;
 }
 
-export interface ImportedServer extends CarriedServer {
+export interface ImportedServer extends ConvertedServer {
   readonly from: string;
   readonly status: 'new' | 'exists' | 'unusable';
 }
@@ -31,41 +31,41 @@ export interface ImportPlan {
   readonly scope: Scope;
   readonly after: string;
   readonly servers: readonly ImportedServer[];
-  /** Those that are written: new ones, and with `force` those that exist. */
+  /** The servers to write: new ones, and with `force` also existing ones. */
   readonly written: readonly ImportedServer[];
 }
 
 export interface ImportOptions {
-  readonly surroundings: Surroundings;
+  readonly environment: ClientEnvironment;
   readonly wieldHome: string;
   readonly scope: Scope;
-  /** Only these; all where none is named. */
+  /** Imports only these; all if empty. */
   readonly names: readonly string[];
-  /** Replaces what exists. */
+  /** Replaces existing servers. */
   readonly force: boolean;
 }
 
-/** Files that wield reads as they are, and that need no import. */
-function ownFiles({ workdir, home }: Surroundings): string[] {
+/** Files that wield reads itself, so they need no import. */
+function wieldFiles({ workdir, home }: ClientEnvironment): string[] {
   return [
     join(workdir, '.mcp.json'),
-    ownFile('project', { workdir, home }),
-    ownFile('user', { workdir, home }),
+    wieldFile('project', { workdir, home }),
+    wieldFile('user', { workdir, home }),
   ];
 }
 
-/** The files of a client that are there and hold what wield does not read by itself. */
-export function findSources(client: Client, surroundings: Surroundings): ImportSource[] {
-  const own = ownFiles(surroundings);
+/** Returns the existing files of a client, except those that wield reads itself. */
+export function findSources(client: Client, environment: ClientEnvironment): ImportSource[] {
+  const own = wieldFiles(environment);
   return client
-    .files(surroundings)
+    .files(environment)
     .filter(({ path }) => !own.includes(path) && statOrNothing(path) !== undefined)
     .map((file) => ({ client, file }));
 }
 
-/** A file by its path: read as that of the client whose it is, else as the first that has servers where it has some. */
-export function findSourceOf(path: string, surroundings: Surroundings): ImportSource {
-  const known = CLIENTS.flatMap((client) => client.files(surroundings).map((file) => ({ client, file })));
+/** Finds the client of a file by its path, or the first client whose format yields servers. */
+export function findSourceOf(path: string, environment: ClientEnvironment): ImportSource {
+  const known = CLIENTS.flatMap((client) => client.files(environment).map((file) => ({ client, file })));
   const place = resolve(path);
   const exact = known.find(({ file }) => file.path === place);
   if (exact !== undefined) return exact;
@@ -76,12 +76,12 @@ export function findSourceOf(path: string, surroundings: Surroundings): ImportSo
     if (tables !== undefined && tables.length > 0)
       return { client, file: { scope: 'user', path: place, tables: file.tables } };
   }
-  throw new ToolError('invalid_definition', `${path} has no servers of a kind that wield knows`, {
-    hint: 'wield mcp import shows the clients that have some',
+  throw new ToolError('invalid_definition', `${path} has no servers in a known format`, {
+    hint: 'for a list of clients with servers: wield mcp import',
   });
 }
 
-/** The servers of a file; undefined where it cannot be read as one of this client. */
+/** Returns the servers of a file, or undefined if it is not in the format of the client. */
 function readTables(client: Client, file: ClientFile): [string, unknown][] | undefined {
   try {
     return readServers({ client, file });
@@ -90,7 +90,7 @@ function readTables(client: Client, file: ClientFile): [string, unknown][] | und
   }
 }
 
-/** The servers of a source, by name; throws where the file cannot be understood. */
+/** Returns the servers of a source by name. Throws if the file is invalid. */
 export function readServers({ client, file }: ImportSource): [string, unknown][] {
   const { document } = readConfig(file.path, client.form);
   return file.tables(document).flatMap((table) => {
@@ -100,30 +100,30 @@ export function readServers({ client, file }: ImportSource): [string, unknown][]
 }
 
 export function planImport(sources: readonly ImportSource[], options: ImportOptions): ImportPlan {
-  const { surroundings, wieldHome, scope, names, force } = options;
-  const path = ownFile(scope, surroundings);
+  const { environment, wieldHome, scope, names, force } = options;
+  const path = wieldFile(scope, environment);
   const destination = readConfig(path, jsonForm);
   const seen = new Set<string>();
   const placeOf = createPlaces(join(wieldHome, 'secrets'));
   const servers = sources.flatMap((source) =>
     readServers(source).map(([name, entry]): ImportedServer => {
-      const carried = carryServer(source.client, name, entry, {
+      const converted = convertServer(source.client, name, entry, {
         file: source.file,
-        surroundings,
+        environment,
         placeOf: seen.has(name) ? () => '' : placeOf,
       });
       const twice = seen.has(name);
       seen.add(name);
       const exists = twice || valueAt(destination.document, ['mcpServers', name]) !== undefined;
       return {
-        ...carried,
+        ...converted,
         from: source.file.path,
-        status: carried.entry === undefined ? 'unusable' : exists ? 'exists' : 'new',
+        status: converted.entry === undefined ? 'unusable' : exists ? 'exists' : 'new',
         notes: [
-          ...carried.notes,
-          ...(twice ? ['another of this name comes first'] : []),
+          ...converted.notes,
+          ...(twice ? ['another server with this name takes precedence'] : []),
           ...(scope === 'user' && source.file.scope === 'project'
-            ? ['from a file of this project: it will be used in every directory, and needs no trust']
+            ? ['from a project file: it will be used in every directory without trust']
             : []),
         ],
         ...(twice ? { entry: undefined } : {}),
@@ -143,7 +143,7 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
   return { read, destination, scope, after: edited.text ?? '', servers: chosen, written };
 }
 
-/** Writes secrets, each into a private file of its own, then the entries; without the entries no new secret stays. */
+/** Writes each secret to a private file, then the entries. On failure the new secret files are removed. */
 export function applyImport({ destination, scope, after, written }: ImportPlan): void {
   const made: string[] = [];
   try {
@@ -159,7 +159,7 @@ export function applyImport({ destination, scope, after, written }: ImportPlan):
   }
 }
 
-// `server.NAME`, with a number where another secret has that place already.
+// Returns `server.NAME`, with a number if the file has another secret.
 function createPlaces(directory: string): (server: string, name: string, value: string) => string {
   const taken = new Map<string, string>();
   const clean = (text: string): string => text.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 80);
@@ -185,8 +185,8 @@ function findNamed(servers: readonly ImportedServer[], name: string): ImportedSe
     name,
     servers.map((server) => server.name),
   );
-  throw new ToolError('not_found', `there is no server "${quoteOutside(name, 40)}" to import`, {
+  throw new ToolError('not_found', `no server "${quoteOutside(name, 40)}" to import`, {
     hint:
-      close === undefined ? 'leave --server out to see them all' : `did you mean ${quoteOutside(close, 60)}?`,
+      close === undefined ? 'omit --server to see all servers' : `did you mean ${quoteOutside(close, 60)}?`,
   });
 }

@@ -1,4 +1,4 @@
-// opencode: `mcp` in its configuration, or `mcp.servers` in newer ones; the command line is one list.
+// opencode: `mcp` in its configuration, or `mcp.servers` in newer versions; the command line is an array.
 
 import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
@@ -9,7 +9,7 @@ import { configHome } from './places.js';
 import { COMMON_FIELDS, type FieldReader, map, readFields, time } from './read-entry.js';
 import { braced } from './variables.js';
 
-// The newer place is used where it is there: it could otherwise only be a server of that name.
+// Uses the newer table if it exists and is not a server named "servers".
 function findTables(document: unknown): KeyPath[] {
   const newer = valueAt(document, ['mcp', 'servers']);
   return isRecord(newer) && newer.type === undefined ? [['mcp', 'servers']] : [['mcp']];
@@ -18,7 +18,7 @@ function findTables(document: unknown): KeyPath[] {
 const command: FieldReader = (value, draft, field) => {
   const [program, ...args] = Array.isArray(value) ? value : [];
   if (typeof program !== 'string' || !args.every((one) => typeof one === 'string')) {
-    draft.unusable ??= `${field} is no list of texts`;
+    draft.unusable ??= `${field} must be an array of strings`;
     return;
   }
   draft.command = program;
@@ -30,11 +30,11 @@ export const opencode: Client = {
   name: 'opencode',
   form: jsonForm,
   references: braced,
-  files: (surroundings) => {
-    const own = join(configHome(surroundings), 'opencode');
+  files: (environment) => {
+    const own = join(configHome(environment), 'opencode');
     const places: [ClientFile['scope'], string][] = [
-      ['project', join(surroundings.workdir, 'opencode.json')],
-      ['project', join(surroundings.workdir, 'opencode.jsonc')],
+      ['project', join(environment.workdir, 'opencode.json')],
+      ['project', join(environment.workdir, 'opencode.jsonc')],
       ['user', join(own, 'opencode.json')],
       ['user', join(own, 'opencode.jsonc')],
     ];

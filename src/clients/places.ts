@@ -1,23 +1,23 @@
-// Where programs keep the configuration of a person, by system.
+// Directories of user configuration by platform.
 
 import { isAbsolute, join } from 'node:path';
-import type { Surroundings } from './client.js';
+import type { ClientEnvironment } from './client.js';
 
 /** `$XDG_CONFIG_HOME`, or `~/.config`. */
-export function configHome({ env, home }: Surroundings): string {
+export function configHome({ env, home }: ClientEnvironment): string {
   const named = env.XDG_CONFIG_HOME;
   return named !== undefined && isAbsolute(named) ? named : join(home, '.config');
 }
 
-/** Where a desktop program keeps its own: `~/Library/Application Support` on macOS, `~/.config` elsewhere. */
-export function applicationData(surroundings: Surroundings): string {
-  return surroundings.platform === 'darwin'
-    ? join(surroundings.home, 'Library', 'Application Support')
-    : configHome(surroundings);
+/** The data directory of desktop programs: `~/Library/Application Support` on macOS, `~/.config` elsewhere. */
+export function applicationData(environment: ClientEnvironment): string {
+  return environment.platform === 'darwin'
+    ? join(environment.home, 'Library', 'Application Support')
+    : configHome(environment);
 }
 
-/** A directory that a variable can name. */
-export function namedDirectory({ env }: Surroundings, variable: string, otherwise: string): string {
+/** A directory that a variable can override. */
+export function namedDirectory({ env }: ClientEnvironment, variable: string, otherwise: string): string {
   const named = env[variable];
   return named !== undefined && isAbsolute(named) ? named : otherwise;
 }

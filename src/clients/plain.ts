@@ -1,7 +1,7 @@
-// Clients whose files are JSON with `mcpServers` and whose entries have the common fields.
+// Clients with a JSON file, an `mcpServers` table and the common fields.
 
 import { join } from 'node:path';
-import type { Client, ClientFile, Surroundings } from './client.js';
+import type { Client, ClientEnvironment, ClientFile } from './client.js';
 import type { KeyPath } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 import { applicationData, namedDirectory } from './places.js';
@@ -12,9 +12,9 @@ interface PlainClient
   extends Pick<Client, 'id' | 'name'>,
     Partial<Pick<Client, 'references' | 'projectDirectory'>> {
   project?(workdir: string): string;
-  user(surroundings: Surroundings): string;
+  user(environment: ClientEnvironment): string;
   readonly fields?: Fields;
-  /** Fields that its entries have beside command and arguments. */
+  /** Fields to write in addition to command and args. */
   readonly extra?: Readonly<Record<string, string | readonly string[]>>;
 }
 
@@ -23,11 +23,11 @@ function definePlain({ project, user, fields = {}, extra = {}, ...client }: Plai
   return {
     ...client,
     form: jsonForm,
-    files: (surroundings): ClientFile[] => [
+    files: (environment): ClientFile[] => [
       ...(project === undefined
         ? []
-        : [{ scope: 'project', path: project(surroundings.workdir), tables } as const]),
-      { scope: 'user', path: user(surroundings), tables },
+        : [{ scope: 'project', path: project(environment.workdir), tables } as const]),
+      { scope: 'user', path: user(environment), tables },
     ],
     toEntry: ({ command, args }) => ({ ...extra, command, args }),
     readEntry: (entry, draft) => readFields(entry, { ...COMMON_FIELDS, ...fields }, draft),
@@ -37,7 +37,7 @@ function definePlain({ project, user, fields = {}, extra = {}, ...client }: Plai
 export const claudeDesktop = definePlain({
   id: 'claude-desktop',
   name: 'Claude Desktop',
-  user: (surroundings) => join(applicationData(surroundings), 'Claude', 'claude_desktop_config.json'),
+  user: (environment) => join(applicationData(environment), 'Claude', 'claude_desktop_config.json'),
 });
 
 export const cursor = definePlain({
@@ -50,15 +50,14 @@ export const cursor = definePlain({
   fields: { envFile: instead('write its variables under env'), auth: instead('write it under oauth') },
 });
 
-// Both keep their settings with those of VS Code.
-const extensionSettings = (surroundings: Surroundings, extension: string, file: string): string =>
-  join(applicationData(surroundings), 'Code', 'User', 'globalStorage', extension, 'settings', file);
+// Both are VS Code extensions.
+const extensionSettings = (environment: ClientEnvironment, extension: string, file: string): string =>
+  join(applicationData(environment), 'Code', 'User', 'globalStorage', extension, 'settings', file);
 
 export const cline = definePlain({
   id: 'cline',
   name: 'Cline',
-  user: (surroundings) =>
-    extensionSettings(surroundings, 'saoudrizwan.claude-dev', 'cline_mcp_settings.json'),
+  user: (environment) => extensionSettings(environment, 'saoudrizwan.claude-dev', 'cline_mcp_settings.json'),
   references: dollarEnv,
   fields: { timeout: time('timeoutMs', 1000), transportType: COMMON_FIELDS.transport! },
 });
@@ -68,7 +67,7 @@ export const roo = definePlain({
   name: 'Roo Code',
   references: dollarEnv,
   project: (workdir) => join(workdir, '.roo', 'mcp.json'),
-  user: (surroundings) => extensionSettings(surroundings, 'rooveterinaryinc.roo-cline', 'mcp_settings.json'),
+  user: (environment) => extensionSettings(environment, 'rooveterinaryinc.roo-cline', 'mcp_settings.json'),
   fields: {
     timeout: time('timeoutMs', 1000),
     disabledTools: texts('deny'),
@@ -80,11 +79,8 @@ export const copilot = definePlain({
   id: 'copilot-cli',
   name: 'GitHub Copilot CLI',
   references: bareDollar,
-  user: (surroundings) =>
-    join(
-      namedDirectory(surroundings, 'COPILOT_HOME', join(surroundings.home, '.copilot')),
-      'mcp-config.json',
-    ),
+  user: (environment) =>
+    join(namedDirectory(environment, 'COPILOT_HOME', join(environment.home, '.copilot')), 'mcp-config.json'),
   extra: { type: 'local', tools: ['*'] },
   fields: {
     tools: (value, draft, field) => {

@@ -1,9 +1,9 @@
-// Reads an entry of a client's configuration field by field: each has a meaning, or a line that says it has none here.
+// Field readers for server entries of clients.
 
 import { isRecord, type JsonObject } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 
-/** What is known of a server so far, in the words of `mcpServers`; values are still as the client wrote them. */
+/** A server in the fields of `mcpServers`, with values as the client wrote them. */
 export interface Draft {
   readonly name: string;
   command?: string;
@@ -18,15 +18,15 @@ export interface Draft {
   timeoutMs?: number;
   startTimeoutMs?: number;
   disabled?: true;
-  /** Variables and headers that are references in our words already. */
+  /** Variables and headers whose values are already references of wield. */
   readonly ownEnv: Record<string, string>;
   readonly ownHeaders: Record<string, string>;
   readonly notes: string[];
-  /** Why it cannot be used here. */
+  /** Why it cannot be imported. */
   unusable?: string;
 }
 
-/** Takes the value of one field into the draft. */
+/** Reads the value of one field into the draft. */
 export type FieldReader = (value: unknown, draft: Draft, field: string) => void;
 export type Fields = Readonly<Record<string, FieldReader>>;
 
@@ -34,13 +34,12 @@ export function createDraft(name: string): Draft {
   return { name, args: [], env: {}, headers: {}, ownEnv: {}, ownHeaders: {}, notes: [] };
 }
 
-/** Reads every field by its reader; what has none is noted. */
+/** Reads every field; unknown fields are noted. */
 export function readFields(entry: JsonObject, fields: Fields, draft: Draft): void {
   for (const [field, value] of Object.entries(entry)) {
     if (value === null) continue;
     const reader = Object.hasOwn(fields, field) ? fields[field] : undefined;
-    if (reader === undefined)
-      draft.notes.push(`${quoteOutside(field, 40)}: not carried over, wield does not know it`);
+    if (reader === undefined) draft.notes.push(`${quoteOutside(field, 40)}: not imported, unknown field`);
     else reader(value, draft, field);
   }
 }
@@ -49,36 +48,36 @@ export const text =
   (key: 'command' | 'cwd' | 'url'): FieldReader =>
   (value, draft, field) => {
     if (typeof value === 'string') draft[key] = value;
-    else draft.unusable ??= `${field} is no text`;
+    else draft.unusable ??= `${field} must be a string`;
   };
 
 export const texts =
   (key: 'args' | 'allow' | 'deny'): FieldReader =>
   (value, draft, field) => {
     if (Array.isArray(value) && value.every((one) => typeof one === 'string')) draft[key] = [...value];
-    else draft.unusable ??= `${field} is no list of texts`;
+    else draft.unusable ??= `${field} must be an array of strings`;
   };
 
-/** Numbers and truth values become the text that a process or a header gets. */
+/** Numbers and booleans are converted to strings. */
 export const map =
   (key: 'env' | 'headers'): FieldReader =>
   (value, draft, field) => {
     if (!isRecord(value)) {
-      draft.unusable ??= `${field} is no object`;
+      draft.unusable ??= `${field} must be an object`;
       return;
     }
     for (const [name, one] of Object.entries(value)) {
       if (['string', 'number', 'boolean'].includes(typeof one)) draft[key][name] = String(one);
-      else draft.notes.push(`${field}.${quoteOutside(name, 40)}: not carried over, it is no text`);
+      else draft.notes.push(`${field}.${quoteOutside(name, 40)}: not imported, not a string`);
     }
   };
 
-/** A time in milliseconds, or in another unit of so many. */
+/** A duration in milliseconds, or in units of `unitMs`. */
 export const time =
   (key: 'timeoutMs' | 'startTimeoutMs', unitMs = 1): FieldReader =>
   (value, draft, field) => {
     if (typeof value === 'number' && value > 0) draft[key] = Math.round(value * unitMs);
-    else draft.notes.push(`${field}: not carried over, it is no time`);
+    else draft.notes.push(`${field}: not imported, not a duration`);
   };
 
 export const disabledWhen =
@@ -87,31 +86,31 @@ export const disabledWhen =
     if (value === disabled) draft.disabled = true;
   };
 
-/** A field that means nothing here. */
+/** A field without effect in wield. */
 export const ignored: FieldReader = () => {};
 
-/** A field that has its counterpart elsewhere. */
+/** A field with a different counterpart in wield. */
 export const instead =
   (what: string): FieldReader =>
   (_value, draft, field) => {
-    draft.notes.push(`${field}: not carried over, ${what}`);
+    draft.notes.push(`${field}: not imported, ${what}`);
   };
 
-export const ownRules = instead('which calls run without asking is said by your own rules');
+export const ownRules = instead('use rules to allow calls without approval');
 
-/** `type` or `transport`: the older transport over server-sent events alone is not spoken. */
+/** `type` or `transport`; the SSE transport is not supported. */
 export const transport: FieldReader = (value, draft, field) => {
   const word = typeof value === 'string' ? value.toLowerCase().replace(/[^a-z]/g, '') : '';
   if (word === 'sse')
-    draft.unusable ??= 'it speaks the older SSE transport; ask for its Streamable HTTP address';
+    draft.unusable ??= 'it uses the SSE transport, which is not supported; use its Streamable HTTP URL';
   else if (!['stdio', 'local', 'http', 'streamablehttp', 'remote'].includes(word))
-    draft.unusable ??= `${field} ${quoteOutside(JSON.stringify(value), 40)} is unknown`;
+    draft.unusable ??= `${field} ${quoteOutside(JSON.stringify(value), 40)} is not known`;
 };
 
-/** `oauth`: what a client is registered as. */
+/** `oauth`: the registration of the client. */
 export const oauth: FieldReader = (value, draft, field) => {
   if (!isRecord(value)) {
-    if (value !== false && value !== true) draft.notes.push(`${field}: not carried over, it is no object`);
+    if (value !== false && value !== true) draft.notes.push(`${field}: not imported, not an object`);
     return;
   }
   const known: Record<string, string> = {
@@ -126,11 +125,11 @@ export const oauth: FieldReader = (value, draft, field) => {
     const key = Object.hasOwn(known, name) ? known[name] : undefined;
     const words = Array.isArray(one) ? one.join(' ') : one;
     if (key !== undefined && typeof words === 'string') draft.oauth = { ...draft.oauth, [key]: words };
-    else draft.notes.push(`${field}.${quoteOutside(name, 40)}: not carried over`);
+    else draft.notes.push(`${field}.${quoteOutside(name, 40)}: not imported`);
   }
 };
 
-/** The fields that nearly every client has under these names. */
+/** Fields that most clients have. */
 export const COMMON_FIELDS: Fields = {
   type: transport,
   transport,

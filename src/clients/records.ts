@@ -1,4 +1,4 @@
-// What connecting changed, so that it can be undone: kept with the user's state, since a replaced entry may hold a secret.
+// Records of changes by `wield connect`, for undo. Stored privately, because a replaced entry may contain a secret.
 
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
@@ -7,10 +7,10 @@ import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { KeyPath } from './forms/form.js';
 
-/** One change of one file: the text that was exchanged, and what the entry was before and after. */
+/** A change of one file: the replaced text, and the entry before and after. */
 export interface ConnectRecord {
   readonly client: string;
-  /** Links followed. */
+  /** With links resolved. */
   readonly file: string;
   readonly path: KeyPath;
   readonly entry: JsonObject;
@@ -18,12 +18,12 @@ export interface ConnectRecord {
   readonly offset: number;
   readonly removed: string;
   readonly inserted: string;
-  /** Whether the file was made by this change. */
+  /** Whether this change created the file. */
   readonly created: boolean;
 }
 
 export interface RecordStore {
-  /** The changes of one entry, the oldest first. */
+  /** Returns the changes of one entry, oldest first. */
   find(file: string, path: KeyPath): readonly ConnectRecord[];
   /** Replaces the changes of one entry. */
   put(file: string, path: KeyPath, records: readonly ConnectRecord[]): void;
@@ -53,10 +53,10 @@ function read(store: string): ConnectRecord[] {
     if (isRecord(document) && document.version === 1 && Array.isArray(document.records)) {
       if (document.records.every(isConnectRecord)) return document.records;
     }
-    throw new Error('it is not what wield writes');
+    throw new Error('invalid format');
   } catch (error) {
     throw new ToolError('io', `cannot read ${store}: ${(error as Error).message}`, {
-      hint: 'move it aside: only --undo of earlier connections needs it',
+      hint: 'move it away; it is only needed to undo earlier connections',
     });
   }
 }

@@ -1,14 +1,14 @@
-// Finds secrets in values of other clients' configuration, by the name they stand under or by how they look.
+// Detects secrets in values of other clients, by name or by form.
 
 import { isTelling } from '../core/telling.js';
 
-// Beginnings that services give to their keys.
+// Prefixes of keys of common services.
 const KNOWN =
   /^(?:sk|pk|rk)[-_][\w-]{8,}|^gh[pousr]_\w{8,}|^github_pat_\w{8,}|^glpat-[\w-]{8,}|^xox[abeprs]-|^xapp-|^AKIA[0-9A-Z]{8,}|^AIza[\w-]{8,}|^eyJ[\w-]{8,}\.|^npm_\w{8,}|^hf_\w{8,}|^lin_api_|^ntn_|^secret_|^dop_v1_|^pat[-_.]\w{8,}|^fc-\w{8,}/;
 const SCHEME = /^(Bearer|Basic|Token|ApiKey)\s+(\S[\s\S]*)$/i;
 const REFERENCE = /\$\{[^}]*\}/g;
 
-/** Whether a text looks like a credential, whatever it stands under. */
+/** Whether a string looks like a credential, whatever its name. */
 export function looksSecret(text: string): boolean {
   const value = text.trim();
   if (KNOWN.test(value)) return true;
@@ -16,17 +16,17 @@ export function looksSecret(text: string): boolean {
   if (scheme !== null && !isReference(scheme[2]!) && scheme[2]!.length >= 8) return true;
   if (/^[a-z][\w+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i.test(value) && !/:\/\/[^@]*\$\{[^@]*@/.test(value))
     return true;
-  // Long, of one piece, with letters and digits mixed, and no path.
+  // Long, with letters and digits, and not a path.
   return /^[A-Za-z0-9+_=-]{32,}$/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value);
 }
 
-/** Whether what stands under a name is a secret that is written out. */
+/** Whether a value is a secret in plain text. */
 export function isSecret(name: string, value: string): boolean {
   if (value.trim() === '' || isReference(value)) return false;
   return isTelling(name) || looksSecret(value);
 }
 
-/** A value in two parts: the word of its scheme, and the credential. */
+/** Splits a value into its authorization scheme and the credential. */
 export function splitScheme(value: string): { readonly scheme: string; readonly credential: string } {
   const match = SCHEME.exec(value);
   return match === null
@@ -34,7 +34,7 @@ export function splitScheme(value: string): { readonly scheme: string; readonly 
     : { scheme: `${match[1]} `, credential: match[2]! };
 }
 
-/** Places in a list of arguments that hold a secret: alone, after a telling option, or behind its `=` or `:`. */
+/** Returns the indexes of arguments with a secret: on its own, after an option, or after its `=` or `:`. */
 export function findSecretArguments(args: readonly string[]): number[] {
   return args.flatMap((argument, at) => {
     const option = /^--?([\w.-]+)$/.exec(args[at - 1] ?? '')?.[1];
@@ -43,7 +43,7 @@ export function findSecretArguments(args: readonly string[]): number[] {
   });
 }
 
-/** Whether a secret stands somewhere in a word of a command line. */
+/** Whether an argument contains a secret. */
 export function holdsSecret(word: string): boolean {
   if (looksSecret(word)) return true;
   for (const [, name, value] of word.matchAll(/[?&]([\w.-]+)=([^&#\s]+)/g))
@@ -52,7 +52,7 @@ export function holdsSecret(word: string): boolean {
   return assigned !== null && (isSecretOption(assigned[1]!, assigned[2]!) || holdsSecret(assigned[2]!));
 }
 
-// An option such as `--key-file` names a place, and `--token-limit 5` a number.
+// `--key-file` takes a path, and `--token-limit` a number.
 function isSecretOption(option: string, value: string): boolean {
   if (/^(?:[./~]|\d{1,6}$)/.test(value) || /(?:file|path|dir|env|var|limit|count)$/i.test(option))
     return false;

@@ -1,4 +1,4 @@
-// The clients there are: one file each, or a line of `plain.ts` where only the places differ.
+// The list of known clients.
 
 import { ToolError } from '../core/error.js';
 import { nearest, quoteOutside } from '../core/text.js';
@@ -33,7 +33,7 @@ export const CLIENTS: readonly Client[] = [
   goose,
 ];
 
-/** The client of an id; otherwise what is near to it. */
+/** Finds a client by id. Throws `usage` with a suggestion. */
 export function findClient(id: string, hint: string): Client {
   const found = CLIENTS.find((client) => client.id === id);
   if (found !== undefined) return found;
@@ -41,8 +41,9 @@ export function findClient(id: string, hint: string): Client {
     id,
     CLIENTS.map((client) => client.id),
   );
-  throw new ToolError('usage', `there is no client "${quoteOutside(id, 40)}"`, {
-    hint: close === undefined ? `${hint} shows the clients` : `did you mean ${close}? ${hint} shows all`,
+  throw new ToolError('usage', `unknown client "${quoteOutside(id, 40)}"`, {
+    hint:
+      close === undefined ? `for a list of clients: ${hint}` : `did you mean ${close}? for a list: ${hint}`,
     data: { clients: CLIENTS.map((client) => client.id) },
   });
 }

@@ -1,21 +1,21 @@
-// References of clients to variables, said as `${NAME}`; what names nothing that is known here stays and is found later.
+// Translates variable references of clients to `${NAME}`; unknown placeholders are left for later.
 
-/** `${env:NAME}` as well as `${NAME}`. */
+/** Translates `${env:NAME}`. */
 export function dollarEnv(value: string): string {
   return value.replace(/\$\{env:([A-Za-z_]\w*)\}/g, (_, name: string) => `\${${name}}`);
 }
 
-/** `${NAME}` and `${NAME:-…}`: the same as here. */
+/** `${NAME}` and `${NAME:-…}` need no translation. */
 export function dollarName(value: string): string {
   return value;
 }
 
-/** `$NAME` as well as `${NAME}`. */
+/** Translates `$NAME`. */
 export function bareDollar(value: string): string {
   return value.replace(/\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`);
 }
 
-/** `{env:NAME}` and `{file:PATH}`. */
+/** Translates `{env:NAME}` and `{file:PATH}`. */
 export function braced(value: string): string {
   return value
     .replace(/\{env:([A-Za-z_]\w*)\}/g, (_, name: string) => `\${${name}}`)

@@ -1,4 +1,4 @@
-// VS Code: `servers` in `.vscode/mcp.json` or in the `mcp.json` of the person's profile, with inputs that it asks for.
+// VS Code: `servers` in `.vscode/mcp.json` or in the `mcp.json` of the user profile, with inputs.
 
 import { join } from 'node:path';
 import type { Client } from './client.js';
@@ -15,11 +15,11 @@ export const vscode: Client = {
   form: jsonForm,
   projectDirectory: '${workspaceFolder}',
   references: dollarEnv,
-  files: (surroundings) => [
-    { scope: 'project', path: join(surroundings.workdir, '.vscode', 'mcp.json'), tables: () => TABLES },
+  files: (environment) => [
+    { scope: 'project', path: join(environment.workdir, '.vscode', 'mcp.json'), tables: () => TABLES },
     {
       scope: 'user',
-      path: join(applicationData(surroundings), 'Code', 'User', 'mcp.json'),
+      path: join(applicationData(environment), 'Code', 'User', 'mcp.json'),
       tables: () => TABLES,
     },
   ],
@@ -30,8 +30,8 @@ export const vscode: Client = {
       {
         ...COMMON_FIELDS,
         envFile: instead('write its variables under env'),
-        sandboxEnabled: ownRules(),
-        sandbox: ownRules(),
+        sandboxEnabled: noSandbox(),
+        sandbox: noSandbox(),
         gallery: ignored,
         version: ignored,
         dev: ignored,
@@ -40,6 +40,6 @@ export const vscode: Client = {
     ),
 };
 
-function ownRules() {
-  return instead('a server is started as any other program of yours');
+function noSandbox() {
+  return instead('servers run without a sandbox');
 }

@@ -1,4 +1,4 @@
-// Windsurf: one file of the person, in which an address is a `serverUrl`.
+// Windsurf: a user file in which the URL is a `serverUrl`.
 
 import { join } from 'node:path';
 import type { Client } from './client.js';

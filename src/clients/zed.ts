@@ -19,7 +19,7 @@ import {
 
 const TABLES = [['context_servers']];
 
-// Older settings have the command, its arguments and its variables in one object.
+// In older settings the command is an object with args and env.
 const command: FieldReader = (value, draft, field) => {
   if (!isRecord(value)) return text('command')(value, draft, field);
   text('command')(value.path, draft, `${field}.path`);
@@ -28,16 +28,16 @@ const command: FieldReader = (value, draft, field) => {
 };
 
 const source: FieldReader = (value, draft) => {
-  if (value === 'extension') draft.unusable ??= 'an extension of Zed brings it, and Zed alone can start it';
+  if (value === 'extension') draft.unusable ??= 'it belongs to an extension of Zed';
 };
 
 export const zed: Client = {
   id: 'zed',
   name: 'Zed',
   form: jsonForm,
-  files: (surroundings) => [
-    { scope: 'project', path: join(surroundings.workdir, '.zed', 'settings.json'), tables: () => TABLES },
-    { scope: 'user', path: join(configHome(surroundings), 'zed', 'settings.json'), tables: () => TABLES },
+  files: (environment) => [
+    { scope: 'project', path: join(environment.workdir, '.zed', 'settings.json'), tables: () => TABLES },
+    { scope: 'user', path: join(configHome(environment), 'zed', 'settings.json'), tables: () => TABLES },
   ],
   toEntry: ({ command: program, args }) => ({ source: 'custom', command: program, args, env: {} }),
   readEntry: (entry, draft) =>
@@ -47,7 +47,7 @@ export const zed: Client = {
         ...COMMON_FIELDS,
         command,
         source,
-        settings: instead('they are for the extension that brings it'),
+        settings: instead('they belong to the extension'),
         remote: ignored,
         timeout: time('timeoutMs', 1000),
       },

@@ -35,7 +35,6 @@ export const WORDING: readonly string[] = [
   'src/builtin/',
   'src/catalog/',
   'src/cli/',
-  'src/clients/',
   'src/commands/',
   'src/config/',
   'src/core/',

@@ -1,8 +1,8 @@
 // `wield connect`: writes the configuration of a client so that it starts this server, and takes it back.
 
 import { dirname } from 'node:path';
-import type { Client, ClientFile, Scope, Surroundings } from '../../clients/client.js';
-import { STARTS_THERE } from '../../clients/client.js';
+import type { Client, ClientEnvironment, ClientFile, Scope } from '../../clients/client.js';
+import { STARTS_IN_PROJECT } from '../../clients/client.js';
 import { readConfig } from '../../clients/config-file.js';
 import {
   applyPlan,
@@ -22,7 +22,7 @@ import { isRecord } from '../../core/json.js';
 import { quoteOutside, shortenPath } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
-import { findSurroundings, readScope, renewTrust } from '../clients.js';
+import { findClientEnvironment, readScope, renewTrust } from '../clients.js';
 import { consent, printDiff, toShownDiff } from '../consent.js';
 import { DRY_RUN, YES } from '../installing.js';
 import { findOwnCommand } from '../own-command.js';
@@ -56,12 +56,12 @@ export const connect: Verb = {
   async run(call) {
     const [id] = call.positionals;
     const toolbox = call.toolbox();
-    const surroundings = findSurroundings(toolbox);
-    if (id === undefined) return listClients(call, surroundings);
+    const environment = findClientEnvironment(toolbox);
+    if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
-    const file = findScoped(client, surroundings, call.flags.get('scope'));
+    const file = findScoped(client, environment, call.flags.get('scope'));
     const name = readName(call.flags.get('name'));
-    const server = findServer(call, client, file, name, surroundings);
+    const server = findServer(call, client, file, name, environment);
     if (call.flags.has('print')) return print(call, client, file, server);
     if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'connecting a client');
     const store = createRecordStore(toolbox.machine.wieldHome);
@@ -143,14 +143,14 @@ function assertAsked({ json, terminal, flags }: VerbCall, file: string, name: st
 
 function findScoped(
   client: Client,
-  surroundings: Surroundings,
+  environment: ClientEnvironment,
   named: string | true | undefined,
 ): ClientFile {
   const scope = readScope(named);
-  const { workdir, home } = surroundings;
+  const { workdir, home } = environment;
   const order: Scope[] =
     scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
-  const [file] = order.flatMap((one) => findFile(client, one, surroundings) ?? []);
+  const [file] = order.flatMap((one) => findFile(client, one, environment) ?? []);
   if (file !== undefined) return file;
   throw new ToolError('usage', `${client.name} has no file of the scope ${scope}`, {
     hint: `leave --scope out, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
@@ -170,11 +170,11 @@ function findServer(
   client: Client,
   { scope }: ClientFile,
   name: string,
-  { workdir }: Surroundings,
+  { workdir }: ClientEnvironment,
 ) {
   const own = findOwnCommand(terminal.io, scope === 'project');
   const directory = scope === 'project' ? (client.projectDirectory ?? workdir) : workdir;
-  const place = directory === STARTS_THERE ? [] : ['--cwd', directory];
+  const place = directory === STARTS_IN_PROJECT ? [] : ['--cwd', directory];
   return { ...own, name, args: [...own.args, 'serve', ...place] };
 }
 
@@ -199,9 +199,9 @@ function print(
   return 0;
 }
 
-function listClients({ terminal, json }: VerbCall, surroundings: Surroundings): number {
+function listClients({ terminal, json }: VerbCall, environment: ClientEnvironment): number {
   const clients = CLIENTS.map((client) => {
-    const files = client.files(surroundings);
+    const files = client.files(environment);
     const connected = files.find((file) => isConnected(client, file));
     const present = files.find(({ path }) => statOrNothing(path) !== undefined);
     // A directory of its own tells of a client that has no configuration yet.
@@ -209,7 +209,7 @@ function listClients({ terminal, json }: VerbCall, surroundings: Surroundings): 
       present !== undefined ||
       files.some(({ path, scope }) => {
         const directory = dirname(path);
-        return scope === 'user' && directory !== surroundings.home && statOrNothing(directory) !== undefined;
+        return scope === 'user' && directory !== environment.home && statOrNothing(directory) !== undefined;
       });
     const file = connected ?? present ?? files[0]!;
     return { id: client.id, name: client.name, file: file.path, found, connected: connected !== undefined };
@@ -222,7 +222,7 @@ function listClients({ terminal, json }: VerbCall, surroundings: Surroundings): 
     id,
     name,
     connected ? 'connected' : found ? 'found' : '',
-    shortenPath(file, surroundings.workdir, surroundings.home),
+    shortenPath(file, environment.workdir, environment.home),
   ]);
   printTable(terminal, ['CLIENT', 'NAME', '', 'FILE'], rows);
   terminal.out('\n  wield connect <client> shows what it would write, and asks.\n');

@@ -1,11 +1,11 @@
-// A form of configuration files: how one is read, and how one entry of it is set or taken out with all else kept.
+// The interface of configuration formats: parse a file, and set or remove one entry in place.
 
 import type { Json, JsonObject } from '../../core/json.js';
 
-/** A way into a document: keys from its root. */
+/** Keys from the root of a document. */
 export type KeyPath = readonly string[];
 
-/** Thrown by a form: what is wrong with a text, and on which line. */
+/** A parse or edit error of a form. */
 export class FormFault extends Error {
   readonly line: number | null;
 
@@ -15,17 +15,17 @@ export class FormFault extends Error {
   }
 }
 
-/** Texts come without a byte order mark; `eol` is the line break that the file has. */
+/** Texts have no byte order mark; `eol` is the line break of the file. */
 export interface Form {
-  /** The document; an empty text is an empty one. Throws `FormFault`. */
+  /** Parses a document; an empty text is an empty document. Throws `FormFault`. */
   parse(text: string): unknown;
-  /** The text with this value at this path; objects on the way are made where they are missing. Throws `FormFault`. */
+  /** Sets a value, creating missing parent objects. Throws `FormFault`. */
   set(text: string, path: KeyPath, value: JsonObject, eol: string): string;
-  /** The text without what stands at this path. Throws `FormFault`. */
+  /** Removes the value at a path. Throws `FormFault`. */
   remove(text: string, path: KeyPath): string;
 }
 
-/** What stands at a path of a document; undefined where nothing does. */
+/** Returns the value at a path. */
 export function valueAt(document: unknown, path: KeyPath): unknown {
   let node: unknown = document;
   for (const key of path) {
@@ -36,7 +36,7 @@ export function valueAt(document: unknown, path: KeyPath): unknown {
   return node;
 }
 
-/** A copy of a document with this value at this path, or without anything there. */
+/** Returns a copy of a document with a value set, or removed if undefined. */
 export function withValue(document: unknown, path: KeyPath, value: Json | undefined): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
@@ -47,7 +47,7 @@ export function withValue(document: unknown, path: KeyPath, value: Json | undefi
   return copy;
 }
 
-/** The line that an offset lies on, from 1. */
+/** Returns the line of an offset, counted from 1. */
 export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }

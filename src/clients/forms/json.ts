@@ -1,4 +1,4 @@
-// JSON, with or without comments and trailing commas: edits that move no other byte.
+// JSON with comments and trailing commas, edited in place.
 
 import type { Node } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/json.js';
@@ -41,19 +41,19 @@ export const jsonForm: Form = {
     const comma = findComma(text, end, next?.offset ?? property.parent.offset + property.parent.length - 1);
     const withoutIt = cutLine(text, property.offset, comma === undefined ? end : comma + 1);
     if (comma !== undefined || previous === undefined) return withoutIt;
-    // It was the last: the comma that led to it goes too.
+    // The last entry: also removes the comma before it.
     const lead = findComma(text, previous.offset + previous.length, property.offset);
     return lead === undefined ? withoutIt : splice(withoutIt, lead, lead + 1, '');
   },
 };
 
-/** The line of the key that a path leads to; null where it leads nowhere. Throws `FormFault`. */
+/** Returns the line of the key at a path, or null. Throws `FormFault`. */
 export function findJsonLine(text: string, path: KeyPath): number | null {
   const node = load().findNodeAtLocation(parseTree(text) ?? emptyObject(), [...path]);
   return node === undefined ? null : lineAt(text, node.parent?.offset ?? node.offset);
 }
 
-// The library is needed by a few verbs only.
+// Loaded lazily: only a few verbs need it.
 function load(): typeof import('jsonc-parser') {
   const { createRequire } = process.getBuiltinModule('node:module');
   return createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
@@ -75,8 +75,8 @@ function parseTree(text: string): Node | undefined {
 
 function assertObject(text: string, node: Node, path: KeyPath): Node {
   if (node.type === 'object') return node;
-  const where = path.length === 0 ? 'it' : path.join('.');
-  throw new FormFault(`${where} is no object`, lineAt(text, node.offset));
+  const where = path.length === 0 ? 'the document' : path.join('.');
+  throw new FormFault(`${where} must be an object`, lineAt(text, node.offset));
 }
 
 function findProperty(node: Node, key: string): Node | undefined {
@@ -102,8 +102,8 @@ function insert(text: string, parent: Node, key: string, value: Json, eol: strin
     return splice(text, after, after, comma === undefined ? `, ${inline}` : ` ${inline},`);
   }
   const indent = lineIndent(text, last.offset);
-  // A comment at the end of the line is about what stands there, so it stays there.
-  const lineEnd = spread ? endOfRemarks(text, after, close) : after;
+  // A comment at the end of the line stays there.
+  const lineEnd = spread ? endOfComments(text, after, close) : after;
   const line = `${eol}${indent}${property(key, value, indent, unit, eol)}${comma === undefined ? '' : ','}`;
   const added = splice(text, lineEnd, lineEnd, line);
   return comma === undefined ? splice(added, end, end, ',') : added;
@@ -121,7 +121,7 @@ function nest(path: KeyPath, value: JsonObject): JsonObject {
   return path.reduceRight<JsonObject>((inner, key) => ({ [key]: inner }), value);
 }
 
-// The offset of the comma between two places, comments passed over.
+// Returns the offset of the comma in a range, skipping comments.
 function findComma(text: string, from: number, to: number): number | undefined {
   const scanner = load().createScanner(text, true);
   scanner.setPosition(from);
@@ -130,13 +130,13 @@ function findComma(text: string, from: number, to: number): number | undefined {
   return at < to && text[at] === ',' ? at : undefined;
 }
 
-// Where blanks and comments of this line end; a block comment that goes on belongs to what follows.
-function endOfRemarks(text: string, from: number, to: number): number {
+// Returns where whitespace and comments of this line end.
+function endOfComments(text: string, from: number, to: number): number {
   const rest = /^(?:[ \t]|\/\*[^\r\n]*?\*\/)*(?:\/\/[^\r\n]*)?/.exec(text.slice(from, to))![0];
   return from + rest.trimEnd().length;
 }
 
-// Takes out a range, and the line with it where nothing else stands there.
+// Removes a range, and its line if nothing else is on it.
 function cutLine(text: string, from: number, to: number): string {
   const lineStart = text.lastIndexOf('\n', from - 1) + 1;
   const rest = /^[ \t]*(?:\r?\n)?/.exec(text.slice(to))![0];

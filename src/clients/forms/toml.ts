@@ -1,4 +1,4 @@
-// TOML: whole tables are appended, exchanged and taken out as text; what stands between them is not touched.
+// TOML, edited in place by whole tables.
 
 import type { Json, JsonObject } from '../../core/json.js';
 import { isRecord } from '../../core/json.js';
@@ -30,10 +30,10 @@ export const tomlForm: Form = {
   },
 };
 
-// An entry that is there without a table of its own is written within a line, which is not ours to take apart.
+// Inline tables are not edited.
 function assertTables(text: string, path: KeyPath): void {
   if (valueAt(tomlForm.parse(text), path) === undefined) return;
-  throw new FormFault(`${path.join('.')} is not written as a table of its own`, null);
+  throw new FormFault(`${path.join('.')} is not a separate table`, null);
 }
 
 function printTable(path: KeyPath, value: JsonObject): string[] {
@@ -58,7 +58,7 @@ function print(value: Json): string {
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
 }
 
-/** From the header of a table to the end of the last line of it or of a table below it. */
+/** Returns the range of a table and its subtables. */
 function findTable(text: string, path: KeyPath): { start: number; end: number } | undefined {
   const headers = findHeaders(text);
   const at = headers.findIndex(({ keys }) => keys.length === path.length && startsWith(keys, path));
@@ -67,7 +67,7 @@ function findTable(text: string, path: KeyPath): { start: number; end: number } 
   while (next < headers.length && startsWith(headers[next]!.keys, path)) next++;
   const start = headers[at]!.offset;
   const region = text.slice(start, headers[next]?.offset ?? text.length);
-  // Comments and blank lines before the next table are about that one.
+  // Comments and blank lines before the next table belong to it.
   const kept = next < headers.length ? region.replace(/(?:\r?\n[ \t]*(?:#[^\n]*)?)*$/, '') : region.trimEnd();
   return { start, end: start + kept.length };
 }
@@ -90,7 +90,7 @@ const STRINGS = [
   /'[^'\n]*'/y,
 ];
 
-// Headers stand at the beginning of a line, outside texts, comments and arrays that go on.
+// Headers are at the start of a line, outside strings, comments and arrays.
 function findHeaders(text: string): Header[] {
   const headers: Header[] = [];
   const match = (pattern: RegExp, at: number): RegExpExecArray | null => {

@@ -1,13 +1,13 @@
-// YAML: an entry of a block mapping is added, exchanged and taken out as lines of text.
+// YAML, edited in place by lines of a block mapping.
 
 import type { JsonObject } from '../../core/json.js';
 import { type Form, FormFault, type KeyPath, lineAt } from './form.js';
 
 interface Pair {
   readonly key: string;
-  /** Where the key begins. */
+
   readonly start: number;
-  /** Where the line of the last byte of the value ends. */
+  /** End of the last line of the value. */
   readonly end: number;
   readonly value: unknown;
 }
@@ -60,19 +60,19 @@ function load(): typeof import('yaml') {
 
 function parse(text: string): import('yaml').Document.Parsed {
   const [document, ...others] = load().parseAllDocuments(text) as import('yaml').Document.Parsed[];
-  if (others.length > 0) throw new FormFault('it holds more than one document', null);
+  if (others.length > 0) throw new FormFault('contains more than one document', null);
   const parsed = document ?? load().parseDocument(text);
   const [first] = parsed.errors;
   if (first === undefined) return parsed;
   throw new FormFault(first.message.split('\n')[0]!.replace(/ at line.*$/, ''), lineAt(text, first.pos[0]));
 }
 
-// The pairs of a block mapping with keys of plain text; undefined for anything else.
+// Returns the pairs of a block mapping with scalar keys, or undefined.
 function findPairs(text: string, node: unknown): Pair[] | undefined {
   const { isMap, isScalar, isNode } = load();
   if (!isMap(node) || node.flow === true || node.items.length === 0) return undefined;
   return node.items.map(({ key, value }) => {
-    if (!isScalar(key)) throw new FormFault('a key of it is no plain text', null);
+    if (!isScalar(key)) throw new FormFault('has a key that is not a scalar', null);
     const range = (isNode(value) ? value.range : undefined) ?? key.range!;
     const end = Math.max(range[1], key.range![1]);
     const body = text.slice(0, end).trimEnd().length;
@@ -89,18 +89,18 @@ function isEmpty(node: unknown): boolean {
 function assertPath(path: KeyPath): [string, string] {
   const [table, name, ...more] = path;
   if (table !== undefined && name !== undefined && more.length === 0) return [table, name];
-  throw new FormFault('an entry of a table is expected', null);
+  throw new FormFault('expected an entry of a table', null);
 }
 
 function notBlock(path: KeyPath): FormFault {
-  return new FormFault(`${path[0]} is not written as a block of lines`, null);
+  return new FormFault(`${path[0]} is not a block mapping`, null);
 }
 
 function indentOf(text: string, offset: number): string {
   return /^ */.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))![0];
 }
 
-// Values of JSON are values of YAML, so each field is one line.
+// JSON values are valid YAML, so each field is one line.
 function printEntry(name: string, value: JsonObject, indent: string): string[] {
   const fields = Object.entries(value).map(([key, field]) => `${indent}  ${key}: ${JSON.stringify(field)}`);
   return [`${indent}${quoteKey(name)}:`, ...fields];

@@ -1,4 +1,4 @@
-// `wield connect`: clients get an entry that starts this server, after a look at the change, and lose it again.
+// Tests of `wield connect`: adding wield to clients, and undoing that.
 
 import {
   chmodSync,
@@ -37,7 +37,7 @@ interface Started {
   readonly args: string[];
 }
 
-/** Reads a file back as its client does, placeholders filled in. */
+/** Reads a file as its client does, with placeholders filled in. */
 function readAsClient(client: string, text: string, directory: string): Started {
   const read = (): Started => {
     if (client === 'codex') return parseToml(text).mcp_servers as never;
@@ -60,7 +60,7 @@ async function listTools(workspace: Workspace, { command, args }: Started, cwd: 
   return (await client.listTools()).tools.map((tool) => tool.name);
 }
 
-/** Whether a text can be had from another by taking characters out: nothing of it is lost or moved. */
+/** Whether a text is a subsequence of another: nothing was lost or moved. */
 function isPartOf(part: string, whole: string): boolean {
   let at = 0;
   for (let character = 0; character < whole.length; character++) if (whole[character] === part[at]) at++;
@@ -75,7 +75,7 @@ const flagsOf = ({ client, scope }: ClientFixture): string[] => [
   '--yes',
 ];
 
-describe('what is written', () => {
+describe('entries', () => {
   for (const client of ['claude-code', 'cursor', 'vscode', 'codex']) {
     spec('SRV-11', `${client} starts the server that was written for a project`, async () => {
       const workspace = createServed();
@@ -96,7 +96,7 @@ describe('what is written', () => {
   for (const client of ['claude-code', 'cursor', 'vscode', 'codex', 'goose', 'claude-desktop']) {
     spec(
       'SRV-11',
-      `${client} starts the server of this directory from anywhere, for the person`,
+      `${client} starts the server of this directory from anywhere, in the user scope`,
       async () => {
         const workspace = createServed();
         const fixture = fixtureOf(client, 'user');
@@ -108,7 +108,7 @@ describe('what is written', () => {
     );
   }
 
-  test('wield is named as such where it is on the search path, and by its path for the person alone', async () => {
+  test('uses the name wield if it is on PATH, and the full path for the user scope', async () => {
     const workspace = createServed();
     const bin = join(workspace.home, 'bin');
     mkdirSync(bin);
@@ -128,7 +128,7 @@ describe('what is written', () => {
     });
   });
 
-  test('--print gives the entry for writing it by hand, and changes nothing', async () => {
+  test('--print shows the entry and changes nothing', async () => {
     const workspace = createServed();
     const { stdout } = await wield(workspace, ['connect', 'codex', '--print', '--name', 'tools']);
     expect(Object.keys(parseToml(stdout).mcp_servers as object)).toEqual(['tools']);
@@ -137,7 +137,7 @@ describe('what is written', () => {
 });
 
 describe('consent', () => {
-  spec('SRV-11', 'where nobody can be asked, the change is shown and nothing is written', async () => {
+  spec('SRV-11', 'without a terminal, shows the change and writes nothing', async () => {
     const workspace = createServed();
     const run = await wield(workspace, ['connect', 'cursor']);
     expect(run.status).toBe(5);
@@ -156,24 +156,18 @@ describe('consent', () => {
     expect(existsSync(join(workspace.dir, '.cursor'))).toBe(false);
   });
 
-  specIf(
-    hasPty,
-    'no script(1)',
-    'SRV-11',
-    'a person at a terminal sees the change, then answers',
-    async () => {
-      const workspace = createServed();
-      const no = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'n\n']] });
-      expect(no.screen.indexOf('"wield"')).toBeGreaterThan(-1);
-      expect(no.screen.indexOf('"wield"')).toBeLessThan(no.screen.indexOf('[y/N]'));
-      expect(existsSync(join(workspace.dir, '.cursor/mcp.json'))).toBe(false);
-      const yes = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'y\n']] });
-      expect(yes.status).toBe(0);
-      expect(existsSync(join(workspace.dir, '.cursor/mcp.json'))).toBe(true);
-    },
-  );
+  specIf(hasPty, 'no script(1)', 'SRV-11', 'at a terminal, shows the change and asks', async () => {
+    const workspace = createServed();
+    const no = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'n\n']] });
+    expect(no.screen.indexOf('"wield"')).toBeGreaterThan(-1);
+    expect(no.screen.indexOf('"wield"')).toBeLessThan(no.screen.indexOf('[y/N]'));
+    expect(existsSync(join(workspace.dir, '.cursor/mcp.json'))).toBe(false);
+    const yes = await wieldAtTerminal(workspace, ['connect', 'cursor'], { answers: [['[y/N]', 'y\n']] });
+    expect(yes.status).toBe(0);
+    expect(existsSync(join(workspace.dir, '.cursor/mcp.json'))).toBe(true);
+  });
 
-  spec('SRV-11', 'a tool cannot connect anything', async () => {
+  spec('SRV-11', 'is refused inside a tool', async () => {
     const workspace = createServed();
     workspace.script(
       'sly',
@@ -185,7 +179,7 @@ describe('consent', () => {
   });
 });
 
-describe('what is there already', () => {
+describe('existing files', () => {
   for (const fixture of CLIENT_FILES) {
     spec(
       'SRV-11',
@@ -208,7 +202,7 @@ describe('what is there already', () => {
     );
   }
 
-  spec('SRV-11', 'what is there already as it would be written is not written again', async () => {
+  spec('SRV-11', 'does not write an entry that is already there', async () => {
     const workspace = createServed();
     const fixture = fixtureOf('vscode', 'project');
     const path = writeClientFile(workspace, fixture);
@@ -220,7 +214,7 @@ describe('what is there already', () => {
     expect(statSync(path).mtimeMs).toBe(mtimeMs);
   });
 
-  spec('SRV-11', 'an entry of that name is replaced only after consent, and comes back', async () => {
+  spec('SRV-11', 'replaces an entry only after consent, and restores it', async () => {
     const workspace = createServed();
     const text = '{\n  "mcpServers": {\n    "wield": { "command": "mine" } // mine\n  }\n}\n';
     const path = workspace.write('.cursor/mcp.json', text);
@@ -235,7 +229,7 @@ describe('what is there already', () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  spec('SRV-11', 'undoing keeps what was changed in between', async () => {
+  spec('SRV-11', 'undo keeps later changes', async () => {
     const workspace = createServed();
     for (const fixture of [
       fixtureOf('vscode', 'project'),
@@ -252,7 +246,7 @@ describe('what is there already', () => {
     }
   });
 
-  spec('SRV-11', 'where other servers were added since, only the entry goes', async () => {
+  spec('SRV-11', 'undo keeps servers that were added later', async () => {
     const workspace = createServed();
     await wield(workspace, ['connect', 'cursor', '--yes']);
     const path = join(workspace.dir, '.cursor/mcp.json');
@@ -265,14 +259,14 @@ describe('what is there already', () => {
     );
   });
 
-  spec('SRV-11', 'a file that was made for the entry goes with it', async () => {
+  spec('SRV-11', 'undo removes a file that was created for the entry', async () => {
     const workspace = createServed();
     await wield(workspace, ['connect', 'codex', '--yes']);
     await wield(workspace, ['connect', 'codex', '--undo', '--yes']);
     expect(existsSync(join(workspace.dir, '.codex/config.toml'))).toBe(false);
   });
 
-  spec('SRV-11', 'an entry that was changed since is not dropped by consent beforehand', async () => {
+  spec('SRV-11', '--yes does not undo an entry that was edited later', async () => {
     const workspace = createServed();
     await wield(workspace, ['connect', 'cursor', '--yes']);
     const path = join(workspace.dir, '.cursor/mcp.json');
@@ -284,20 +278,16 @@ describe('what is there already', () => {
     expect(readFileSync(path, 'utf8')).toBe(edited);
   });
 
-  spec(
-    'SRV-11',
-    'a server that wield did not write is not taken out, and one that is not there is said so',
-    async () => {
-      const workspace = createServed();
-      workspace.write('.cursor/mcp.json', '{ "mcpServers": { "wield": { "command": "mine" } } }');
-      expect((await wield(workspace, ['connect', 'cursor', '--undo', '--yes'])).status).toBe(4);
-      const run = await wield(workspace, ['connect', 'codex', '--undo', '--yes']);
-      expect(run.status).toBe(0);
-      expect(run.stdout).toContain('is not connected');
-    },
-  );
+  spec('SRV-11', 'does not remove servers of others, and reports a missing entry', async () => {
+    const workspace = createServed();
+    workspace.write('.cursor/mcp.json', '{ "mcpServers": { "wield": { "command": "mine" } } }');
+    expect((await wield(workspace, ['connect', 'cursor', '--undo', '--yes'])).status).toBe(4);
+    const run = await wield(workspace, ['connect', 'codex', '--undo', '--yes']);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toContain('is not connected');
+  });
 
-  spec('SRV-11', 'a link is followed, and stays one', async () => {
+  spec('SRV-11', 'follows and keeps symbolic links', async () => {
     const workspace = createServed();
     const fixture = fixtureOf('codex', 'user');
     const path = writeClientFile(workspace, fixture);
@@ -313,18 +303,18 @@ describe('what is there already', () => {
   });
 });
 
-describe('what cannot be edited', () => {
+describe('files that cannot be edited', () => {
   const broken: [string, string, string, RegExp][] = [
     ['cursor', '.cursor/mcp.json', '{\n  "mcpServers": {\n    "a": \n  }\n}\n', /mcp\.json:4/],
     ['codex', '.codex/config.toml', 'model = "x"\n[mcp_servers\n', /config\.toml:2/],
-    ['cursor', '.cursor/mcp.json', '{ "mcpServers": [] }', /mcpServers is no object/],
+    ['cursor', '.cursor/mcp.json', '{ "mcpServers": [] }', /mcpServers must be an object/],
     ['codex', '.codex/config.toml', 'mcp_servers = { a = { command = "a" } }\n', /config\.toml/],
-    ['codex', '.codex/config.toml', '[mcp_servers]\nwield = { command = "a" }\n', /not written as a table/],
+    ['codex', '.codex/config.toml', '[mcp_servers]\nwield = { command = "a" }\n', /not a separate table/],
   ];
   for (const [client, file, text, message] of broken) {
     spec(
       'SRV-11',
-      `${client}: ${JSON.stringify(text)} is left as it is, with the place of the fault`,
+      `${client}: ${JSON.stringify(text)} is rejected with its line and left as it is`,
       async () => {
         const workspace = createServed();
         const path = workspace.write(file, text);
@@ -337,7 +327,7 @@ describe('what cannot be edited', () => {
     );
   }
 
-  spec('SRV-11', 'bytes that are no UTF-8 are not written back as something else', async () => {
+  spec('SRV-11', 'rejects files that are not UTF-8', async () => {
     const workspace = createServed();
     const bytes = Buffer.from('{ "a": "\xff" }', 'latin1');
     const path = workspace.write('.cursor/mcp.json', bytes);
@@ -346,8 +336,8 @@ describe('what cannot be edited', () => {
   });
 });
 
-describe('the clients there are', () => {
-  spec('SRV-11', 'without a client they are shown, with those found and connected here', async () => {
+describe('the list of clients', () => {
+  spec('SRV-11', 'lists all clients with those found and connected', async () => {
     const workspace = createServed();
     writeClientFile(workspace, fixtureOf('windsurf', 'user'));
     await wield(workspace, ['connect', 'cursor', '--yes']);
@@ -362,7 +352,7 @@ describe('the clients there are', () => {
     expect((await wield(workspace, ['connect'])).stdout).toMatch(/cursor +Cursor +connected/);
   });
 
-  spec('SRV-11', 'an unknown one is answered with what is near', async () => {
+  spec('SRV-11', 'suggests a similar name for an unknown client', async () => {
     const workspace = createServed();
     const run = await wield(workspace, ['connect', 'claude-cod']);
     expect(run.status).toBe(2);
@@ -370,7 +360,7 @@ describe('the clients there are', () => {
     expect((await wield(workspace, ['connect', 'windsurf', '--scope', 'project'])).status).toBe(2);
   });
 
-  spec('SRV-11', 'a diff shows no credential of the lines around it', async () => {
+  spec('SRV-11', 'the diff shows no surrounding lines', async () => {
     const workspace = createServed();
     const fixture = fixtureOf('cursor', 'project');
     writeClientFile(workspace, fixture);
@@ -379,7 +369,7 @@ describe('the clients there are', () => {
     expect(run.stdout).not.toContain('sk-seeded');
   });
 
-  test('a trusted workspace stays trusted by a change that its person agreed to', async () => {
+  test('a trusted workspace stays trusted after a confirmed change', async () => {
     const workspace = createServed();
     await wield(workspace, ['trust']);
     await wield(workspace, ['connect', 'claude-code', '--yes']);

@@ -1,4 +1,4 @@
-// `wield mcp import`: servers of other clients come here, each shown before, with references in place of secrets.
+// Tests of `wield mcp import`: importing servers of other clients.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const readWritten = (workspace: Workspace) =>
   JSON.parse(readFileSync(destination(workspace), 'utf8')).mcpServers;
 const secretsOf = (workspace: Workspace): string => join(workspace.env.WIELD_HOME!, 'secrets');
 
-/** Imports what a client has, and gives the entries that were written. */
+/** Imports the servers of a client and returns the written entries. */
 async function importAll(client: string, scope: 'project' | 'user', args: string[] = []) {
   const workspace = createWorkspace();
   writeClientFile(workspace, fixtureOf(client, scope));
@@ -33,10 +33,10 @@ async function importAll(client: string, scope: 'project' | 'user', args: string
 
 const file = (workspace: Workspace, name: string): string => join(secretsOf(workspace), name);
 
-describe('what each client has becomes', () => {
+describe('clients', () => {
   spec(
     'UPS-7',
-    'claude-code: its servers, a variable with a default, and a reason where one is not carried',
+    'claude-code: servers, a variable with a default, and a reason for skipped servers',
     async () => {
       const { workspace, written, document, notes } = await importAll('claude-code', 'user');
       expect(written).toEqual({
@@ -60,7 +60,7 @@ describe('what each client has becomes', () => {
     },
   );
 
-  spec('UPS-7', 'claude-desktop: text that only looks like a reference is kept as it is', async () => {
+  spec('UPS-7', 'claude-desktop: text that looks like a reference is kept', async () => {
     const { workspace, written } = await importAll('claude-desktop', 'user');
     expect(written.prisma.env).toEqual({
       DATABASE_URL: `file:${file(workspace, 'prisma.DATABASE_URL')}`,
@@ -87,7 +87,7 @@ describe('what each client has becomes', () => {
     expect(readFileSync(file(workspace, 'linear.Authorization'), 'utf8')).toBe(SEEDED);
   });
 
-  spec('UPS-7', 'vscode: inputs become variables, places are filled in, and both are said', async () => {
+  spec('UPS-7', 'vscode: inputs become variables, directories are filled in, both with a note', async () => {
     const { workspace, written, notes } = await importAll('vscode', 'project');
     expect(written).toEqual({
       playwright: {
@@ -104,7 +104,7 @@ describe('what each client has becomes', () => {
     expect(notes.playwright[0]).toContain(workspace.dir);
   });
 
-  spec('UPS-7', 'codex: times, tools, tokens from variables, and what is turned off', async () => {
+  spec('UPS-7', 'codex: timeouts, tools, tokens from variables, and disabled servers', async () => {
     const { workspace, written } = await importAll('codex', 'user');
     expect(written).toEqual({
       docs: {
@@ -129,7 +129,7 @@ describe('what each client has becomes', () => {
     });
   });
 
-  spec('UPS-7', 'windsurf, gemini-cli: credentials within an address, tools, times', async () => {
+  spec('UPS-7', 'windsurf, gemini-cli: credentials in a URL, tools, timeouts', async () => {
     const windsurf = await importAll('windsurf', 'user');
     expect(windsurf.written.remote).toEqual({
       type: 'http',
@@ -156,7 +156,7 @@ describe('what each client has becomes', () => {
     expect(gemini.notes.maps.join()).toContain('trust');
   });
 
-  spec('UPS-7', 'zed, opencode, goose, roo: their own words for the same', async () => {
+  spec('UPS-7', 'zed, opencode, goose, roo: different field names', async () => {
     const zed = await importAll('zed', 'user');
     expect(zed.written).toEqual({
       custom: { command: 'node', args: ['server.js'] },
@@ -199,7 +199,7 @@ describe('what each client has becomes', () => {
 });
 
 describe('secrets', () => {
-  spec('UPS-7', 'a value that is one is in no output and in no file but a private one', async () => {
+  spec('UPS-7', 'are written to private files only and never shown', async () => {
     const workspace = createWorkspace();
     for (const fixture of CLIENT_FILES) writeClientFile(workspace, fixture);
     const said: string[] = [];
@@ -238,7 +238,7 @@ describe('secrets', () => {
     ['an address', { command: 'npx', args: ['mcp-remote', `https://x.example/mcp?api_key=${SEEDED}`] }],
     ['a variable', { command: 'npx', args: ['mcp-remote', '--header', 'Authorization:$' + '{AUTH_TOKEN}'] }],
   ];
-  spec('UPS-7', 'a command line with a credential in it is not carried over, and not shown', async () => {
+  spec('UPS-7', 'a command line with a credential is not imported and not shown', async () => {
     const workspace = createWorkspace();
     const servers = Object.fromEntries(shown.map(([name, entry]) => [name, entry]));
     workspace.write('servers.json', JSON.stringify({ mcpServers: servers }));
@@ -251,7 +251,7 @@ describe('secrets', () => {
     expect(existsSync(secretsOf(workspace))).toBe(false);
   });
 
-  spec('UPS-7', 'a reference to a file that the client does not know is none of ours', async () => {
+  spec('UPS-7', 'a file reference that the client does not support is not imported', async () => {
     const workspace = createWorkspace();
     const hostile = { url: 'https://x.example/mcp', headers: { 'X-A': '$' + '{file:/etc/passwd}' } };
     workspace.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { hostile } }));
@@ -261,7 +261,7 @@ describe('secrets', () => {
 });
 
 describe('consent', () => {
-  spec('UPS-7', 'what is read and written is shown, and nothing is written unasked', async () => {
+  spec('UPS-7', 'shows what is read and written, and writes nothing without consent', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     const run = await wield(workspace, ['mcp', 'import', 'codex']);
@@ -274,7 +274,7 @@ describe('consent', () => {
     expect(existsSync(secretsOf(workspace))).toBe(false);
   });
 
-  specIf(hasPty, 'no script(1)', 'UPS-7', 'a person at a terminal is asked', async () => {
+  specIf(hasPty, 'no script(1)', 'UPS-7', 'asks at a terminal', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     await wieldAtTerminal(workspace, ['mcp', 'import', 'codex'], { answers: [['[y/N]', 'n\n']] });
@@ -283,7 +283,7 @@ describe('consent', () => {
     expect(Object.keys(readWritten(workspace))).toEqual(['docs', 'figma']);
   });
 
-  spec('UPS-7', 'a tool cannot import anything', async () => {
+  spec('UPS-7', 'is refused inside a tool', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     const command = `"${process.execPath}" "${process.cwd()}/dist/cli/wield.cjs" mcp import codex --yes 2>&1`;
@@ -293,8 +293,8 @@ describe('consent', () => {
   });
 });
 
-describe('what is here already', () => {
-  spec('UPS-7', 'stays as it is, unless it is to be replaced; other bytes always do', async () => {
+describe('existing servers', () => {
+  spec('UPS-7', 'are kept unless --force, as is everything else in the file', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     mkdirSync(join(workspace.home, '.agents'));
@@ -311,29 +311,25 @@ describe('what is here already', () => {
     expect(JSON.parse(readFileSync(destination(workspace), 'utf8')).other).toBe(1);
   });
 
-  spec(
-    'UPS-7',
-    '--server picks some, --scope project writes for this directory, wield itself is left out',
-    async () => {
-      const workspace = createWorkspace();
-      writeClientFile(workspace, fixtureOf('vscode', 'project'));
-      await wield(workspace, ['connect', 'vscode', '--yes']);
-      const args = ['mcp', 'import', 'vscode', '--scope', 'project', '--yes', '--json'];
-      const picked = json(await wield(workspace, [...args, '--server', 'playwright']));
-      expect(picked.file).toBe(join(workspace.dir, '.agents/mcp.json'));
-      expect(Object.keys(JSON.parse(readFileSync(picked.file, 'utf8')).mcpServers)).toEqual(['playwright']);
-      const all = json(await wield(workspace, args));
-      expect(all.servers.find((one: { name: string }) => one.name === 'wield')).toMatchObject({
-        status: 'unusable',
-        notes: expect.arrayContaining(['it is wield itself']),
-      });
-      expect((await wield(workspace, [...args, '--server', 'playwrigth'])).stdout).toContain(
-        'did you mean playwright?',
-      );
-    },
-  );
+  spec('UPS-7', '--server selects, --scope project writes here, and wield itself is skipped', async () => {
+    const workspace = createWorkspace();
+    writeClientFile(workspace, fixtureOf('vscode', 'project'));
+    await wield(workspace, ['connect', 'vscode', '--yes']);
+    const args = ['mcp', 'import', 'vscode', '--scope', 'project', '--yes', '--json'];
+    const picked = json(await wield(workspace, [...args, '--server', 'playwright']));
+    expect(picked.file).toBe(join(workspace.dir, '.agents/mcp.json'));
+    expect(Object.keys(JSON.parse(readFileSync(picked.file, 'utf8')).mcpServers)).toEqual(['playwright']);
+    const all = json(await wield(workspace, args));
+    expect(all.servers.find((one: { name: string }) => one.name === 'wield')).toMatchObject({
+      status: 'unusable',
+      notes: expect.arrayContaining(['it is wield itself']),
+    });
+    expect((await wield(workspace, [...args, '--server', 'playwrigth'])).stdout).toContain(
+      'did you mean playwright?',
+    );
+  });
 
-  spec('UPS-7', 'a trusted workspace stays so by an import that its person agreed to', async () => {
+  spec('UPS-7', 'a trusted workspace stays trusted after a confirmed import', async () => {
     const workspace = createWorkspace();
     workspace.script('greet', '#!/bin/sh\n# @description Greet.\n');
     writeClientFile(workspace, fixtureOf('codex', 'user'));
@@ -343,8 +339,8 @@ describe('what is here already', () => {
   });
 });
 
-describe('where to find servers', () => {
-  spec('UPS-7', 'without a client those that have some are shown, with the command for each', async () => {
+describe('sources', () => {
+  spec('UPS-7', 'lists clients with servers and the command for each', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('goose', 'user'));
     workspace.write('.vscode/mcp.json', '{ "servers": ');
@@ -359,7 +355,7 @@ describe('where to find servers', () => {
     expect((await wield(workspace, ['mcp', 'import'])).stdout).toContain('wield mcp import goose');
   });
 
-  spec('UPS-7', 'faults are errors that say what to do, and write nothing', async () => {
+  spec('UPS-7', 'errors have a hint and write nothing', async () => {
     const workspace = createWorkspace();
     workspace.write('.vscode/mcp.json', '{\n "servers": ');
     const broken = await wield(workspace, ['mcp', 'import', 'vscode', '--yes']);

@@ -2,13 +2,13 @@
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
-import { editServer } from '../../../clients/own-file.js';
+import { editServer } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { readServer } from '../../../upstream/entries/entry.js';
-import { findSurroundings, readScope, renewTrust } from '../../clients.js';
+import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { printDiff, toShownDiff } from '../../consent.js';
 import { DRY_RUN } from '../../installing.js';
 import { printJson } from '../../print.js';
@@ -49,8 +49,8 @@ export const add: McpAction = {
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     const scope = readScope(call.flags.get('scope')) ?? 'user';
     const entry = readEntry(call, command);
-    const surroundings = findSurroundings(toolbox);
-    const edit = editServer(scope, surroundings, name, entry);
+    const environment = findClientEnvironment(toolbox);
+    const edit = editServer(scope, environment, name, entry);
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     assertEntry(name, entry, edit.file.path);
     if (edit.exists && edit.changed && !call.flags.has('force')) {

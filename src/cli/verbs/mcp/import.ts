@@ -1,7 +1,7 @@
 // `wield mcp import`: brings servers that other clients are configured with here, with references in place of secrets.
 
 import { resolve } from 'node:path';
-import type { Surroundings } from '../../../clients/client.js';
+import type { ClientEnvironment } from '../../../clients/client.js';
 import {
   applyImport,
   findSourceOf,
@@ -17,7 +17,7 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { statOrNothing } from '../../../files/read.js';
-import { findSurroundings, readScope, renewTrust } from '../../clients.js';
+import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent } from '../../consent.js';
 import { DRY_RUN, YES } from '../../installing.js';
 import { printJson, printTable } from '../../print.js';
@@ -42,20 +42,20 @@ export const importServers: McpAction = {
   positionals: 1,
   async run(call, [from]) {
     const toolbox = call.toolbox();
-    const surroundings = findSurroundings(toolbox);
-    if (from === undefined) return listSources(call, surroundings);
-    const sources = findNamedSources(from, call, surroundings);
+    const environment = findClientEnvironment(toolbox);
+    if (from === undefined) return listSources(call, environment);
+    const sources = findNamedSources(from, call, environment);
     if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'importing servers');
     const plan = planImport(sources, {
-      surroundings,
+      environment,
       wieldHome: toolbox.machine.wieldHome,
       scope: readScope(call.flags.get('scope')) ?? 'user',
       names: call.repeated('server'),
       force: call.flags.has('force'),
     });
-    if (!call.json) show(call, plan, surroundings);
+    if (!call.json) show(call, plan, environment);
     const write = plan.written.length > 0 && !call.flags.has('dry-run');
-    const file = shortenPath(plan.destination.path, surroundings.workdir, surroundings.home);
+    const file = shortenPath(plan.destination.path, environment.workdir, environment.home);
     if (write) {
       if (!(await consent(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) {
         call.terminal.out('  nothing was written\n');
@@ -75,22 +75,22 @@ export const importServers: McpAction = {
   },
 };
 
-function findNamedSources(from: string, call: VerbCall, surroundings: Surroundings): ImportSource[] {
+function findNamedSources(from: string, call: VerbCall, environment: ClientEnvironment): ImportSource[] {
   const path = resolve(call.cwd, from);
   const isClient = CLIENTS.some(({ id }) => id === from);
-  if (!isClient && statOrNothing(path) !== undefined) return [findSourceOf(path, surroundings)];
+  if (!isClient && statOrNothing(path) !== undefined) return [findSourceOf(path, environment)];
   if (!isClient && /[./\\]/.test(from)) {
     throw new ToolError('not_found', `there is no file ${quoteOutside(from, 120)}`, {
       hint: 'wield mcp import shows the clients that have servers',
     });
   }
   const client = findClient(from, 'wield mcp import');
-  const sources = findSources(client, surroundings);
+  const sources = findSources(client, environment);
   if (sources.length > 0) return sources;
   throw new ToolError('not_found', `${client.name} has no configuration that could be imported`, {
     hint: `looked at ${client
-      .files(surroundings)
-      .map((file) => shortenPath(file.path, surroundings.workdir, surroundings.home))
+      .files(environment)
+      .map((file) => shortenPath(file.path, environment.workdir, environment.home))
       .join(', ')}; name another file`,
   });
 }
@@ -99,7 +99,7 @@ function findNamedSources(from: string, call: VerbCall, surroundings: Surroundin
 function show(
   { terminal }: VerbCall,
   { read, destination, servers }: ImportPlan,
-  around: Surroundings,
+  around: ClientEnvironment,
 ): void {
   const short = (path: string): string => spellOut(shortenPath(path, around.workdir, around.home));
   for (const path of read) terminal.out(`  reads   ${short(path)}\n`);
@@ -149,9 +149,9 @@ function toServerJson(server: ImportedServer) {
   };
 }
 
-function listSources({ terminal, json }: VerbCall, surroundings: Surroundings): number {
+function listSources({ terminal, json }: VerbCall, environment: ClientEnvironment): number {
   const clients = CLIENTS.flatMap((client) => {
-    const sources = findSources(client, surroundings);
+    const sources = findSources(client, environment);
     if (sources.length === 0) return [];
     const files = sources.map((source) => {
       const path = source.file.path;
@@ -176,7 +176,7 @@ function listSources({ terminal, json }: VerbCall, surroundings: Surroundings): 
       name,
       fault === null ? count(servers, 'server') : 'unreadable',
       fault === null && servers > 0 ? command : '',
-      shortenPath(path, surroundings.workdir, surroundings.home),
+      shortenPath(path, environment.workdir, environment.home),
     ]),
   );
   printTable(terminal, ['CLIENT', 'HAS', 'COMMAND', 'FILE'], rows);

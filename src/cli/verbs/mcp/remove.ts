@@ -2,12 +2,12 @@
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
-import { editServer, ownFile } from '../../../clients/own-file.js';
+import { editServer, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { findSurroundings, readScope, renewTrust } from '../../clients.js';
+import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent, printDiff, toShownDiff } from '../../consent.js';
 import { DRY_RUN, YES } from '../../installing.js';
 import { printJson } from '../../print.js';
@@ -32,7 +32,7 @@ export const remove: McpAction = {
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');
     const scope = readScope(call.flags.get('scope')) ?? findScope(toolbox, name);
-    const edit = editServer(scope, findSurroundings(toolbox), name, undefined);
+    const edit = editServer(scope, findClientEnvironment(toolbox), name, undefined);
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     if (!edit.exists) {
       throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
@@ -61,9 +61,9 @@ export const remove: McpAction = {
 // The file that names it, where that is one of ours; the others are a person's own.
 function findScope(toolbox: NodeToolbox, name: string): 'user' | 'project' {
   const { server } = findState(toolbox, name);
-  const surroundings = findSurroundings(toolbox);
+  const environment = findClientEnvironment(toolbox);
   const scope = (['user', 'project'] as const).find(
-    (one) => server.place.file === ownFile(one, surroundings),
+    (one) => server.place.file === wieldFile(one, environment),
   );
   if (scope !== undefined) return scope;
   throw new ToolError('conflict', `${spellOut(name)} is configured in a file that is not written here`, {

@@ -1,58 +1,58 @@
-// Carries a server of another client over: its references become ours, its secrets files, its entry one of `mcpServers`.
+// Converts a server entry of another client: references are translated, secrets become files.
 
 import { isAbsolute, join } from 'node:path';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { isTelling } from '../core/telling.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/own-server.js';
-import { carryUrl } from './carry-url.js';
-import type { Client, ClientFile, Surroundings } from './client.js';
+import type { Client, ClientEnvironment, ClientFile } from './client.js';
+import { convertUrl } from './convert-url.js';
 import { translateReferences } from './placeholders.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
 
-export interface CarriedServer {
+export interface ConvertedServer {
   readonly name: string;
   readonly kind: 'stdio' | 'http' | null;
-  /** What would be written; undefined where it cannot be used. */
+  /** The `mcpServers` entry to write; undefined if the server cannot be imported. */
   readonly entry: JsonObject | undefined;
-  /** Its command line or address for people: nothing in it is a secret. */
+  /** Command line or URL for display, without secrets. */
   readonly command?: string;
   readonly args?: readonly string[];
   readonly url?: string;
   readonly env: readonly string[];
   readonly headers: readonly string[];
-  /** Variables that must be set: its entry refers to them, without a value in their place. */
+  /** Variables that must be set: the entry refers to them without a default. */
   readonly variables: readonly string[];
   readonly secrets: readonly Secret[];
   readonly notes: readonly string[];
 }
 
-/** What goes into a private file, by the variable, header or part of the address that it stands under. */
+/** A secret for a private file; `name` is its variable, header or part of the URL. */
 export interface Secret {
   readonly name: string;
   readonly value: string;
   readonly path: string;
 }
 
-export interface CarryOptions {
+export interface ConvertOptions {
   readonly file: ClientFile;
-  readonly surroundings: Surroundings;
-  /** Where the secret of a name goes. */
+  readonly environment: ClientEnvironment;
+  /** Returns the file for a secret. */
   placeOf(server: string, name: string, value: string): string;
 }
 
 const HIDDEN = '[redacted]';
 
-export function carryServer(
+export function convertServer(
   client: Client,
   name: string,
   entry: unknown,
-  options: CarryOptions,
-): CarriedServer {
+  options: ConvertOptions,
+): ConvertedServer {
   const draft = createDraft(name);
   if (isRecord(entry)) client.readEntry(entry as JsonObject, draft);
-  else draft.unusable = 'its entry is no object';
+  else draft.unusable = 'its entry is not an object';
   const secrets: Secret[] = [];
   const hide = (part: string, value: string): string => {
     const path = options.placeOf(name, part, value);
@@ -61,7 +61,7 @@ export function carryServer(
   };
   const translate = (value: string, of: string): string =>
     translateReferences(client, value, of, draft, options);
-  // What would be read as a reference here, though it was none there, is safe in a file.
+  // Text that wield would expand as a reference, but the client does not, is stored in a file too.
   const mustHide = (of: string, value: string): boolean =>
     isSecret(of, value) ||
     value.startsWith('file:') ||
@@ -84,8 +84,8 @@ export function carryServer(
   const command = draft.command === undefined ? undefined : translate(draft.command, 'command');
   const args = draft.args.map((argument) => translate(argument, 'args'));
   const cwd =
-    draft.cwd === undefined ? undefined : carryDirectory(translate(draft.cwd, 'cwd'), draft, options);
-  const url = draft.url === undefined ? undefined : carryUrl(translate(draft.url, 'url'), hide);
+    draft.cwd === undefined ? undefined : convertDirectory(translate(draft.cwd, 'cwd'), draft, options);
+  const url = draft.url === undefined ? undefined : convertUrl(translate(draft.url, 'url'), hide);
   const hidden = findSecretArguments(args);
 
   assertUsable(client, draft, { command, args, cwd, url, hasSecret: hidden.length > 0 });
@@ -103,7 +103,7 @@ export function carryServer(
     ...(draft.startTimeoutMs === undefined ? {} : { startTimeout: toDuration(draft.startTimeoutMs) }),
     ...(draft.disabled ? { disabled: true } : {}),
   };
-  if (draft.disabled) draft.notes.push('it is turned off there, and will be here');
+  if (draft.disabled) draft.notes.push('it is disabled there and will be disabled here');
   const usable = draft.unusable === undefined;
   return {
     name,
@@ -136,29 +136,27 @@ function assertUsable(client: Client, draft: Draft, { command, args, cwd, url, h
   const words = [...(command === undefined ? [] : [command]), ...args, ...(cwd === undefined ? [] : [cwd])];
   const telling = findVariables(words.join(' ')).find(isTelling);
   const odd = [...(draft.allow ?? []), ...(draft.deny ?? [])].filter((name) => !/^[\w./-]+$/.test(name));
-  if (command === undefined && url === undefined)
-    draft.unusable ??= 'it has neither a command nor an address';
-  if (command !== undefined && url !== undefined) draft.unusable ??= 'it has both a command and an address';
-  if (url !== undefined && !/^https?:\/\//i.test(url)) draft.unusable ??= 'its address is not one of HTTP';
+  if (command === undefined && url === undefined) draft.unusable ??= 'it has neither a command nor a URL';
+  if (command !== undefined && url !== undefined) draft.unusable ??= 'it has both a command and a URL';
+  if (url !== undefined && !/^https?:\/\//i.test(url)) draft.unusable ??= 'its URL is not an HTTP URL';
   if (command !== undefined && isOwnServer(command, args)) draft.unusable ??= 'it is wield itself';
   if (hasSecret || (command !== undefined && holdsSecret(command)))
     draft.unusable ??=
-      'a credential stands in its command line; let the server read it from a variable, under env';
+      'its command line contains a credential; pass it to the server in a variable, under env';
   if (telling !== undefined)
-    draft.unusable ??= `${telling} would stand in the list of processes; let the server read it from the variable itself`;
+    draft.unusable ??= `${telling} would be visible in the process list; pass it to the server in a variable, under env`;
   if (words.some((word) => word.startsWith('file:') || word.includes('${file:')))
-    draft.unusable ??= 'its command line refers to a file in a way that only the client knows';
+    draft.unusable ??= 'its command line has a file reference that only the client supports';
   if (client.references === undefined && [...words, draft.url ?? ''].some((word) => word.includes('${')))
-    draft.unusable ??= 'its command line or address has ${…} in it, which wield would take for a variable';
-  if (odd.length > 0)
-    draft.unusable ??= `it names tools in a way that is no selector: ${quoteOutside(odd.join(', '), 60)}`;
+    draft.unusable ??= 'its command line or URL contains ${…}, which wield would expand as a variable';
+  if (odd.length > 0) draft.unusable ??= `it has invalid tool selectors: ${quoteOutside(odd.join(', '), 60)}`;
 }
 
-// Clients start servers of a project in its directory.
-function carryDirectory(cwd: string, draft: Draft, { file, surroundings }: CarryOptions): string {
+// A relative path in a project file is relative to the project.
+function convertDirectory(cwd: string, draft: Draft, { file, environment }: ConvertOptions): string {
   if (isAbsolute(cwd) || cwd.startsWith('~') || cwd.startsWith('${')) return cwd;
-  if (file.scope === 'project') return join(surroundings.workdir, cwd);
-  draft.notes.push('cwd: relative to wherever the client starts; write the whole path');
+  if (file.scope === 'project') return join(environment.workdir, cwd);
+  draft.notes.push('cwd: relative to the directory of the client; write an absolute path');
   return cwd;
 }
 

@@ -1,11 +1,11 @@
-// An address without secrets in it: names and passwords, telling fields and long words of the path become references.
+// Replaces secrets in a URL by file references: credentials, query parameters and path segments.
 
 import { isSecret, looksSecret } from './secrets.js';
 
 const PARTS = /^([a-z][\w+.-]*:\/\/)(?:([^/@?#]*)@)?([^?#]*)(?:\?([^#]*))?(#[\s\S]*)?$/i;
 
-/** `hide` keeps a part in a private file and gives its path. */
-export function carryUrl(url: string, hide: (part: string, value: string) => string): string {
+/** `hide` stores a secret in a private file and returns its path. */
+export function convertUrl(url: string, hide: (part: string, value: string) => string): string {
   const parts = PARTS.exec(url);
   if (parts === null) return url;
   const [, scheme, user, place, query, hash = ''] = parts;
