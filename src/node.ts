@@ -1,28 +1,31 @@
 // The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
 
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { type AuditRecorder, createRecorder } from './audit/recorder.js';
+import { basename, dirname, join, resolve } from 'node:path';
+import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
-import { createOffer } from './builtin/offer.js';
+import { createInstructions, mayName, offeredTo } from './builtin/offer.js';
 import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { createAuthorities } from './catalog/authority.js';
 import { createCascadeResolver } from './catalog/cascade.js';
-import { createCatalog } from './catalog/catalog.js';
+import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile } from './catalog/index-file.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { type Configuration, createConfiguration } from './config/index.js';
-import { CONTEXT_GROUP, CONTEXT_QUERY } from './context/tools/names.js';
-import { ToolError } from './core/error.js';
+import type { CascadeResolver } from './core/cascade.js';
+import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { PathEntry } from './core/search-path.js';
+import type { Snapshot, Workspace } from './core/snapshot.js';
+import type { Stores } from './core/store.js';
+import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
-import { readRemote } from './core/upstream.js';
+import type { ServerEntry, Upstream } from './core/upstream.js';
 import type { World } from './core/world.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
 import { createFunctionExecutor } from './executors/function/index.js';
-import { createModuleExecutor } from './executors/module/index.js';
+import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { digestParts } from './files/digest.js';
@@ -33,22 +36,30 @@ import { createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
+import { createConsents } from './policy/consents.js';
 import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { MARK } from './process/group.js';
 import { createGuard } from './process/guard.js';
-import { assembleToolbox, type Stores } from './runtime/create.js';
+import { assembleToolbox } from './runtime/create.js';
+import { createExecutors } from './runtime/executors.js';
+import { createLimiter } from './runtime/limiter.js';
 import { joinMiddleware } from './runtime/middleware/index.js';
-import { toMiddleware } from './runtime/steps.js';
+import { createObservers } from './runtime/observers.js';
+import type { CallParts } from './runtime/parts.js';
+import { createSearch } from './runtime/search.js';
+import { createFindSteps, toMiddleware } from './runtime/steps.js';
 import { createTracer } from './runtime/telemetry.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { createKnownSecrets } from './upstream/entries/known-secrets.js';
+import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, type Upstreams } from './upstream/index.js';
 import { createWorld, findEntry, findWieldHome } from './workspace/machine.js';
-import { createPlaces } from './workspace/places.js';
-import { findSecrets } from './workspace/secrets.js';
+import { createPlaces, findOwner, findTops } from './workspace/places.js';
+import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
+import { createWorkspace } from './workspace/workspace.js';
 
 export type { Approval, ApprovalStore } from './policy/approvals.js';
 
@@ -100,8 +111,9 @@ export interface ToolboxState {
   readonly trust: TrustStore;
   readonly pins: PinStore;
   readonly stores: Stores;
-  readonly upstreams: Upstreams;
-  readonly audit: Pick<AuditRecorder, 'directory' | 'findFault'>;
+  readonly upstreams: ServerAdmin;
+  readonly audit: { readonly directory: string; findFault(): string | undefined };
+  snapshot(): Snapshot;
   configuration(): Configuration;
   approvals(): Promise<ApprovalStore>;
   /** The index that a library ships in its directory of skills (RES-22). */
@@ -109,6 +121,16 @@ export interface ToolboxState {
     write(directory: string): Promise<{ file: string; entries: number; tools: number }>;
     remove(directory: string): Promise<{ file: string; removed: boolean }>;
   };
+}
+
+/** The upstream servers of the workspace, as of now. */
+export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
+  /** Starts a server to list its tools. Throws if it cannot be started. */
+  refresh(server: ServerEntry): Promise<void>;
+  /** Returns the state of each server, disabled ones last; starts nothing. */
+  states(): ReturnType<Upstreams['states']>;
+  /** Pins tools as they are now. */
+  approve(tools: readonly Tool[]): void;
 }
 
 // Raised whenever a line of the index means something else.
@@ -119,122 +141,126 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
-  const serverSecrets = createKnownSecrets();
-  const world = createWorld(options, serverSecrets.all);
-  const wieldHome = findWieldHome(world);
-  const uid = process.getuid?.();
-  let workdir =
-    options.workdir === undefined
-      ? findWorkdir({ cwd: options.cwd ?? process.cwd(), home: world.home, uid })
-      : resolve(options.workdir);
-  const firstWorkdir = workdir;
-  const setWorkdir = (directory: string): void => {
-    if (!isAbsolute(directory)) {
-      throw new ToolError('usage', `the workdir must be an absolute path, not ${directory}`, {
-        hint: 'resolve it first',
-      });
-    }
-    workdir = directory;
-    watching.refresh();
-  };
-  const store = join(wieldHome, 'store', 'tool');
-  const places = createPlaces({
-    workdir: () => workdir,
-    firstWorkdir,
-    home: world.home,
-    paths: options.paths,
-    store,
-    settings: () => settings(),
-  });
-  // Trust and the user's configuration change what is offered, so their directory is watched too.
-  const watching = createWatch(() => [...places.list().flatMap(watchedDirectories), wieldHome], world);
-  const configuration = createConfiguration({
-    managed: MANAGED_CONFIG,
-    wieldHome,
-    workdir: () => workdir,
-    now: world.now,
-  });
-  const settings = () => configuration().settings;
-  const trustStore = createTrustStore(wieldHome, world.now);
-  const pinStore = createPinStore(wieldHome, world.now);
-  const trusted = (): boolean => options.trust === true || trustStore.isTrusted(workdir);
-  const offer = createOffer({
-    named: options.offer ?? [],
-    settings,
-    policy: () => configuration().policy,
-    trusted,
-    workdir: () => workdir,
-    catalog: () => catalog,
-    references: () => references,
+  const secrets = createKnownSecrets();
+  const world = createWorld(options, secrets.all);
+  const machine: ToolboxMachine = {
     world,
-  });
-  const stores = createStores({
-    wieldHome,
-    workdir: firstWorkdir,
-    settings,
-    world,
-    canQuery: () => offer.isNamed(CONTEXT_QUERY, CONTEXT_GROUP),
-  });
-
-  const skillFormat = createSkillFormat();
-  const packages = {
-    store,
-    record: join(wieldHome, 'installed.json'),
-    objects: join(wieldHome, 'objects'),
-    now: world.now,
+    wieldHome: findWieldHome(world),
+    insideCall: world.env[MARK] !== undefined,
   };
-  const packageFormat = createPackageFormat(packages);
-  const beforeRun = options.guard ? { beforeRun: createGuard(world) } : {};
-  const modules = { cacheDirectory: join(wieldHome, 'cache', 'modules'), world };
-  const moduleExecutor = createModuleExecutor({
-    ...modules,
-    ...beforeRun,
-    settings,
-    entry: () => findEntry('host/main.js'),
+  const files = openFiles(options, machine);
+  const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);
+  const workspace = createWorkspace({
+    workdir: files.workdir,
+    configuration: files.configuration,
+    isTrusted: (workdir) => options.trust === true || files.trust.isTrusted(workdir),
+    places: createPlaces({
+      firstWorkdir: files.workdir,
+      home: world.home,
+      paths: options.paths,
+      store: files.packages.store,
+    }),
+    servers: files.servers.read,
+    serverSecrets: secrets.all,
+    onMove: () => watching.refresh(),
+    world,
   });
   const upstreams = createUpstreams({
-    wieldHome,
-    workdir: firstWorkdir,
-    settings,
-    trusted,
-    pins: pinStore,
-    secrets: serverSecrets,
+    ...files,
+    wieldHome: machine.wieldHome,
+    secrets,
     patienceMs: options.upstreamPatienceMs ?? LISTING_PATIENCE_MS,
-    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
+    onWait: options.onWait,
     onChange: () => watching.wake(),
-    ...beforeRun,
+    beforeRun: files.beforeRun,
     world,
   });
-  const formats = [
-    createToolsJsonFormat(),
-    skillFormat,
-    createScriptFormat(world),
-    createModuleFormat({
-      ...modules,
-      mayLoad: ({ owner }) => owner !== 'workspace' || trusted(),
-      describe: (source) => moduleExecutor.describe(source, workdir),
-    }),
-    packageFormat,
-  ];
+  const { formats, modules } = createFormats(machine, files);
+  const tools = createCatalogs({ options, machine, files, workspace, formats, upstream: upstreams.format });
+  const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams });
+  const toolbox = assembleToolbox({
+    parts,
+    search: tools.search,
+    references: tools.references,
+    instructions: (snapshot, asked) => createInstructions({ ...tools, world }, snapshot, asked),
+    watch: watching.add,
+  });
+  return { ...toolbox, machine, state: toState({ machine, files, workspace, parts, formats, upstreams }) };
+}
 
-  const catalog = createCatalog({
+type Files = ReturnType<typeof openFiles>;
+
+// What is read from and written to files, apart from the tools themselves.
+function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMachine) {
+  const { home, now } = world;
+  const workdir =
+    options.workdir === undefined
+      ? findWorkdir({ cwd: options.cwd ?? process.cwd(), home, uid: process.getuid?.() })
+      : resolve(options.workdir);
+  return {
+    workdir,
+    offered: options.offer ?? [],
+    configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
+    trust: createTrustStore(wieldHome, now),
+    pins: createPinStore(wieldHome, now),
+    servers: createServerList({ workdir, world }),
+    stores: createStores({ wieldHome, workdir, offered: options.offer ?? [], world }),
+    recorder: createRecorder({ wieldHome, pid: process.pid, world, warn: options.warn ?? (() => {}) }),
+    packages: {
+      store: join(wieldHome, 'store', 'tool'),
+      record: join(wieldHome, 'installed.json'),
+      objects: join(wieldHome, 'objects'),
+      now,
+    },
+    beforeRun: options.guard ? createGuard(world) : undefined,
+  };
+}
+
+// The trust store and the user's configuration are in the wield home, so it is watched too.
+function watchedFiles({ places }: Snapshot, wieldHome: string): string[] {
+  return [...places.flatMap(watchedDirectories), wieldHome];
+}
+
+function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeRun }: Files) {
+  const cacheDirectory = join(wieldHome, 'cache', 'modules');
+  const entry = (): string => findEntry('host/main.js');
+  const modules = createModuleExecutor({ cacheDirectory, world, beforeRun, entry });
+  const formats: readonly Format[] = [
+    createToolsJsonFormat(),
+    createSkillFormat(),
+    createScriptFormat(world),
+    createModuleFormat({ cacheDirectory, world, describe: modules.describe }),
+    createPackageFormat(packages),
+  ];
+  return { formats, modules };
+}
+
+interface CatalogParts {
+  readonly options: NodeToolboxOptions;
+  readonly machine: ToolboxMachine;
+  readonly files: Files;
+  readonly workspace: Workspace;
+  readonly formats: readonly Format[];
+  readonly upstream: Upstream;
+}
+
+function createCatalogs({ options, machine, files, workspace, formats, upstream }: CatalogParts) {
+  const { world, wieldHome } = machine;
+  const catalog: Catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: createBuiltins({
-      workdir: { get: () => workdir, set: setWorkdir, roots: places.roots },
-      queries: { world, entry: () => findEntry('query/main.cjs'), ...beforeRun },
-      offer,
-      settings,
+      workspace,
+      queries: { world, entry: () => findEntry('query/main.cjs'), beforeRun: files.beforeRun },
       catalog: () => catalog,
       references: () => references,
-      toolbox: () => toolbox,
+      search: () => search,
     }),
     yielding: createTaskTools(),
-    offered: offer.of,
-    places: places.list,
-    toAbsolute: places.toAbsolute,
-    ownerOf: places.ownerOf,
+    offered: (tool, skills, snapshot) => offeredTo(tool, skills, snapshot, files.offered),
+    toAbsolute: (path, { workdir }) => toDirectory(path, workdir, world.home),
+    ownerOf: (directory, { places }) => findOwner(directory, places),
     formats,
-    upstream: upstreams.format,
+    upstream,
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
@@ -243,106 +269,105 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     }),
     world,
   });
-  let approvalStore: ApprovalStore | undefined;
-  const approvals = async (): Promise<ApprovalStore> => {
-    const { createApprovalStore } = await import('./policy/approvals.js');
-    approvalStore ??= createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now });
-    return approvalStore;
-  };
-  const recorder = createRecorder({
-    wieldHome,
-    look: () => {
-      const now = settings();
-      return { settings: now.audit, secrets: findSecrets(now, world, serverSecrets.all()) };
-    },
-    workdir: () => workdir,
-    pid: process.pid,
-    world,
-    warn: options.warn ?? (() => {}),
-  });
-  const references = createReferences(catalog, offer.mayName('model'));
-  const cascade = createCascadeResolver({
-    authorities: createAuthorities({
-      readSkill: (directory, owner) =>
-        skillFormat.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }),
-      workdir: () => workdir,
-      roots: places.tops,
-      now: world.now,
-    }),
-    find: catalog.find,
-    trusted,
-  });
-  const toolbox = assembleToolbox({
+  const references = createReferences(catalog, (tool, snapshot) => mayName(tool, 'model', snapshot));
+  const search = createSearch(catalog);
+  return { catalog, references, search };
+}
+
+interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream'> {
+  readonly tools: ReturnType<typeof createCatalogs>;
+  readonly modules: ModuleExecutor;
+  readonly upstreams: Upstreams;
+}
+
+function createParts({
+  options,
+  machine,
+  files,
+  workspace,
+  tools,
+  modules,
+  upstreams,
+}: PartsOptions): CallParts {
+  const { world, wieldHome } = machine;
+  const { catalog, references } = tools;
+  const { beforeRun, recorder, stores, pins, packages } = files;
+  return {
+    workspace,
     catalog,
-    approvals,
-    cascade,
-    references,
-    executors: [
-      createProcessExecutor({ world, settings, ...beforeRun }),
-      moduleExecutor,
+    executors: createExecutors([
+      createProcessExecutor({ world, beforeRun }),
+      modules,
       createFunctionExecutor({ digest: digestParts, debug: world.debug }),
       createTextExecutor({ refer: references.refer }),
       createDelegateExecutor({ digest: digestParts }),
       upstreams.executor,
-    ],
-    trusted,
-    instructions: offer.instructions,
-    remoteTools: async (caller) =>
-      (await toolbox.list({ caller })).flatMap((tool) => {
-        const remote = readRemote(tool);
-        return remote === undefined ? [] : [{ ...remote, description: tool.description }];
-      }),
+    ]),
+    cascade: createCascade(catalog, world),
+    consents: createConsents({
+      wieldHome,
+      pins,
+      findAlteration: (tool) => findAlteration(tool, packages),
+      acceptRemote: (tool, snapshot) => upstreams.approve([tool], snapshot),
+      warn: options.warn ?? (() => {}),
+      world,
+    }),
+    limiter: createLimiter(),
+    observers: createObservers({ recorder, tracer: createTracer(world.debug), debug: world.debug }),
+    middleware: createFindSteps(joinMiddleware((options.middleware ?? []).map(toMiddleware))),
     stores,
-    watch: watching.add,
-    rules: (tool, call) => {
-      const altered = tool.origin.owner === 'package' ? findAlteration(tool, packages) : undefined;
-      // A person is told, and decides by calling; the pin would only ask them about the same bytes again.
-      if (altered !== undefined) {
-        if (call.caller?.kind === 'person')
-          options.warn?.(`${tool.name}: ${altered.reason}; ${altered.hint}`);
-        return { trusted: call.trust === true || trusted(), altered };
-      }
-      const pin = pinStore.check(tool);
-      return {
-        trusted: call.trust === true || trusted(),
-        changes: typeof pin === 'string' ? undefined : pin.diff,
-      };
-    },
-    policy: () => configuration().policy,
-    settings,
-    middleware: joinMiddleware((options.middleware ?? []).map(toMiddleware)),
-    paths: () => places.list().map((place) => place.directory),
-    steadily: configuration.during,
-    problems: () => [...configuration().problems, ...places.problems()],
-    secrets: () => findSecrets(settings(), world, serverSecrets.all()),
-    recorder,
-    onAccepted: (tool) =>
-      tool.action.kind === 'remote' ? upstreams.approve([tool]) : pinStore.pin([tool], new Date(world.now())),
-    tracer: createTracer(world.debug),
-    workdir: { get: () => workdir, set: setWorkdir },
-    world,
+  };
+}
+
+function createCascade(catalog: Catalog, world: World): CascadeResolver {
+  const skills = createSkillFormat();
+  return createCascadeResolver({
+    authorities: createAuthorities({
+      readSkill: (directory, owner, snapshot) =>
+        skills.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }, snapshot),
+      roots: (snapshot) => findTops(snapshot, world.home),
+      now: world.now,
+    }),
+    find: (ref, snapshot) => catalog.find(ref, { snapshot }),
   });
-  const insideCall = world.env[MARK] !== undefined;
+}
+
+interface StateParts {
+  readonly machine: ToolboxMachine;
+  readonly files: Files;
+  readonly workspace: Workspace;
+  readonly parts: CallParts;
+  readonly formats: readonly Format[];
+  readonly upstreams: Upstreams;
+}
+
+function toState({ machine, files, workspace, parts, formats, upstreams }: StateParts): ToolboxState {
+  const { snapshot } = workspace;
+  const { recorder } = files;
   return {
-    ...toolbox,
-    machine: { world, wieldHome, insideCall },
-    state: {
-      trust: trustStore,
-      pins: pinStore,
-      stores,
-      upstreams,
-      audit: recorder,
-      configuration,
-      approvals,
-      shippedIndex: {
-        async write(directory) {
-          const { writeShippedIndex } = await import('./catalog/shipped/write.js');
-          return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world });
-        },
-        async remove(directory) {
-          const { removeShippedIndex } = await import('./catalog/shipped/write.js');
-          return removeShippedIndex(directory);
-        },
+    ...files,
+    snapshot,
+    configuration: () => files.configuration(snapshot().workdir),
+    approvals: async () => (await parts.consents.approvals()) as ApprovalStore,
+    audit: {
+      directory: recorder.directory,
+      findFault: () => recorder.findFault(snapshot().settings.audit),
+    },
+    upstreams: {
+      files: upstreams.files,
+      states: () => upstreams.states(snapshot()),
+      changes: upstreams.changes,
+      refresh: (server) => upstreams.refresh(server, snapshot()),
+      approve: (tools) => upstreams.approve(tools, snapshot()),
+    },
+    shippedIndex: {
+      async write(directory) {
+        const { writeShippedIndex } = await import('./catalog/shipped/write.js');
+        return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world: machine.world });
+      },
+      async remove(directory) {
+        const { removeShippedIndex } = await import('./catalog/shipped/write.js');
+        return removeShippedIndex(directory);
       },
     },
   };

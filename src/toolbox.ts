@@ -2,9 +2,12 @@
 
 import { createTaskTools } from './builtin/task.js';
 import { createCatalog } from './catalog/catalog.js';
+import { NO_CASCADE } from './core/cascade.js';
 import { ToolError } from './core/error.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
+import { NO_POLICY } from './core/rule.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
+import type { Snapshot, Workspace } from './core/snapshot.js';
 import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
@@ -12,7 +15,12 @@ import { createFunctionExecutor, type FunctionExecutorOptions } from './executor
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { assembleToolbox } from './runtime/create.js';
-import { toMiddleware } from './runtime/steps.js';
+import { createExecutors } from './runtime/executors.js';
+import { createLimiter } from './runtime/limiter.js';
+import { createObservers } from './runtime/observers.js';
+import { NO_CONSENTS } from './runtime/parts.js';
+import { createSearch } from './runtime/search.js';
+import { createFindSteps, toMiddleware } from './runtime/steps.js';
 import { createTracer } from './runtime/telemetry.js';
 
 export interface ToolboxOptions {
@@ -37,45 +45,66 @@ export function createFunctionToolbox(
   world: World,
   handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
 ): Toolbox {
-  const { tools, workdir = '/', limits = {}, repair = true } = options;
+  const { tools, limits = {}, repair = true } = options;
   const middleware = options.middleware?.map(toMiddleware);
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
     repair,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
   };
-  let directory = workdir;
-  return assembleToolbox({
-    catalog: createCatalog({
-      registered: toRegistry(tools),
-      builtin: [],
-      yielding: createTaskTools(),
-      offered: () => 'none',
-      places: () => [],
-      toAbsolute: () => undefined,
-      ownerOf: () => 'program',
-      formats: [],
-      index: { load: () => undefined, save: () => {}, remove: () => {} },
-      world,
-    }),
-    executors: [createFunctionExecutor({ ...handed, digest: digestParts, debug: world.debug })],
-    rules: () => ({ trusted: true }),
-    settings: () => settings,
-    ...(middleware === undefined ? {} : { middleware: () => middleware }),
-    secrets: () => [],
-    trusted: () => true,
-    instructions: () => '',
-    // Only code changes what there is here.
-    watch: () => () => {},
-    workdir: {
-      get: () => directory,
-      set: (path) => {
-        directory = path;
-      },
-    },
-    tracer: createTracer(world.debug),
+  const { debug } = world;
+  const catalog = createCatalog({
+    registered: toRegistry(tools),
+    builtin: [],
+    yielding: createTaskTools(),
+    offered: () => 'none',
+    toAbsolute: () => undefined,
+    ownerOf: () => 'program',
+    formats: [],
+    index: { load: () => undefined, save: () => {}, remove: () => {} },
     world,
   });
+  return assembleToolbox({
+    parts: {
+      workspace: createFixedWorkspace(options.workdir ?? '/', settings, world),
+      catalog,
+      executors: createExecutors([createFunctionExecutor({ ...handed, digest: digestParts, debug })]),
+      cascade: NO_CASCADE,
+      consents: NO_CONSENTS,
+      limiter: createLimiter(),
+      observers: createObservers({ tracer: createTracer(debug), debug }),
+      middleware: middleware && createFindSteps(() => middleware),
+      stores: undefined,
+    },
+    search: createSearch(catalog),
+    instructions: () => '',
+    // Only code changes this catalog, and the toolbox reports that itself.
+    watch: () => () => {},
+  });
+}
+
+/** Creates a workspace without files, in which only the workdir can change. */
+export function createFixedWorkspace(workdir: string, settings: Settings, world: World): Workspace {
+  const toSnapshot = (directory: string): Snapshot =>
+    Object.freeze({
+      workdir: directory,
+      settings,
+      policy: NO_POLICY,
+      trusted: true,
+      places: [],
+      roots: [],
+      servers: { servers: [], disabled: [], problems: [] },
+      secrets: [],
+      problems: [],
+    });
+  let snapshot = toSnapshot(workdir);
+  return {
+    world,
+    snapshot: () => snapshot,
+    setWorkdir(directory) {
+      snapshot = toSnapshot(directory);
+    },
+  };
 }
 
 /** Tools by name; two of one name are a `conflict`. */

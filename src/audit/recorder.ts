@@ -13,14 +13,11 @@ export interface AuditRecorder extends Recorder {
   /** Where the log lies. */
   readonly directory: string;
   /** What keeps the log from being written now; undefined where nothing does. */
-  findFault(): string | undefined;
+  findFault(settings: Settings['audit']): string | undefined;
 }
 
 export interface RecorderOptions {
   readonly wieldHome: string;
-  /** What the configuration says at this moment; looked at once a call. */
-  readonly look: () => { readonly settings: Settings['audit']; readonly secrets: readonly string[] };
-  readonly workdir: () => string;
   readonly pid: number;
   readonly world: World;
   /** Where a failure that stops no call is told, once. */
@@ -28,12 +25,12 @@ export interface RecorderOptions {
 }
 
 export function createRecorder(options: RecorderOptions): AuditRecorder {
-  const { look, workdir, pid, world, warn } = options;
+  const { pid, world, warn } = options;
   const directory = join(options.wieldHome, 'audit');
   const log = createAuditLog(directory);
   let told = false;
 
-  const findFault = (settings = look().settings): string | undefined => {
+  const findFault = (settings: Settings['audit']): string | undefined => {
     try {
       log.reserve(settings);
       return undefined;
@@ -44,31 +41,28 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
 
   return {
     directory,
-    findFault: () => findFault(),
-    assertReady({ verdict }) {
-      if (verdict === 'deny') return;
-      const { settings } = look();
-      if (verdict === 'allow' && !settings.required) return;
-      const fault = findFault(settings);
+    findFault,
+    assertReady({ verdict }, { settings: { audit } }) {
+      if (verdict === 'deny' || (verdict === 'allow' && !audit.required)) return;
+      const fault = findFault(audit);
       if (fault === undefined) return;
       throw new ToolError('unavailable', `nothing was run, since ${fault}`, {
         hint: 'make room or give back the right to write there, then call again; wield doctor looks at it',
       });
     },
-    record(event) {
+    record(event, { workdir, settings: { audit }, secrets }) {
       try {
-        const { settings, secrets } = look();
         const line = toLine(
           toRecord(event, {
             now: world.now(),
             pid,
-            workdir: workdir(),
-            contents: settings.contents,
+            workdir,
+            contents: audit.contents,
             secrets,
             hash: hashTexts,
           }),
         );
-        log.append(line, settings);
+        log.append(line, audit);
       } catch (error) {
         const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${(error as Error).message}`;
         world.debug(message);

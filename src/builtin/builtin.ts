@@ -1,17 +1,23 @@
-// What makes a tool a built-in one: where it comes from, and the tag that no other tool can have.
+// Marks tools as built-in ones.
 
 import { BUILTIN_TAG } from '../core/tag.js';
-import type { CallerKind, Tool } from '../core/tool.js';
+import type { CallInternals, Tool } from '../core/tool.js';
 
-/** The tool as a built-in one. With `asksCaller` its function is told who calls. */
-export function toBuiltin(tool: Tool, { asksCaller = false } = {}): Tool {
-  const { action } = tool;
+/** Returns the tool as a built-in one, whose function gets the caller and the snapshot. */
+export function toBuiltin(tool: Tool): Tool {
+  const builtin = toInternal(tool);
+  return { ...builtin, traits: { ...tool.traits, tags: [...tool.traits.tags, BUILTIN_TAG] } };
+}
+
+/** The same without the tag of built-in tools. */
+export function toInternal(tool: Tool): Tool {
+  const { action, origin } = tool;
   return {
     ...tool,
-    ...(asksCaller && action.kind === 'function' ? { action: { ...action, asksCaller } } : {}),
-    origin: { ...tool.origin, format: 'builtin' },
-    traits: { ...tool.traits, tags: [...tool.traits.tags, BUILTIN_TAG] },
+    action: action.kind === 'function' ? { ...action, builtin: true } : action,
+    origin: { ...origin, format: 'builtin' },
   };
 }
 
-export type AskingFunction<Input> = (input: Input, context: unknown, caller?: CallerKind) => unknown;
+/** A function that gets the internals of its call. */
+export type BuiltinFunction<Input> = (input: Input, context: unknown, internals?: CallInternals) => unknown;

@@ -2,21 +2,24 @@
 
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
-import type { ModelSettings } from '../core/settings.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import type { World } from '../core/world.js';
 import { readTextFile } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import { toTool } from '../formats/module/define.js';
+import { type BuiltinFunction, toInternal } from './builtin.js';
 import { describeThemes, namesTool } from './inventory.js';
 
 export interface CapabilitiesOptions {
   /** The tools that a model may see. */
-  readonly tools: () => Promise<readonly Tool[]>;
-  /** The model that is asked, where the user configured one, with its key. */
-  readonly model: () => { readonly model: ModelSettings; readonly key: string | undefined } | undefined;
+  readonly tools: (snapshot: Snapshot) => Promise<readonly Tool[]>;
+  /** The environment that holds the key of the configured model. */
+  readonly env: World['env'];
 }
 
 const FILE = join('prompts', 'capabilities.md');
@@ -27,6 +30,24 @@ const SYSTEM =
   'else. Say what can be done, never the name of a tool.';
 
 export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
+  const execute: BuiltinFunction<{ dry_run?: boolean }> = async (
+    { dry_run: dryRun = false },
+    context,
+    internals,
+  ) => {
+    const { workdir, signal } = context as ToolContext;
+    const path = join(workdir, '.agents', FILE);
+    const lines = await makeLines(options, internals!.snapshot, signal);
+    const before = readOwn(workdir, path) ?? '';
+    const front = FRONTMATTER.exec(before)?.index === 0 ? FRONTMATTER.exec(before)![0] : '';
+    const text = `${front}# Capabilities\n\n${lines.join('\n')}\n`;
+    const changed = text !== before;
+    if (changed && !dryRun) {
+      assertInside(workdir, path);
+      writeFileAtomic(path, text, { mode: 0o644 });
+    }
+    return { path, themes: lines.length, changed, text };
+  };
   const tool = toTool({
     name: 'capabilities_refresh',
     description: 'Write down anew what the tools here can do, by theme, for the beginning of the next run.',
@@ -37,33 +58,28 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
       type: 'object',
       properties: { dry_run: { type: 'boolean', description: 'Only show it, and write nothing' } },
     },
-    execute: async ({ dry_run: dryRun = false }: { dry_run?: boolean }, { workdir, signal }) => {
-      const path = join(workdir, '.agents', FILE);
-      const lines = await makeLines(options, signal);
-      const before = readOwn(workdir, path) ?? '';
-      const front = FRONTMATTER.exec(before)?.index === 0 ? FRONTMATTER.exec(before)![0] : '';
-      const text = `${front}# Capabilities\n\n${lines.join('\n')}\n`;
-      const changed = text !== before;
-      if (changed && !dryRun) {
-        assertInside(workdir, path);
-        writeFileAtomic(path, text, { mode: 0o644 });
-      }
-      return { path, themes: lines.length, changed, text };
-    },
+    execute,
   });
-  return { ...tool, origin: { ...tool.origin, format: 'builtin' } };
+  return toInternal(tool);
 }
 
-async function makeLines({ tools, model }: CapabilitiesOptions, signal: AbortSignal): Promise<string[]> {
-  const seen = (await tools()).filter((tool) => tool.origin.builtin !== true && !tool.traits.terminal);
+async function makeLines(
+  { tools, env }: CapabilitiesOptions,
+  snapshot: Snapshot,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const seen = (await tools(snapshot)).filter(
+    (tool) => tool.origin.builtin !== true && !tool.traits.terminal,
+  );
   const themes = describeThemes(seen);
-  const configured = model();
-  if (configured === undefined || seen.length === 0) return themes.length > 0 ? themes : ['- No tools yet.'];
+  const { model } = snapshot.settings;
+  if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : ['- No tools yet.'];
   const { askModel } = await import('./ask-model.js');
   const prompt = seen
     .map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`)
     .join('\n');
-  const answer = await askModel({ ...configured, system: SYSTEM, prompt, signal });
+  const key = model.keyVariable === undefined ? undefined : env[model.keyVariable];
+  const answer = await askModel({ model, key, system: SYSTEM, prompt, signal });
   const names = seen.map((tool) => tool.name);
   // A model does not always do as it is told; a line that is none, or has a name in it, is left out.
   const lines = answer

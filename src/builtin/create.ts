@@ -1,60 +1,59 @@
-// The built-in tools of a workdir, each given what it looks at.
+// Creates the built-in tools of a workspace.
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import type { QueryOptions } from '../context/query/run.js';
 import { createContextTools } from '../context/tools/create.js';
-import type { Settings } from '../core/settings.js';
+import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { Toolbox } from '../core/toolbox.js';
+import type { Caller } from '../core/toolbox.js';
+import { listTools } from '../runtime/list.js';
+import type { SearchTools } from '../runtime/search.js';
 import { createCapabilitiesTool } from './capabilities.js';
 import { createDescribeTools } from './describe-tools.js';
 import { createMcpTools } from './mcp.js';
-import type { Offer } from './offer.js';
+import { mayName, readableSkills } from './offer.js';
 import { createReadResultTool } from './read-result.js';
 import { createReadSkillTool } from './skills.js';
-import { createWorkdirTool, type WorkdirToolOptions } from './workdir.js';
+import { createWorkdirTool } from './workdir.js';
 
 export interface CreateBuiltinsOptions {
-  readonly workdir: WorkdirToolOptions;
+  readonly workspace: Workspace;
   readonly queries: QueryOptions;
-  readonly offer: Offer;
-  readonly settings: () => Settings;
-  /** These come to be after the tools that ask them. */
+  /** Functions, because these are created after the built-in tools. */
   readonly catalog: () => Catalog;
   readonly references: () => References;
-  readonly toolbox: () => Toolbox;
+  readonly search: () => SearchTools;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
-  const { workdir, queries, offer, settings, catalog, references, toolbox } = options;
+  const { workspace, queries, catalog, references, search } = options;
+  const list = (caller: Caller, snapshot: Snapshot) => listTools(catalog(), snapshot, { caller });
   return [
-    createWorkdirTool(workdir),
-    createReadSkillTool(offer.skills, (reference, directory) => references().refer(reference, directory)),
+    createWorkdirTool(workspace),
+    createReadSkillTool({
+      skills: (snapshot) => readableSkills(catalog(), snapshot),
+      refer: (...reference) => references().refer(...reference),
+    }),
     ...createDescribeTools({
-      list: (caller) => catalog().list().tools.filter(offer.mayName(caller)),
-      find: (name, caller) =>
+      list: ({ kind }, snapshot) =>
+        catalog()
+          .list(snapshot)
+          .tools.filter((tool) => mayName(tool, kind, snapshot)),
+      find: (name, { kind }, snapshot) =>
         catalog().find(name, {
-          visibleOnly: caller === 'model',
-          mayName: offer.mayName(caller),
+          snapshot,
+          visibleOnly: kind === 'model',
+          mayName: (tool) => mayName(tool, kind, snapshot),
           namedOnly: true,
         }),
     }),
-    createReadResultTool(() => settings().results.inline),
+    createReadResultTool(),
     ...createContextTools(queries),
-    ...createMcpTools({
-      list: (kind) => toolbox().list({ caller: { kind, door: 'library' } }),
-      search: (query, limit, kind) => toolbox().search(query, limit, { caller: { kind, door: 'library' } }),
-    }),
+    ...createMcpTools({ list, search: (...query) => search()(...query) }),
     createCapabilitiesTool({
-      tools: () => toolbox().list({ caller: { kind: 'model', door: 'library' } }),
-      model: () => {
-        const { model } = settings();
-        const key = model?.keyVariable;
-        return model === undefined
-          ? undefined
-          : { model, key: key === undefined ? undefined : queries.world.env[key] };
-      },
+      tools: (snapshot) => list({ kind: 'model', door: 'library' }, snapshot),
+      env: queries.world.env,
     }),
   ];
 }

@@ -1,16 +1,18 @@
 // The built-in tools `skill-list` and `skill-describe`: what tools and skills there are, for a caller that may know.
 
 import { normalizeTags } from '../core/name.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
-import type { CallerKind, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
 import { toTool } from '../formats/module/define.js';
-import { type AskingFunction, toBuiltin } from './builtin.js';
+import { type BuiltinFunction, toBuiltin } from './builtin.js';
 
 export interface DescribeToolsOptions {
   /** Every tool that is listed for this kind of caller, hidden ones too. */
-  readonly list: (caller: CallerKind) => readonly Tool[];
+  readonly list: (caller: Caller, snapshot: Snapshot) => readonly Tool[];
   /** Throws where there is none that this kind of caller may know of. */
-  readonly find: (name: string, caller: CallerKind) => Tool;
+  readonly find: (name: string, caller: Caller, snapshot: Snapshot) => Tool;
 }
 
 const LINE = 200;
@@ -18,8 +20,9 @@ const GROUP = 'skills';
 
 /** Both tools, in order of their names (RES-21). */
 export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[] {
-  const describe: AskingFunction<{ name: string }> = ({ name }, _context, caller = 'code') => {
-    const { description, input, output, origin, traits } = find(name, caller);
+  const describe: BuiltinFunction<{ name: string }> = ({ name }, _context, internals) => {
+    const { caller, snapshot } = internals!;
+    const { description, input, output, origin, traits } = find(name, caller, snapshot);
     const { format, uri, server, owner } = origin;
     return {
       name,
@@ -31,16 +34,17 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
       origin: { format, uri, server, owner },
     };
   };
-  const listAll: AskingFunction<{ tags?: string[]; includeHidden?: boolean }> = (
+  const listAll: BuiltinFunction<{ tags?: string[]; includeHidden?: boolean }> = (
     { tags = [], includeHidden = false },
     _context,
-    caller = 'code',
+    internals,
   ) => {
+    const { caller, snapshot } = internals!;
     const wanted = normalizeTags(tags);
     // A model is not told of hidden tools, however it asks (RES-20).
-    const hidden = includeHidden && caller !== 'model';
+    const hidden = includeHidden && caller.kind !== 'model';
     return {
-      tools: list(caller)
+      tools: list(caller, snapshot)
         .filter(({ traits }) => hidden || !traits.hidden)
         .filter(({ traits }) => wanted.every((tag) => traits.tags.includes(tag)))
         .map(({ name, description, traits }) => ({
@@ -82,5 +86,5 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
       },
       execute: listAll,
     }),
-  ].map((tool) => toBuiltin(tool, { asksCaller: true }));
+  ].map(toBuiltin);
 }

@@ -3,17 +3,19 @@
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { CallerKind, Tool } from '../core/tool.js';
+import type { CallInternals, Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
 import { readRemote } from '../core/upstream.js';
 import { toTool } from '../formats/module/define.js';
-import { type AskingFunction, toBuiltin } from './builtin.js';
+import type { SearchTools } from '../runtime/search.js';
+import { type BuiltinFunction, toBuiltin } from './builtin.js';
 
 export interface McpToolsOptions {
-  /** The tools that this kind of caller is offered. */
-  readonly list: (caller: CallerKind) => Promise<readonly Tool[]>;
-  /** Those of them that fit some words, best first. */
-  readonly search: (query: string, limit: number, caller: CallerKind) => Promise<readonly Tool[]>;
+  /** Lists the tools that a caller is offered. */
+  readonly list: (caller: Caller, snapshot: Snapshot) => Promise<readonly Tool[]>;
+  readonly search: SearchTools;
 }
 
 const MCP_GROUP = 'mcp';
@@ -28,32 +30,33 @@ const TOOL = { type: 'string', description: 'Name of the tool, as its server cal
 
 /** All four, in order of their names. What they name and call is what the caller may call anyway. */
 export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
-  const remote = async (caller: CallerKind) => (await list(caller)).filter(isRemote);
-  const find = async (server: string, name: string, caller: CallerKind): Promise<Tool> => {
-    const all = await remote(caller);
+  const remote = async ({ caller, snapshot }: CallInternals) =>
+    (await list(caller, snapshot)).filter(isRemote);
+  const find = async (server: string, name: string, internals: CallInternals): Promise<Tool> => {
+    const all = await remote(internals);
     const found = all.find((tool) => tool.origin.server === server && nameOf(tool) === name);
     if (found !== undefined) return found;
     throw missing(server, name, all);
   };
 
-  const exec: AskingFunction<{ server: string; tool: string; args?: Json }> = async (
+  const exec: BuiltinFunction<{ server: string; tool: string; args?: Json }> = async (
     { server, tool, args = {} },
     context,
-    caller = 'code',
+    internals,
   ) => {
-    const { name } = await find(server, tool, caller);
+    const { name } = await find(server, tool, internals!);
     const { content, structured, error } = await (context as ToolContext).toolbox.call(name, args);
     const more = structured === undefined ? {} : { structured };
     if (error === undefined) return { content, ...more };
     const { code, message, hint, data } = error;
     return { content, ...more, error: new ToolError(code, message, { hint, data }) };
   };
-  const info: AskingFunction<{ server: string; tool: string }> = async (
+  const info: BuiltinFunction<{ server: string; tool: string }> = async (
     { server, tool },
     _context,
-    caller = 'code',
+    internals,
   ) => {
-    const { name, description, input, output, traits } = await find(server, tool, caller);
+    const { name, description, input, output, traits } = await find(server, tool, internals!);
     const { title, readOnly, destructive, idempotent, openWorld } = traits;
     return {
       server,
@@ -66,18 +69,19 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
       hints: { readOnly, destructive, idempotent, openWorld },
     };
   };
-  const listTools: AskingFunction<{ server?: string }> = async ({ server }, _context, caller = 'code') => {
-    const all = await remote(caller);
+  const listTools: BuiltinFunction<{ server?: string }> = async ({ server }, _context, internals) => {
+    const all = await remote(internals!);
     const tools = all.filter(({ origin }) => server === undefined || origin.server === server);
     if (server !== undefined && tools.length === 0) throw missing(server, undefined, all);
     return { tools: tools.map(toLine) };
   };
-  const searchTools: AskingFunction<{ query: string; limit?: number; server?: string }> = async (
+  const searchTools: BuiltinFunction<{ query: string; limit?: number; server?: string }> = async (
     { query, limit = FOUND, server },
     _context,
-    caller = 'code',
+    internals,
   ) => {
-    const ranked = (await search(query, RANKED, caller)).filter(isRemote);
+    const { caller, snapshot } = internals!;
+    const ranked = (await search(query, RANKED, caller, snapshot)).filter(isRemote);
     const wanted = ranked.filter(({ origin }) => server === undefined || origin.server === server);
     return { tools: wanted.slice(0, limit).map(toLine) };
   };
@@ -137,7 +141,7 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
       },
       execute: searchTools,
     }),
-  ].map((tool) => toBuiltin(tool, { asksCaller: true }));
+  ].map(toBuiltin);
 }
 
 function isRemote({ origin }: Tool): boolean {

@@ -1,5 +1,6 @@
 // The built-in tool `read_result`: a stored result by pages, by lines or by bytes (CTX-2).
 
+import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import { endOfPage, findLines, findPages, type Span, startOfCharacter } from '../core/paging.js';
@@ -8,6 +9,7 @@ import type { StoredResult } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { toTool } from '../formats/module/define.js';
+import { type BuiltinFunction, toInternal } from './builtin.js';
 
 export const READ_RESULT = 'read_result';
 
@@ -21,8 +23,7 @@ interface Asked {
 
 const KEPT_PAGINGS = 16;
 
-/** `pageBytes` is as much as is shown inline, so that no page becomes a result of its own. */
-export function createReadResultTool(pageBytes: () => number): Tool {
+export function createReadResultTool(): Tool {
   // Finding page 900 means finding those before it; whoever reads one page reads the next.
   const pagings = new Map<string, readonly number[]>();
   const pagesOf = (id: string, source: StoredResult, size: number, text: boolean): readonly number[] => {
@@ -33,6 +34,18 @@ export function createReadResultTool(pageBytes: () => number): Tool {
     const found = findPages(source, size, text);
     pagings.set(key, found);
     return found;
+  };
+
+  const execute: BuiltinFunction<Asked> = (asked, context, internals) => {
+    const source = (context as ToolContext).store?.openResult(asked.id);
+    if (source === undefined) throw unknownResult(asked.id);
+    // A page has the size that is shown inline, so that it does not become a stored result itself.
+    const { inline } = internals!.snapshot.settings.results;
+    try {
+      return readPart(asked, source, inline, (size, text) => pagesOf(asked.id, source, size, text));
+    } finally {
+      source.close();
+    }
   };
 
   const tool = toTool({
@@ -71,21 +84,10 @@ export function createReadResultTool(pageBytes: () => number): Tool {
       },
       required: ['id', 'size', 'kind'],
     },
-    execute: (asked: Asked, context) => {
-      const source = context.store?.openResult(asked.id);
-      if (source === undefined) throw unknownResult(asked.id);
-      try {
-        return readPart(asked, source, pageBytes(), (size, text) => pagesOf(asked.id, source, size, text));
-      } finally {
-        source.close();
-      }
-    },
+    execute,
   });
-  return {
-    ...tool,
-    origin: { ...tool.origin, format: 'builtin' },
-    traits: { ...tool.traits, tags: ['meta-internal'] },
-  };
+  const internal = toInternal(tool);
+  return { ...internal, traits: { ...tool.traits, tags: ['meta-internal'] } };
 }
 
 type Pages = (size: number, text: boolean) => readonly number[];

@@ -4,21 +4,33 @@ import { ToolError } from '../core/error.js';
 import { type Referent, renderText } from '../core/render.js';
 import type { Settings } from '../core/settings.js';
 import type { Skill, TextReference } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
 import { toTool } from '../formats/module/define.js';
-import { toBuiltin } from './builtin.js';
+import { type BuiltinFunction, toBuiltin } from './builtin.js';
 
 type ContextMode = Settings['skills']['contextMode'];
 
 export const READ_SKILL = 'read_skill';
 
-/** What a reference in a text of this directory names. */
+/** Resolves a reference in a text of this directory. */
 type Refer = (reference: TextReference, directory: string) => Referent | undefined;
 
+export interface ReadSkillOptions {
+  readonly skills: (snapshot: Snapshot) => readonly Skill[];
+  readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
+}
+
 /** Reads the skills that are not hidden: a hidden one is called by its own name. */
-export function createReadSkillTool(skills: () => readonly Skill[], refer: Refer): Tool {
+export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
+  const execute: BuiltinFunction<{ skill_name: string }> = ({ skill_name: name }, _context, internals) => {
+    const { snapshot } = internals!;
+    const skill = findSkill(name, skills(snapshot).filter(isVisible));
+    const text = readText(skill, (reference, directory) => refer(reference, directory, snapshot));
+    return { content: [{ type: 'text', text }] };
+  };
   const tool = toTool({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing what it is for.',
@@ -28,9 +40,7 @@ export function createReadSkillTool(skills: () => readonly Skill[], refer: Refer
       properties: { skill_name: { type: 'string', description: 'Name of the skill' } },
       required: ['skill_name'],
     },
-    execute: ({ skill_name: name }: { skill_name: string }) => ({
-      content: [{ type: 'text', text: readText(findSkill(name, skills().filter(isVisible)), refer) }],
-    }),
+    execute,
   });
   return toBuiltin(tool);
 }

@@ -1,31 +1,29 @@
-// The stores of a workdir: large results and documents, kept with the user's state, and the calls that read them.
+// The stores of a workspace, in the wield home: large results and documents.
 
 import { join } from 'node:path';
 import { createLazyDocuments } from '../context/store/lazy.js';
 import { createResultFiles } from '../context/store/results.js';
-import { CONTEXT_QUERY } from '../context/tools/names.js';
-import type { Settings } from '../core/settings.js';
+import { CONTEXT_GROUP, CONTEXT_QUERY } from '../context/tools/names.js';
+import type { Stores } from '../core/store.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { realPath } from '../files/within.js';
-import type { Stores } from '../runtime/create.js';
+import { isOffered } from './offer.js';
 import { READ_RESULT } from './read-result.js';
 
 export interface CreateStoresOptions {
   readonly wieldHome: string;
   readonly workdir: string;
-  readonly settings: () => Settings;
+  /** Built-in tools that code offers, by name or group. */
+  readonly offered: readonly string[];
   readonly world: World;
-  /** Whether whoever reads of a result is offered queries. */
-  readonly canQuery: () => boolean;
 }
 
-export function createStores(options: CreateStoresOptions): Stores {
-  const { wieldHome, workdir, settings, world, canQuery } = options;
+export function createStores({ wieldHome, workdir, offered, world }: CreateStoresOptions): Stores {
   return {
+    session: `toolbox ${world.now()} ${Math.random()}`,
     results: createResultFiles({
       directory: () => join(findProjectState(wieldHome, workdir), 'results'),
-      limits: () => settings().results,
       now: world.now,
     }),
     documents: createLazyDocuments(async () => {
@@ -35,17 +33,17 @@ export function createStores(options: CreateStoresOptions): Stores {
         now: world.now,
       });
     }),
-    ways: ({ id, kind }) => [
+    nextCalls: ({ id, kind }, { settings }) => [
       `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
       ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
-      ...(kind === 'json' && canQuery()
+      ...(kind === 'json' && isOffered(CONTEXT_QUERY, CONTEXT_GROUP, offered, settings)
         ? [`${CONTEXT_QUERY} {"path":"${id}","expression":"$count($)"}`]
         : []),
     ],
   };
 }
 
-// CTX: outside the checkout, which could ship a hostile one; by real path, so that a link to it is the same.
+// Outside the workspace, which could contain a hostile store; by real path, so that a link to it gets the same one.
 function findProjectState(wieldHome: string, workdir: string): string {
   return join(wieldHome, 'projects', digestParts(['project', realPath(workdir) ?? workdir]).slice(0, 32));
 }

@@ -1,21 +1,22 @@
-// The built-in tool `workdir`: tells the directory that scripts run in, or moves it within the allowed roots.
+// The built-in tool `workdir`: shows the directory that scripts run in, or changes it within the allowed roots.
 
 import { isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
+import type { Workspace } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { toTool } from '../formats/module/define.js';
-import { toBuiltin } from './builtin.js';
+import { type BuiltinFunction, toBuiltin } from './builtin.js';
 
-export interface WorkdirToolOptions {
-  readonly get: () => string;
-  readonly set: (directory: string) => void;
-  /** Directories that it may move within. */
-  readonly roots: () => readonly string[];
-}
-
-export function createWorkdirTool({ get, set, roots }: WorkdirToolOptions): Tool {
+export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>): Tool {
+  const execute: BuiltinFunction<{ path?: string }> = ({ path }, _context, internals) => {
+    const { workdir, roots } = internals!.snapshot;
+    if (path === undefined) return workdir;
+    const directory = resolveWithin(isAbsolute(path) ? path : resolve(workdir, path), roots);
+    setWorkdir(directory);
+    return directory;
+  };
   const tool = toTool({
     name: 'workdir',
     description:
@@ -24,15 +25,12 @@ export function createWorkdirTool({ get, set, roots }: WorkdirToolOptions): Tool
       type: 'object',
       properties: { path: { type: 'string', description: 'Directory to move to; left out: only tell' } },
     },
-    execute: ({ path }: { path?: string }) => {
-      if (path !== undefined) set(resolveWithin(isAbsolute(path) ? path : resolve(get(), path), roots()));
-      return get();
-    },
+    execute,
   });
   return toBuiltin(tool);
 }
 
-// SCR-22: decided on real paths, so that no link leads out.
+// SCR-22: checks real paths, so that no link leads out.
 function resolveWithin(path: string, roots: readonly string[]): string {
   const real = realPath(path);
   if (real === undefined || statOrNothing(real)?.isDirectory() !== true) {

@@ -3,8 +3,9 @@
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ToolError } from '../core/error.js';
-import type { Format, Place } from '../core/format.js';
+import type { Format } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Owner, Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin } from '../files/within.js';
@@ -20,10 +21,9 @@ export interface FoundTool {
 }
 
 export interface PathFinderOptions {
-  readonly places: () => readonly Place[];
   readonly formats: readonly Format[];
-  readonly ownerOf: (directory: string) => Owner;
-  readonly toAbsolute: (path: string) => string | undefined;
+  readonly ownerOf: (directory: string, snapshot: Snapshot) => Owner;
+  readonly toAbsolute: (path: string, snapshot: Snapshot) => string | undefined;
   readonly views: Pick<Views, 'of'>;
   readonly clean: (tool: Tool) => Tool;
 }
@@ -39,29 +39,34 @@ export interface PathFinder {
 }
 
 export function createPathFinder(options: PathFinderOptions, { mayReach }: Reach): PathFinder {
-  const { places, formats, ownerOf, toAbsolute, views, clean } = options;
+  const { formats, ownerOf, toAbsolute, views, clean } = options;
 
   // An entry on the search path is read as part of its place.
-  const readEntry = (path: string, format: Format, visibleOnly: boolean): Entry['reading'] => {
+  const readEntry = (
+    path: string,
+    format: Format,
+    { snapshot, visibleOnly = false }: FindOptions,
+  ): Entry['reading'] => {
     const at = entryAt(path, format);
     if (at === undefined) return undefined;
     const { directory, entry } = at;
-    const known = places().find(
+    const known = snapshot.places.find(
       (place) => place.directory === directory && format.places.includes(place.kind),
     );
-    if (visibleOnly) return known && views.of(known, format).at(entry);
-    const owner = known?.owner ?? ownerOf(directory);
-    return views.of({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry);
+    if (visibleOnly) return known && views.of(known, format).at(entry, snapshot);
+    const owner = known?.owner ?? ownerOf(directory, snapshot);
+    return views.of({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry, snapshot);
   };
 
   const read: PathFinder['read'] = (given, reach) => {
-    const { visibleOnly = false } = reach;
-    const path = toAbsolute(given);
+    const { snapshot, visibleOnly = false } = reach;
+    const path = toAbsolute(given, snapshot);
     if (path === undefined) return { tools: [] };
     // For a model, nothing outside the search path is read.
-    if (visibleOnly && !places().some((place) => isWithin(place.directory, path))) return { tools: [] };
+    if (visibleOnly && !snapshot.places.some((place) => isWithin(place.directory, path)))
+      return { tools: [] };
     const readings = formats.flatMap((format) => {
-      const reading = readEntry(path, format, visibleOnly);
+      const reading = readEntry(path, format, reach);
       return reading === undefined ? [] : [{ reading, yields: format.yields === true }];
     });
     const tools = readings.flatMap(({ reading, yields }) =>

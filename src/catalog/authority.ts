@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import type { Reading } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Action, Owner, Tool } from '../core/tool.js';
 import { createStatCache } from '../files/stat-cache.js';
 import { isWithin } from '../files/within.js';
 
 export interface AuthorityOptions {
   /** Reads the skill of a directory. */
-  readonly readSkill: (directory: string, owner: Owner) => Reading | undefined;
-  readonly workdir: () => string;
+  readonly readSkill: (directory: string, owner: Owner, snapshot: Snapshot) => Reading | undefined;
   /** Directories that nobody looks above, each with its owner; the first that holds a tool counts, and ends the asking. */
-  readonly roots: () => Iterable<{ readonly directory: string; readonly owner: Owner }>;
+  readonly roots: (snapshot: Snapshot) => Iterable<{ readonly directory: string; readonly owner: Owner }>;
   readonly now: () => number;
 }
 
@@ -22,39 +22,39 @@ export type MainSkill = { readonly skill: Skill } | { readonly fault: Problem };
 
 export interface Authorities {
   /** The skill that a tool itself is, if it is one. */
-  skillOf(tool: Tool): Skill | undefined;
+  skillOf(tool: Tool, snapshot: Snapshot): Skill | undefined;
   /** The main skills that govern a tool, nearest first; itself is none of them (RES-16). */
-  above(tool: Tool): readonly MainSkill[];
+  above(tool: Tool, snapshot: Snapshot): readonly MainSkill[];
   /** The main skills that govern what lies in a directory, its own first; null: what lies nowhere. */
-  governing(directory: string | null, owner: Owner): readonly MainSkill[];
+  governing(directory: string | null, owner: Owner, snapshot: Snapshot): readonly MainSkill[];
 }
 
-export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityOptions): Authorities {
+export function createAuthorities({ readSkill, roots, now }: AuthorityOptions): Authorities {
   const cache = createStatCache<MainSkill | undefined>({ now });
 
-  const mainSkillOf = (directory: string, owner: Owner): MainSkill | undefined =>
+  const mainSkillOf = (directory: string, owner: Owner, snapshot: Snapshot): MainSkill | undefined =>
     cache.get(`${owner} ${directory}`, [join(directory, 'SKILL.md')], ([text]) =>
-      text === undefined ? undefined : toMainSkill(readSkill(directory, owner)),
+      text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot)),
     );
 
-  const rootOf = (directory: string) => {
-    for (const root of roots()) if (isWithin(root.directory, directory)) return root;
+  const rootOf = (directory: string, snapshot: Snapshot) => {
+    for (const root of roots(snapshot)) if (isWithin(root.directory, directory)) return root;
     return undefined;
   };
 
-  const skillOf = ({ action, origin }: Tool): Skill | undefined => {
+  const skillOf = ({ action, origin }: Tool, snapshot: Snapshot): Skill | undefined => {
     if (!standsInSkill(action) || origin.directory === null) return undefined;
-    const main = mainSkillOf(origin.directory, origin.owner);
+    const main = mainSkillOf(origin.directory, origin.owner, snapshot);
     return main && 'skill' in main ? main.skill : undefined;
   };
 
-  const governing = (directory: string | null, owner: Owner): MainSkill[] => {
+  const governing = (directory: string | null, owner: Owner, snapshot: Snapshot): MainSkill[] => {
     // What has no place on disk belongs to the project.
-    const start = directory ?? workdir();
-    const root = rootOf(start);
+    const start = directory ?? snapshot.workdir;
+    const root = rootOf(start, snapshot);
     const found: MainSkill[] = [];
     for (let here = start; ; here = dirname(here)) {
-      const main = mainSkillOf(here, root?.owner ?? owner);
+      const main = mainSkillOf(here, root?.owner ?? owner, snapshot);
       if (main) found.push(main);
       if (root === undefined || here === root.directory || here === dirname(here)) return found;
     }
@@ -63,10 +63,10 @@ export function createAuthorities({ readSkill, workdir, roots, now }: AuthorityO
   return {
     skillOf,
     governing,
-    above(tool) {
+    above(tool, snapshot) {
       const { directory, owner } = tool.origin;
-      const isSkill = directory !== null && skillOf(tool) !== undefined;
-      return governing(isSkill ? dirname(directory) : directory, owner);
+      const isSkill = directory !== null && skillOf(tool, snapshot) !== undefined;
+      return governing(isSkill ? dirname(directory) : directory, owner, snapshot);
     },
   };
 }

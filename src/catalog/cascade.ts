@@ -1,11 +1,19 @@
 // Resolves the cascade of a tool: which levels there are, and what they give together, kept while all of them stand.
 
 import { dirname } from 'node:path';
-import { type Cascade, INHERITED_SETTINGS, type Level, toCascade } from '../core/cascade.js';
+import {
+  type Cascade,
+  type CascadeResolver,
+  INHERITED_SETTINGS,
+  type Level,
+  toCascade,
+  toOwnLevel,
+} from '../core/cascade.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import type { Authorities, MainSkill } from './authority.js';
@@ -13,22 +21,7 @@ import type { Authorities, MainSkill } from './authority.js';
 export interface CascadeOptions {
   readonly authorities: Authorities;
   /** The tool of a reference. Throws where there is none. */
-  readonly find: (ref: string) => Tool;
-  /** Whether the workspace is trusted: one that is not can only shorten. */
-  readonly trusted: () => boolean;
-}
-
-export interface CascadeResolver {
-  /** What holds for a tool. Throws `invalid_ref` where `$inherit` leads nowhere, or in a circle (RES-15). */
-  of(tool: Tool): Cascade;
-  /** The main skill that governs a tool (RES-16). */
-  authorityOf(tool: Tool): Skill | null;
-  /** Lists of selectors of the tools that a tool may call; each list must allow a call (RES-17). */
-  permissionsOf(tool: Tool): readonly (readonly string[])[];
-  /** The time limit of a tool that names none, where `standard` is the configured one. */
-  inheritedTimeout(tool: Tool, standard: number): number;
-  /** What is wrong with what these tools and skills inherit, and with what governs them. */
-  problems(tools: readonly Tool[], skills: readonly Skill[]): readonly Problem[];
+  readonly find: (ref: string, snapshot: Snapshot) => Tool;
 }
 
 interface Levels {
@@ -38,7 +31,7 @@ interface Levels {
   readonly limiting: readonly Level[];
 }
 
-export function createCascadeResolver({ authorities, find, trusted }: CascadeOptions): CascadeResolver {
+export function createCascadeResolver({ authorities, find }: CascadeOptions): CascadeResolver {
   const cascades = new WeakMap<Tool, { readonly parts: readonly unknown[]; readonly cascade: Cascade }>();
   // Made once for each tool and main skill, so that equal levels are the same object (RES-18).
   const ofTools = new WeakMap<Tool, { readonly skill: Skill | undefined; readonly level: Level }>();
@@ -47,14 +40,7 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
   const levelOfTool = (tool: Tool, skill: Skill | undefined): Level => {
     const known = ofTools.get(tool);
     if (known !== undefined && known.skill === skill) return known.level;
-    const { allowedTools = null, timeoutMs } = tool.traits;
-    const level: Level = {
-      name: tool.name,
-      owner: tool.origin.owner,
-      allowedTools,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      settings: skill ? settingsOf(skill) : {},
-    };
+    const level = toOwnLevel(tool, skill && settingsOf(skill));
     ofTools.set(tool, { skill, level });
     return level;
   };
@@ -69,23 +55,28 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
   };
 
   // The levels of skills that are named, each with those that it names in turn; each skill once.
-  const inherited = (from: Step, way: readonly Step[] = [from], seen = new Set<string>()): Level[] => {
+  const inherited = (
+    from: Step,
+    snapshot: Snapshot,
+    way: readonly Step[] = [from],
+    seen = new Set<string>(),
+  ): Level[] => {
     if (!from.inherit) return [];
     return from.inherit.flatMap((ref) => {
-      const tool = findInherited(ref, from);
-      const skill = authorities.skillOf(tool);
+      const tool = findInherited(ref, from, snapshot);
+      const skill = authorities.skillOf(tool, snapshot);
       const next = toStep(tool, skill);
       const back = way.findIndex(({ key }) => key === next.key);
       if (back !== -1) throw circle([...way.slice(back), next]);
       if (seen.has(next.key)) return [];
       seen.add(next.key);
-      return [levelOfTool(tool, skill), ...inherited(next, [...way, next], seen)];
+      return [levelOfTool(tool, skill), ...inherited(next, snapshot, [...way, next], seen)];
     });
   };
 
-  const findInherited = (ref: string, { name, directory }: Step): Tool => {
+  const findInherited = (ref: string, { name, directory }: Step, snapshot: Snapshot): Tool => {
     try {
-      return find(anchorRef(ref, directory));
+      return find(anchorRef(ref, directory), snapshot);
     } catch (error) {
       if (!isToolError(error)) throw error;
       throw new ToolError('invalid_ref', `${name} inherits from "${ref}", which does not exist`, {
@@ -96,12 +87,12 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
     }
   };
 
-  const gather = (tool: Tool): Levels => {
-    const skill = authorities.skillOf(tool);
-    const [nearest, ...further] = authorities.above(tool);
+  const gather = (tool: Tool, snapshot: Snapshot): Levels => {
+    const skill = authorities.skillOf(tool, snapshot);
+    const [nearest, ...further] = authorities.above(tool, snapshot);
     const authority = nearest && 'skill' in nearest ? nearest.skill : null;
-    const ownRefs = inherited(toStep(tool, skill));
-    const theirRefs = authority === null ? [] : inherited(skillStep(authority));
+    const ownRefs = inherited(toStep(tool, skill), snapshot);
+    const theirRefs = authority === null ? [] : inherited(skillStep(authority), snapshot);
     const governing = nearest === undefined ? [] : [levelOfMain(nearest)];
     // Where nobody says from whom to inherit, the directories further up are asked.
     const rest = authority?.inherit === null || authority === null ? further.map(levelOfMain) : theirRefs;
@@ -113,8 +104,8 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
     };
   };
 
-  const of = (tool: Tool): Cascade => {
-    const levels = gather(tool);
+  const of = (tool: Tool, snapshot: Snapshot): Cascade => {
+    const levels = gather(tool, snapshot);
     const parts = [levels.authority, levels.own, ...levels.above, null, ...levels.limiting];
     const known = cascades.get(tool);
     if (known?.parts.length === parts.length && known.parts.every((part, at) => part === parts[at]))
@@ -126,26 +117,28 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
 
   return {
     of,
-    authorityOf(tool) {
-      const [nearest] = authorities.above(tool);
+    authorityOf(tool, snapshot) {
+      const [nearest] = authorities.above(tool, snapshot);
       return nearest && 'skill' in nearest ? nearest.skill : null;
     },
-    permissionsOf: (tool) => of(tool).permissions,
-    inheritedTimeout(tool, standard) {
-      const { timeout } = of(tool);
+    permissionsOf: (tool, snapshot) => of(tool, snapshot).permissions,
+    inheritedTimeout(tool, snapshot) {
+      const { timeout } = of(tool, snapshot);
+      const standard = snapshot.settings.limits.timeoutMs;
       // What calls another tool leaves the time to that one.
       if (timeout === null) return tool.action.kind === 'delegate' ? Number.POSITIVE_INFINITY : standard;
-      const mayRaise = timeout.owner !== 'workspace' || (tool.origin.owner === 'workspace' && trusted());
+      const mayRaise =
+        timeout.owner !== 'workspace' || (tool.origin.owner === 'workspace' && snapshot.trusted);
       return mayRaise ? timeout.ms : Math.min(timeout.ms, standard);
     },
-    problems(tools, skills) {
+    problems(tools, skills, snapshot) {
       const problems = new Map<string, Problem>();
       const add = (problem: Problem): void => {
         problems.set(`${problem.path}\n${problem.message}`, problem);
       };
       const checkInherited = (skill: Skill): void => {
         try {
-          inherited(skillStep(skill));
+          inherited(skillStep(skill), snapshot);
         } catch (error) {
           if (!isToolError(error)) throw error;
           add({ severity: 'error', path: skill.file, message: error.message, hint: error.hint ?? '' });
@@ -160,7 +153,7 @@ export function createCascadeResolver({ authorities, find, trusted }: CascadeOpt
         places.set(directory !== null && own.has(directory) ? dirname(directory) : directory, tool);
       }
       for (const [directory, { origin }] of places) {
-        for (const main of authorities.governing(directory, origin.owner)) {
+        for (const main of authorities.governing(directory, origin.owner, snapshot)) {
           if ('fault' in main) add(main.fault);
           else checkInherited(main.skill);
         }

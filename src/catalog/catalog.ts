@@ -1,8 +1,9 @@
 // The catalog: all tools in one order, each name once. What is listed is what is found.
 
 import { isToolError, ToolError } from '../core/error.js';
-import type { Format, Place } from '../core/format.js';
+import type { Format } from '../core/format.js';
 import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Owner, Tool } from '../core/tool.js';
 import type { Upstream } from '../core/upstream.js';
 import type { World } from '../core/world.js';
@@ -23,14 +24,11 @@ export interface CatalogOptions {
   readonly builtin: readonly Tool[];
   /** Built-in tools that give way to any other tool of their name. */
   readonly yielding?: readonly Tool[];
-  /** A function, because the configuration can change. */
-  readonly offered: (tool: Tool, skills: readonly Skill[]) => Audience;
-  /** Directories in path order; a function, because the workdir can change (SCR-16). */
-  readonly places: () => readonly Place[];
+  readonly offered: (tool: Tool, skills: readonly Skill[], snapshot: Snapshot) => Audience;
   /** Makes a path of a reference absolute; undefined if that is not possible. */
-  readonly toAbsolute: (path: string) => string | undefined;
+  readonly toAbsolute: (path: string, snapshot: Snapshot) => string | undefined;
   /** The owner of a directory outside the search path. */
-  readonly ownerOf: (directory: string) => Owner;
+  readonly ownerOf: (directory: string, snapshot: Snapshot) => Owner;
   readonly formats: readonly Format[];
   /** Tools of upstream servers; they precede tools on disk (RES-42). */
   readonly upstream?: Upstream;
@@ -39,21 +37,23 @@ export interface CatalogOptions {
 }
 
 export interface Catalog {
+  /** Whether it contains tools of upstream servers. */
+  readonly hasServers: boolean;
   /** `offer` names built-in tools, or groups of them, to list as well. */
-  list(offer?: readonly string[]): Listing;
+  list(snapshot: Snapshot, offer?: readonly string[]): Listing;
   /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
-  find(ref: string, options?: FindOptions): Tool;
+  find(ref: string, options: FindOptions): Tool;
   /** Adds a tool. Throws `conflict` if the name belongs to a registered or an offered built-in tool. */
-  register(tool: Tool): void;
+  register(tool: Tool, snapshot: Snapshot): void;
   /** Returns whether there was such a tool. */
   unregister(name: string): boolean;
   /** Clears everything cached, or what contains a tool of this name (RES-14). */
-  forget(name?: string): void;
+  forget(snapshot: Snapshot, name?: string): void;
   /**
    * Fetches what files alone do not show, for all tools or for one reference; undefined if there is nothing to wait
    * for.
    */
-  settle(ref?: string): Promise<unknown> | undefined;
+  settle(snapshot: Snapshot, ref?: string): Promise<unknown> | undefined;
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
@@ -64,30 +64,31 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const withoutReserved = createTagCleaner();
 
   // Delegates are resolved like any other reference, but not followed further here (RES-19).
-  const delegates = createDelegates((ref) => {
+  const delegates = createDelegates((ref, snapshot) => {
     try {
       // Without candidates for a hint: computing them needs a listing, and a listing resolves delegates.
-      return seek(ref, {}, () => []);
+      return seek(ref, { snapshot }, () => []);
     } catch (error) {
       if (!isToolError(error)) throw error;
       return undefined;
     }
   });
 
-  const list = (offer: readonly string[] = []): Listing => {
-    const directories = views.inOrder().map((directory) => directory.list());
+  const list = (snapshot: Snapshot, offer: readonly string[] = []): Listing => {
+    const directories = views.inOrder(snapshot.places).map((directory) => directory.list(snapshot));
     const merged = mergeListing({
       registered: registered.values(),
       reserved,
       yielding,
-      remote: upstream?.list(),
+      remote: upstream?.list(snapshot),
       directories,
-      audienceOf: (tool, skills) => (isRequested(tool, offer) ? 'all' : offered(tool, skills)),
+      audienceOf: (tool, skills) => (isRequested(tool, offer) ? 'all' : offered(tool, skills, snapshot)),
       withoutReserved,
     });
     const { tools, problems } = delegates.completeAll(
       merged.tools,
       directories.flatMap(({ skills }) => skills),
+      snapshot,
     );
     return { ...merged, tools, problems: [...merged.problems, ...problems] };
   };
@@ -104,18 +105,23 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const settling = formats.filter((format) => format.settle !== undefined);
 
   return {
+    hasServers: upstream !== undefined,
     list,
-    find: (ref, reach = {}) => delegates.complete(seek(ref, reach)),
-    settle(ref) {
-      const waits = [...settling.map((format) => format.settle?.()), upstream?.settle(ref)].filter(
-        (wait) => wait !== undefined,
-      );
+    find: (ref, reach) => delegates.complete(seek(ref, reach), reach.snapshot),
+    settle(snapshot, ref) {
+      const waits = [
+        ...settling.map((format) => format.settle?.(snapshot)),
+        upstream?.settle(snapshot, ref),
+      ].filter((wait) => wait !== undefined);
       return waits.length === 0 ? undefined : Promise.all(waits);
     },
-    register(tool) {
+    register(tool, snapshot) {
       const { name } = tool;
       const builtin = reserved.find((candidate) => candidate.name === name);
-      if (registered.has(name) || (builtin !== undefined && offered(builtin, list().skills) !== 'none')) {
+      if (
+        registered.has(name) ||
+        (builtin !== undefined && offered(builtin, list(snapshot).skills, snapshot) !== 'none')
+      ) {
         throw new ToolError('conflict', `a tool named "${name}" already exists`, {
           hint: registered.has(name) ? 'unregister it first, or choose another name' : 'choose another name',
         });
@@ -123,7 +129,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       registered.set(name, tool);
     },
     unregister: (name) => registered.delete(name),
-    forget: views.forget,
+    forget: ({ places }, name) => views.forget(places, name),
   };
 }
 

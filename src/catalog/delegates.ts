@@ -3,6 +3,7 @@
 import { isToolError, ToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import { pathOf } from './listing.js';
@@ -12,23 +13,24 @@ export interface Delegates {
    * Returns a tool with the schemas of its delegate; other tools are returned unchanged. Returns the same object until
    * one of the tools changes. Throws `invalid_ref` if the delegate is missing or in a cycle (RES-15).
    */
-  complete(tool: Tool): Tool;
+  complete(tool: Tool, snapshot: Snapshot): Tool;
   /** Completes the tools of a listing. A tool whose delegate is missing becomes a problem. */
   completeAll(
     tools: readonly Tool[],
     skills: readonly Skill[],
+    snapshot: Snapshot,
   ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
 }
 
 /** `seek` returns the tool of a reference without following delegates, or undefined. */
-export function createDelegates(seek: (ref: string) => Tool | undefined): Delegates {
+export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool | undefined): Delegates {
   const completed = new WeakMap<Tool, { readonly chain: readonly Tool[]; readonly tool: Tool }>();
 
-  const follow = (tool: Tool): Tool[] => {
+  const follow = (tool: Tool, snapshot: Snapshot): Tool[] => {
     const chain = [tool];
     for (let here = tool; here.action.kind === 'delegate'; ) {
       const { ref } = here.action;
-      const next = seek(anchorRef(ref, here.origin.directory));
+      const next = seek(anchorRef(ref, here.origin.directory), snapshot);
       if (next === undefined) throw missing(here, ref);
       const seen = chain.findIndex((other) => isSameTool(other, next));
       chain.push(next);
@@ -38,9 +40,9 @@ export function createDelegates(seek: (ref: string) => Tool | undefined): Delega
     return chain;
   };
 
-  const complete = (tool: Tool): Tool => {
+  const complete = (tool: Tool, snapshot: Snapshot): Tool => {
     if (tool.action.kind !== 'delegate') return tool;
-    const chain = follow(tool);
+    const chain = follow(tool, snapshot);
     const known = completed.get(tool);
     if (known?.chain.length === chain.length && known.chain.every((entry, at) => entry === chain[at]))
       return known.tool;
@@ -56,7 +58,7 @@ export function createDelegates(seek: (ref: string) => Tool | undefined): Delega
 
   return {
     complete,
-    completeAll(tools, skills) {
+    completeAll(tools, skills, snapshot) {
       // By the names of skills, because reading an action may parse an index line.
       const delegating = new Set(skills.filter(({ delegate }) => delegate !== null).map(({ name }) => name));
       const problems: Problem[] = [];
@@ -64,7 +66,7 @@ export function createDelegates(seek: (ref: string) => Tool | undefined): Delega
       const listed = tools.flatMap((tool) => {
         if (!delegating.has(tool.name)) return [tool];
         try {
-          return [complete(tool)];
+          return [complete(tool, snapshot)];
         } catch (error) {
           if (!isToolError(error)) throw error;
           const { message, hint = '' } = error;

@@ -1,6 +1,6 @@
 // In-memory cache of a directory, compared with the files on every use and saved in the index on disk.
 
-import type { Format, Place } from '../core/format.js';
+import type { Format, FormatSnapshot, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
@@ -19,11 +19,11 @@ export interface DirectoryOptions {
 }
 
 export interface DirectoryCache {
-  list(): DirectoryListing;
+  list(snapshot: FormatSnapshot): DirectoryListing;
   /** Returns an entry that was read in this process and did not change since. */
-  findEntry(name: string): Entry | undefined;
+  findEntry(name: string, snapshot?: FormatSnapshot): Entry | undefined;
   /** Returns the name of the entry that declares a tool. */
-  entryDeclaring(tool: string): string | undefined;
+  entryDeclaring(tool: string, snapshot: FormatSnapshot): string | undefined;
   /** Whether a cached entry has a tool of this name. */
   contains(tool: string): boolean;
   clear(): void;
@@ -48,7 +48,7 @@ export function createDirectoryCache(
   };
 
   // `toFind`: a library's own index is not enough.
-  const refresh = (toFind = false): DirectoryState | undefined => {
+  const refresh = (snapshot: FormatSnapshot, toFind = false): DirectoryState | undefined => {
     const stats = statOrNothing(place.directory);
     if (!stats?.isDirectory()) {
       setState(undefined);
@@ -56,7 +56,7 @@ export function createDirectoryCache(
     }
     const known = state ?? index.load(place, format);
     const previous = toFind && known?.shipped ? undefined : known;
-    const current = reader.read(stats, previous);
+    const current = reader.read(stats, previous, snapshot);
     if (current !== previous) {
       if (!current.shipped) index.save(place, format, current);
     } else if (state === undefined) world.debug(`${place.directory}: listed from the index on disk`);
@@ -65,15 +65,15 @@ export function createDirectoryCache(
   };
 
   return {
-    list() {
-      const current = refresh();
+    list(snapshot) {
+      const current = refresh(snapshot);
       listing ??= toListing(current);
       return listing;
     },
-    findEntry(name) {
+    findEntry(name, snapshot) {
       const listed = state?.entries.get(name);
       const known = listed === undefined || listed.indexed ? found.get(name) : listed;
-      const entry = reader.readEntry(name, known);
+      const entry = reader.readEntry(name, known, snapshot);
       if (entry === undefined) {
         found.delete(name);
         return undefined;
@@ -87,8 +87,8 @@ export function createDirectoryCache(
       }
       return entry;
     },
-    entryDeclaring(tool) {
-      const current = refresh(true);
+    entryDeclaring(tool, snapshot) {
+      const current = refresh(snapshot, true);
       if (current === undefined) return undefined;
       declared ??= toDeclared(current);
       return declared.get(tool);

@@ -21,12 +21,12 @@ export interface Finder {
 }
 
 export function createFinder(options: FinderOptions): Finder {
-  const { registered, places, upstream, list, clean, views } = options;
+  const { registered, upstream, list, clean, views } = options;
   const reach = createReach(options);
   const paths = createPathFinder(options, reach);
 
   const findNamed = (name: string, within: FindOptions): Tool | undefined => {
-    const found = registered.has(name) || isToolName(name) ? reach.lookUp(name) : undefined;
+    const found = registered.has(name) || isToolName(name) ? reach.lookUp(name, within.snapshot) : undefined;
     if (found === undefined) return undefined;
     if ('severity' in found) throw notUsable(name, found);
     return reach.isInReach(found, within) ? found : undefined;
@@ -36,8 +36,8 @@ export function createFinder(options: FinderOptions): Finder {
   const findInline = (uri: string, within: FindOptions): Tool | undefined => {
     const name = uri.replace(/^\w+:\/\//, '');
     if (!isToolName(name)) return undefined;
-    for (const directory of views.inOrder()) {
-      const found = directory.find(name);
+    for (const directory of views.inOrder(within.snapshot.places)) {
+      const found = directory.find(name, within.snapshot);
       if (found === undefined || 'severity' in found || found.origin.uri !== uri) continue;
       const tool = clean(found);
       if (reach.mayReach(tool, within)) return tool;
@@ -53,16 +53,16 @@ export function createFinder(options: FinderOptions): Finder {
     const exact = found.filter(({ tool }) => tool.origin.uri === text);
     const tool = exact.length === 1 ? exact[0]!.tool : pickTool(text, found, fragment);
     if (tool !== undefined) return tool;
-    const remote = scheme === 'mcp' ? upstream?.at(text) : undefined;
+    const remote = scheme === 'mcp' ? upstream?.at(text, within.snapshot) : undefined;
     if (remote !== undefined && reach.mayReach(clean(remote), within)) return clean(remote);
     if (scheme === 'file') return paths.find(text, toFilePath(uri), fragment, within);
     const inline = fragment === undefined ? findInline(uri, within) : undefined;
-    if (inline === undefined) throw upstream?.why(text) ?? nothingAt(text, []);
+    if (inline === undefined) throw upstream?.why(text, within.snapshot) ?? nothingAt(text, []);
     return inline;
   };
 
   return {
-    seek(text, within, near = () => list().tools) {
+    seek(text, within, near = () => list(within.snapshot).tools) {
       const ref = parseRef(text);
       if (ref.kind === 'path') return paths.find(text, ref.path, ref.fragment, within);
       if (ref.kind === 'uri') return findByUri(text, ref, within);
@@ -74,7 +74,8 @@ export function createFinder(options: FinderOptions): Finder {
       if (tool !== undefined) return tool;
       const { mayName = () => true } = within;
       throw fragment === undefined && isToolName(name)
-        ? (upstream?.why(name) ?? notFound(name, near().filter(mayName), places()))
+        ? (upstream?.why(name, within.snapshot) ??
+            notFound(name, near().filter(mayName), within.snapshot.places))
         : invalidName(text);
     },
   };

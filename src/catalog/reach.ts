@@ -2,12 +2,14 @@
 
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Upstream } from '../core/upstream.js';
 import type { Audience, Listing } from './listing.js';
 import type { Views } from './views.js';
 
 export interface FindOptions {
+  readonly snapshot: Snapshot;
   /** Finds listed tools only, by any reference: for models. */
   readonly visibleOnly?: boolean;
   /** Finds hidden tools too, but not built-in tools that are not offered. */
@@ -26,9 +28,9 @@ export interface ReachOptions {
   readonly builtin: readonly Tool[];
   /** The built-in tools that give way to others. */
   readonly yielding: readonly Tool[];
-  readonly offered: (tool: Tool, skills: readonly Skill[]) => Audience;
+  readonly offered: (tool: Tool, skills: readonly Skill[], snapshot: Snapshot) => Audience;
   readonly upstream?: Upstream;
-  readonly list: () => Listing;
+  readonly list: (snapshot: Snapshot) => Listing;
   readonly views: Pick<Views, 'inOrder'>;
   /** Removes reserved tags (RES-31). */
   readonly clean: (tool: Tool) => Tool;
@@ -36,7 +38,7 @@ export interface ReachOptions {
 
 export interface Reach {
   /** Returns the tool of a name, or the problem of the file that has the name. */
-  lookUp(name: string): Tool | Problem | undefined;
+  lookUp(name: string, snapshot: Snapshot): Tool | Problem | undefined;
   /** Whether a tool found by name is visible under these options. */
   isInReach(tool: Tool, options: FindOptions): boolean;
   /** Whether a tool found by path or URI is visible under these options. */
@@ -52,16 +54,16 @@ export function createReach(options: ReachOptions): Reach {
   const { registered, builtin, yielding, offered, upstream, list, views, clean } = options;
 
   /** RES-3, RES-42: registered, built-in, servers, search path, scripts; the first match wins. */
-  const lookUp = (name: string): Tool | Problem | undefined => {
+  const lookUp = (name: string, snapshot: Snapshot): Tool | Problem | undefined => {
     const given = registered.get(name);
     if (given) return clean(given);
     const own = builtin.find((tool) => tool.name === name);
     if (own && !yielding.includes(own)) return own;
-    const remote = upstream?.find(name);
+    const remote = upstream?.find(name, snapshot);
     if (remote !== undefined) return clean(remote);
     let problem: Problem | undefined;
-    for (const directory of views.inOrder()) {
-      const found = directory.find(name);
+    for (const directory of views.inOrder(snapshot.places)) {
+      const found = directory.find(name, snapshot);
       if (found === undefined) continue;
       if (!('severity' in found)) return clean(found);
       // A broken file does not hide a tool of the same name further down the path.
@@ -70,12 +72,14 @@ export function createReach(options: ReachOptions): Reach {
     return own ?? problem;
   };
 
-  const isOffered = (tool: Tool, offer: readonly string[] = []): boolean =>
-    !builtin.includes(tool) || isRequested(tool, offer) || offered(tool, list().skills) !== 'none';
+  const isOffered = (tool: Tool, { snapshot, offer = [] }: FindOptions): boolean =>
+    !builtin.includes(tool) ||
+    isRequested(tool, offer) ||
+    offered(tool, list(snapshot).skills, snapshot) !== 'none';
 
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
     !(reach.visibleOnly && tool.traits.hidden) &&
-    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool, reach.offer)) &&
+    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool, reach)) &&
     !(reach.namedOnly && reach.mayName?.(tool) === false);
 
   return {
@@ -85,7 +89,7 @@ export function createReach(options: ReachOptions): Reach {
     // another file (decision 0018).
     mayReach(tool, reach) {
       if (!reach.visibleOnly) return isInReach(tool, reach);
-      const winner = lookUp(tool.name);
+      const winner = lookUp(tool.name, reach.snapshot);
       return (
         winner !== undefined &&
         !('severity' in winner) &&

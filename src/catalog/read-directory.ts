@@ -2,7 +2,7 @@
 
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
-import type { FileState, Format, Place } from '../core/format.js';
+import type { FileState, Format, FormatSnapshot, Place } from '../core/format.js';
 import { compareText } from '../core/text.js';
 import { sameIdentity } from '../core/tool.js';
 import type { World } from '../core/world.js';
@@ -23,9 +23,9 @@ export interface DirectoryReader {
   /** Returns the names of claimed entries, sorted. */
   names(): readonly string[];
   /** Returns an entry as it is now: `known` if it did not change, undefined if it does not exist. */
-  readEntry(name: string, known: Entry | undefined): Entry | undefined;
+  readEntry(name: string, known: Entry | undefined, snapshot?: FormatSnapshot): Entry | undefined;
   /** Returns the directory as it is now: `previous` if nothing changed. */
-  read(stats: Stats, previous: DirectoryState | undefined): DirectoryState;
+  read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState;
 }
 
 export function createDirectoryReader({ place, format, world }: DirectoryReaderOptions): DirectoryReader {
@@ -54,7 +54,7 @@ export function createDirectoryReader({ place, format, world }: DirectoryReaderO
     indexed: false,
   });
 
-  const readEntry = (name: string, known: Entry | undefined): Entry | undefined => {
+  const readEntry: DirectoryReader['readEntry'] = (name, known, snapshot) => {
     if (known !== undefined && isUnchanged(known)) return known;
     const stats = statOrNothing(prefix + name);
     // A dangling link is an entry too.
@@ -64,7 +64,7 @@ export function createDirectoryReader({ place, format, world }: DirectoryReaderO
       world.debug(`${prefix}${name}: ignored, not a regular file`);
       return toEntry(name, [state], undefined);
     }
-    const reading = format.read(name, place);
+    const reading = format.read(name, place, snapshot);
     if (reading !== undefined) return toEntry(name, reading.states, reading);
     return toEntry(name, filesOf ? filesOf(name).map(() => undefined) : [state], undefined);
   };
@@ -92,14 +92,14 @@ export function createDirectoryReader({ place, format, world }: DirectoryReaderO
     claims,
     names,
     readEntry,
-    read(stats, previous) {
+    read(stats, previous, snapshot) {
       const identity = toIdentity(stats);
       const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
       const entries = new Map<string, Entry>();
       let isSame = unchanged !== undefined;
       for (const name of unchanged ? unchanged.entries.keys() : names()) {
         const known = previous?.entries.get(name);
-        const entry = readEntry(name, known);
+        const entry = readEntry(name, known, snapshot);
         if (entry === undefined || entry !== known) isSame = false;
         if (entry !== undefined) entries.set(name, entry);
       }

@@ -5,6 +5,7 @@ import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import type { Referent } from '../core/render.js';
 import type { Skill, TextReference } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
@@ -15,9 +16,9 @@ export interface References {
    * What a reference in a text of this directory names; undefined where that is nothing, or nothing that a model may
    * hear of.
    */
-  refer(reference: TextReference, directory: string): Referent | undefined;
+  refer(reference: TextReference, directory: string, snapshot: Snapshot): Referent | undefined;
   /** References that name nothing at all. */
-  problems(skills: readonly Skill[]): readonly Problem[];
+  problems(skills: readonly Skill[], snapshot: Snapshot): readonly Problem[];
 }
 
 const LINE = 200;
@@ -33,40 +34,57 @@ export function isToolOf({ name, file, directory }: Skill, { name: own, origin }
 }
 
 /** `mayName` says whether a model may hear of a tool (POL-8). */
-export function createReferences({ find, list }: Catalog, mayName: (tool: Tool) => boolean): References {
-  const seek = (ref: string, visibleOnly: boolean): Tool | undefined => {
+export function createReferences(
+  { find, list }: Catalog,
+  mayName: (tool: Tool, snapshot: Snapshot) => boolean,
+): References {
+  const seek = (ref: string, snapshot: Snapshot, visibleOnly: boolean): Tool | undefined => {
+    const reach = {
+      snapshot,
+      visibleOnly,
+      mayName: (tool: Tool) => mayName(tool, snapshot),
+      namedOnly: true,
+    };
     try {
-      return find(ref, visibleOnly ? { visibleOnly, mayName, namedOnly: true } : {});
+      return find(ref, visibleOnly ? reach : { snapshot });
     } catch (error) {
       if (!isToolError(error)) throw error;
       return undefined;
     }
   };
   // A skill that another tool of its name keeps from being called is a skill all the same.
-  const seekSkill = ({ kind, ref }: TextReference): Skill | undefined =>
+  const seekSkill = ({ kind, ref }: TextReference, snapshot: Snapshot): Skill | undefined =>
     kind === 'skill'
-      ? list().skills.find(({ name, directory, file }) => name === ref || directory === ref || file === ref)
+      ? list(snapshot).skills.find(
+          ({ name, directory, file }) => name === ref || directory === ref || file === ref,
+        )
       : undefined;
 
   // One that can also be called is named where it may be called.
-  const mayNameSkill = (skill: Skill): boolean => {
-    const tool = seek(skill.name, false);
-    return tool === undefined || !isToolOf(skill, tool) || mayName(tool);
+  const mayNameSkill = (skill: Skill, snapshot: Snapshot): boolean => {
+    const tool = seek(skill.name, snapshot, false);
+    return tool === undefined || !isToolOf(skill, tool) || mayName(tool, snapshot);
   };
 
   return {
-    refer(written, directory) {
+    refer(written, directory, snapshot) {
       const reference = anchored(written, directory);
-      const skill = seekSkill(reference);
-      const found = skill?.hidden === false && mayNameSkill(skill) ? skill : seek(reference.ref, true);
+      const skill = seekSkill(reference, snapshot);
+      const found =
+        skill?.hidden === false && mayNameSkill(skill, snapshot)
+          ? skill
+          : seek(reference.ref, snapshot, true);
       return found && { name: found.name, line: quoteOutside(found.description, LINE) };
     },
-    problems: (skills) =>
+    problems: (skills, snapshot) =>
       skills.flatMap(({ file, directory, references }) =>
         references
           .filter((written) => {
             const reference = anchored(written, directory);
-            return seekSkill(reference) === undefined && seek(reference.ref, false) === undefined;
+            return (
+              seekSkill(reference, snapshot) === undefined &&
+              seek(reference.ref, snapshot, false) === undefined
+            );
           })
           .map(
             ({ kind, ref }): Problem => ({

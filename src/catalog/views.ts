@@ -6,7 +6,6 @@ import { createDirectory, type Directory } from './directory.js';
 import type { IndexFile } from './index-file.js';
 
 export interface ViewsOptions {
-  readonly places: () => readonly Place[];
   readonly formats: readonly Format[];
   readonly index: IndexFile;
   readonly world: World;
@@ -15,15 +14,15 @@ export interface ViewsOptions {
 export interface Views {
   of(place: Place, format: Format): Directory;
   /** Returns the views of the search path; formats that yield come last, whatever their place (SKL-3). */
-  inOrder(): readonly Directory[];
+  inOrder(places: readonly Place[]): readonly Directory[];
   /** Clears everything cached, or what contains a tool of this name (RES-14). */
-  forget(name?: string): void;
+  forget(places: readonly Place[], name?: string): void;
 }
 
 // Includes views of directories outside the search path, for programs that refer to tools by path.
 const MAX_VIEWS = 256;
 
-export function createViews({ places, formats, index, world }: ViewsOptions): Views {
+export function createViews({ formats, index, world }: ViewsOptions): Views {
   const views = new Map<string, Directory>();
 
   const of = (place: Place, format: Format): Directory => {
@@ -37,8 +36,8 @@ export function createViews({ places, formats, index, world }: ViewsOptions): Vi
     }
     return known;
   };
-  const inOrder = (): readonly Directory[] => {
-    const all = places().flatMap((place) =>
+  const inOrder = (places: readonly Place[]): readonly Directory[] => {
+    const all = places.flatMap((place) =>
       formats.filter((format) => format.places.includes(place.kind)).map((format) => of(place, format)),
     );
     return [...all.filter((directory) => !directory.yields), ...all.filter((directory) => directory.yields)];
@@ -47,9 +46,9 @@ export function createViews({ places, formats, index, world }: ViewsOptions): Vi
   return {
     of,
     inOrder,
-    forget(name) {
+    forget(places, name) {
       // Creates the views of the search path, whose index files may contain the tool.
-      inOrder();
+      inOrder(places);
       for (const view of views.values()) view.forget(name);
     },
   };

@@ -35,56 +35,26 @@ export interface ConfigEntry {
   readonly line: number | null;
 }
 
+const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
+
 export interface ConfigurationOptions {
   readonly managed: string;
   readonly wieldHome: string;
-  readonly workdir: () => string;
   readonly now: () => number;
 }
 
-export interface CurrentConfiguration {
-  /** Returns the current configuration; the same object until a file changed. */
-  (): Configuration;
-  /** Runs a synchronous function during which the files are checked once. */
-  during<T>(look: () => T): T;
-}
+/** Reads the configuration of a workdir; returns the same object until a file changed. */
+export type ReadConfiguration = (workdir: string) => Configuration;
 
-export function createConfiguration({
-  managed,
-  wieldHome,
-  workdir,
-  now,
-}: ConfigurationOptions): CurrentConfiguration {
+export function createConfiguration({ managed, wieldHome, now }: ConfigurationOptions): ReadConfiguration {
   const cache = createStatCache<Configuration>({ now });
-  const read = (): Configuration => {
-    const layers: [Layer, string][] = [
-      ['managed', managed],
-      ['user', join(wieldHome, 'config.toml')],
-      ['project', join(workdir(), '.agents', 'config.toml')],
-    ];
-    const files = layers.map(([, file]) => file);
+  const user = join(wieldHome, 'config.toml');
+  return (workdir) => {
+    const files = [managed, user, join(workdir, '.agents', 'config.toml')];
     return cache.get('configuration', files, (texts) =>
-      toConfiguration(layers.map(([layer, file], at) => readConfigFile(file, layer, texts[at]))),
+      toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at]))),
     );
   };
-  let looking = false;
-  let held: Configuration | undefined;
-  const current = (): Configuration => {
-    if (!looking) return read();
-    held ??= read();
-    return held;
-  };
-  const during = <T>(look: () => T): T => {
-    if (looking) return look();
-    looking = true;
-    try {
-      return look();
-    } finally {
-      looking = false;
-      held = undefined;
-    }
-  };
-  return Object.assign(current, { during });
 }
 
 function toConfiguration(files: readonly ConfigFile[]): Configuration {

@@ -18,10 +18,9 @@ function configure(texts: Partial<Record<Layer, string>>): Configuration & { rea
   const read = createConfiguration({
     managed: join(root, 'managed.toml'),
     wieldHome: join(root, 'home'),
-    workdir: () => join(root, 'project'),
     now: Date.now,
   });
-  return { ...read(), root };
+  return { ...read(join(root, 'project')), root };
 }
 
 const timeout = (value: string): string => `[limits]\ntimeout = "${value}"\n`;

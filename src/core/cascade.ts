@@ -1,8 +1,10 @@
 // The cascade: what holds for a tool by its own word, its authority's and that of skills it inherits from. Pure.
 
 import type { Json } from './json.js';
+import type { Problem } from './problem.js';
 import type { Skill } from './skill.js';
-import type { Owner } from './tool.js';
+import type { Snapshot } from './snapshot.js';
+import type { Owner, Tool } from './tool.js';
 
 /** What one tool or skill says. */
 export interface Level {
@@ -26,6 +28,20 @@ export interface Cascade {
   readonly timeout: { readonly ms: number; readonly from: string; readonly owner: Owner } | null;
   /** `paths`, `trust` and `middleware`, each from the nearest level that has it. */
   readonly settings: Readonly<Record<string, { readonly value: Json; readonly from: string }>>;
+}
+
+/** Resolves what tools inherit from the skills that govern them. */
+export interface CascadeResolver {
+  /** Throws `invalid_ref` if `$inherit` names a missing skill or forms a cycle (RES-15). */
+  of(tool: Tool, snapshot: Snapshot): Cascade;
+  /** Returns the main skill that governs a tool (RES-16). */
+  authorityOf(tool: Tool, snapshot: Snapshot): Skill | null;
+  /** Returns lists of selectors of the tools that a tool may call; each list must allow a call (RES-17). */
+  permissionsOf(tool: Tool, snapshot: Snapshot): readonly (readonly string[])[];
+  /** Returns the time limit of a tool that declares none. */
+  inheritedTimeout(tool: Tool, snapshot: Snapshot): number;
+  /** Returns problems in what these tools and skills inherit, and in the skills that govern them. */
+  problems(tools: readonly Tool[], skills: readonly Skill[], snapshot: Snapshot): readonly Problem[];
 }
 
 /** The settings that are inherited, besides permissions and the time limit. Role, tags and visibility never are. */
@@ -58,4 +74,22 @@ export function toCascade({ authority, own, above, limiting }: CascadeInput): Ca
     timeout: timed === undefined ? null : { ms: timed.timeoutMs!, from: timed.name, owner: timed.owner },
     settings,
   };
+}
+
+/** The resolver of a toolbox without skills: a tool has only its own level. */
+export const NO_CASCADE: CascadeResolver = {
+  of: (tool) => toCascade({ authority: null, own: toOwnLevel(tool), above: [], limiting: [] }),
+  authorityOf: () => null,
+  permissionsOf: ({ traits: { allowedTools } }) => (allowedTools == null ? NO_PERMISSIONS : [allowedTools]),
+  inheritedTimeout: ({ action }, { settings }) =>
+    action.kind === 'delegate' ? Number.POSITIVE_INFINITY : settings.limits.timeoutMs,
+  problems: () => [],
+};
+
+const NO_PERMISSIONS: readonly (readonly string[])[] = [];
+
+/** Returns the level of a tool itself. */
+export function toOwnLevel(tool: Tool, settings: Level['settings'] = {}): Level {
+  const { allowedTools = null, timeoutMs } = tool.traits;
+  return { name: tool.name, owner: tool.origin.owner, allowedTools, timeoutMs, settings };
 }

@@ -5,6 +5,7 @@ import type { Progress } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { ToolResult } from './result.js';
+import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
 import type { Caller, TraceParent, Verdict } from './toolbox.js';
 
@@ -45,8 +46,8 @@ export type Observer = (event: CallEvent) => void;
 /** Keeps a record of every call; observers may come and go, it stays. */
 export interface Recorder {
   /** Throws where a call of this verdict may not run because no record could be kept of it. */
-  assertReady(verdict: Verdict): void;
+  assertReady(verdict: Verdict, snapshot: Snapshot): void;
   /** Never throws. */
-  record(event: EndEvent): void;
+  record(event: EndEvent, snapshot: Snapshot): void;
   close(): void;
 }

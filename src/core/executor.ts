@@ -6,13 +6,17 @@ import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import type { ToolConfig } from './settings.js';
+import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
 import type { Caller } from './toolbox.js';
 
+/** The part of a snapshot that executors depend on. */
+export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
+
 export interface PlanContext {
-  readonly workdir: string;
-  /** Whether code of the workspace may run for a model. */
+  readonly snapshot: PlanSnapshot;
+  /** Whether code of the workspace may run for a model: it is trusted, or the caller trusts it for this call. */
   readonly trusted: boolean;
   /** The time limit after every setting was asked. */
   readonly timeoutMs: number;
@@ -38,6 +42,7 @@ export interface RunContext {
   readonly whileAsked?: (pause: () => () => void) => void;
   readonly workdir: string;
   readonly config: ToolConfig;
+  readonly snapshot: Snapshot;
   /** What a function is given of the stores. */
   readonly store: ContextStore | null;
   /** The tools of servers that this caller may know of; absent where the toolbox knows no servers. */

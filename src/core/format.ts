@@ -2,6 +2,7 @@
 
 import type { Problem } from './problem.js';
 import type { Skill } from './skill.js';
+import type { Snapshot } from './snapshot.js';
 import type { FileIdentity, Owner, Tool } from './tool.js';
 
 /** What a place is: scripts, one of the search path, which holds skills, or links to installed tools (RES-6, SCR-17, INS-22). */
@@ -34,6 +35,9 @@ export interface Reading {
   readonly pending?: boolean;
 }
 
+/** The part of a snapshot that a format may depend on. */
+export type FormatSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'trusted'>;
+
 export interface Format {
   readonly name: string;
   /** The kinds of place that it reads. */
@@ -52,10 +56,10 @@ export interface Format {
    */
   filesOf?(entry: string): readonly string[];
   /** Reads one claimed entry. Whatever is wrong is a problem, never an exception; undefined: none of ours. */
-  read(entry: string, place: Place): Reading | undefined;
+  read(entry: string, place: Place, snapshot?: FormatSnapshot): Reading | undefined;
   /**
    * Fetches what readings were pending for, where it can be fetched; undefined where there is nothing to wait for.
    * What needs code to be run is run here, where that is trusted, and never while reading.
    */
-  settle?(): Promise<void> | undefined;
+  settle?(snapshot: FormatSnapshot): Promise<void> | undefined;
 }

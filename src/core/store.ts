@@ -1,5 +1,7 @@
 // The stores behind context economy: large results by handle, and documents under logical paths.
 
+import type { Snapshot } from './snapshot.js';
+
 /** What kind of bytes a stored thing holds. */
 export type ContentKind = 'text' | 'json' | 'binary';
 
@@ -15,14 +17,24 @@ export interface Handle {
   readonly preview: string;
 }
 
+export interface ResultLimits {
+  /** How long a result is kept after it was last read. */
+  readonly keepMs: number;
+  /** Maximum size of all results of a workdir together. */
+  readonly totalBytes: number;
+}
+
 /** Large results, each of one caller's session (CTX-3). */
 export interface ResultStore {
   /** Begins a result; what is written is kept while it streams. */
-  create(session: string): ResultWriter;
+  create(session: string, limits: ResultLimits): ResultWriter;
   /** A finished result of that session; undefined for anything else, another session's included. */
   open(id: string, session: string): StoredResult | undefined;
   /** Removes what is too old or too much; gives what it removed, or would remove. */
-  clean(options?: { readonly dryRun?: boolean }): { readonly results: number; readonly bytes: number };
+  clean(
+    limits: ResultLimits,
+    options?: { readonly dryRun?: boolean },
+  ): { readonly results: number; readonly bytes: number };
 }
 
 export interface ResultWriter {
@@ -51,6 +63,16 @@ export interface StoredResult extends Readable {
   /** Where the bytes lie, for a process that reads them itself; undefined where they lie in memory. */
   readonly file?: string;
   close(): void;
+}
+
+/** The stores of a toolbox. */
+export interface Stores {
+  readonly results: ResultStore;
+  readonly documents: DocumentStore;
+  /** The session of callers that name none. */
+  readonly session: string;
+  /** Returns calls that read more of a result, one per line. */
+  nextCalls(handle: Handle, snapshot: Snapshot): readonly string[];
 }
 
 /** What a tool is given of both stores: the documents of the workdir, and the results of its caller's session. */

@@ -4,6 +4,8 @@ import type { Allowlist, Execution } from './command.js';
 import type { ToolContext } from './context.js';
 import type { Json } from './json.js';
 import type { Schema } from './schema.js';
+import type { Snapshot } from './snapshot.js';
+import type { Caller } from './toolbox.js';
 
 export interface Tool {
   /** What a caller sees; grammar in `name.ts`. */
@@ -56,12 +58,18 @@ export interface CommandAction {
   readonly binGroups: readonly (readonly string[])[];
 }
 
+/** What a built-in tool knows about the call besides its context. */
+export interface CallInternals {
+  readonly caller: Caller;
+  readonly snapshot: Snapshot;
+}
+
 /** Runs code of this process; the only action that is not data. */
 export interface FunctionAction {
   readonly kind: 'function';
-  readonly run: (input: Json, context: ToolContext, caller?: CallerKind) => unknown;
-  /** Whether it is told who calls: built-in tools that answer a model otherwise than a person. */
-  readonly asksCaller?: boolean;
+  readonly run: (input: Json, context: ToolContext, internals?: CallInternals) => unknown;
+  /** Whether `run` gets the internals of the call: for built-in tools. */
+  readonly builtin?: boolean;
   /** The author's own function, where `run` wraps it: its text counts for the digest. */
   readonly body?: (input: never, context: ToolContext) => unknown;
 }

@@ -3,6 +3,7 @@
 import type { ToolError } from './error.js';
 import type { Json } from './json.js';
 import type { Problem } from './problem.js';
+import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
 
 /** A server as a file names it. Nothing in it is expanded: `${VAR}` and `file:…` stand as they were written (UPS-5). */
@@ -85,16 +86,16 @@ export function readRemote({ origin }: Tool): { readonly server: string; readonl
 
 /** The tools of servers, as the catalog sees them: what is known without starting one. */
 export interface Upstream {
-  list(): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
+  list(snapshot: Snapshot): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
   /** The tool of a name; undefined where no server that is known has one. */
-  find(name: string): Tool | undefined;
+  find(name: string, snapshot: Snapshot): Tool | undefined;
   /** The tool of a URI. */
-  at(uri: string): Tool | undefined;
+  at(uri: string, snapshot: Snapshot): Tool | undefined;
   /** Why nothing is known of the tools of a server that a reference is about. */
-  why(ref: string): ToolError | undefined;
+  why(ref: string, snapshot: Snapshot): ToolError | undefined;
   /**
    * Asks the servers that are not known yet for their tools: all, or those that a reference could be about. Undefined
    * where there is nothing to wait for.
    */
-  settle(ref?: string): Promise<unknown> | undefined;
+  settle(snapshot: Snapshot, ref?: string): Promise<unknown> | undefined;
 }

@@ -34,9 +34,8 @@ function policyOf(texts: Partial<Record<Layer, string>>): Policy {
   return createConfiguration({
     managed: join(root, 'managed.toml'),
     wieldHome: join(root, 'home'),
-    workdir: () => join(root, 'project'),
     now: Date.now,
-  })().policy;
+  })(join(root, 'project')).policy;
 }
 
 function toolOf(name: string, owner: Owner = 'program', more: Partial<Tool['traits']> = {}): Tool {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCatalog } from '../catalog/catalog.js';
+import { NO_CASCADE } from '../core/cascade.js';
 import type { JsonSchema } from '../core/schema.js';
 import { DEFAULT_SETTINGS } from '../core/settings.js';
 import type { Owner, Tool } from '../core/tool.js';
@@ -13,6 +14,12 @@ import { createFunctionExecutor } from '../executors/function/index.js';
 import { digestParts } from '../files/digest.js';
 import { toTool } from '../formats/module/define.js';
 import { assembleToolbox } from '../runtime/create.js';
+import { createExecutors } from '../runtime/executors.js';
+import { createLimiter } from '../runtime/limiter.js';
+import { createObservers } from '../runtime/observers.js';
+import { NO_CONSENTS } from '../runtime/parts.js';
+import { createSearch } from '../runtime/search.js';
+import { createFixedWorkspace } from '../toolbox.js';
 import { createPinStore, type PinStore } from './pins.js';
 
 const WORLD = {
@@ -50,30 +57,37 @@ function upstreamTool(description: string, owner: Owner = 'upstream', inputSchem
 
 /** A toolbox that offers just this tool, as a package or an upstream would. */
 function offering(tool: Tool, store: PinStore): Toolbox {
+  const catalog = createCatalog({
+    registered: new Map([[tool.name, tool]]),
+    builtin: [],
+    offered: () => 'none',
+    formats: [],
+    toAbsolute: () => undefined,
+    ownerOf: () => 'workspace',
+    index: { load: () => undefined, save: () => {}, remove: () => {} },
+    world: WORLD,
+  });
   return assembleToolbox({
-    catalog: createCatalog({
-      registered: new Map([[tool.name, tool]]),
-      builtin: [],
-      offered: () => 'none',
-      places: () => [],
-      formats: [],
-      toAbsolute: () => undefined,
-      ownerOf: () => 'workspace',
-      index: { load: () => undefined, save: () => {}, remove: () => {} },
-      world: WORLD,
-    }),
-    executors: [createFunctionExecutor({ digest: digestParts, debug: () => {} })],
-    rules: (found) => {
-      const pin = store.check(found);
-      return { trusted: true, ...(typeof pin === 'string' ? {} : { changes: pin.diff }) };
+    parts: {
+      workspace: createFixedWorkspace('/', DEFAULT_SETTINGS, WORLD),
+      catalog,
+      executors: createExecutors([createFunctionExecutor({ digest: digestParts, debug: () => {} })]),
+      cascade: NO_CASCADE,
+      consents: {
+        ...NO_CONSENTS,
+        check: (found) => {
+          const pin = store.check(found);
+          return typeof pin === 'string' ? {} : { changes: pin.diff };
+        },
+      },
+      limiter: createLimiter(),
+      observers: createObservers({ tracer: () => undefined, debug: () => {} }),
+      middleware: undefined,
+      stores: undefined,
     },
-    settings: () => DEFAULT_SETTINGS,
-    secrets: () => [],
-    workdir: { get: () => '/', set: () => {} },
-    trusted: () => true,
+    search: createSearch(catalog),
     instructions: () => '',
     watch: () => () => {},
-    world: WORLD,
   });
 }
 

@@ -1,4 +1,4 @@
-// Consent to a call that the policy wants asked for: an approval that was given, or a question (POL-6).
+// Requests consent to a call: uses a stored approval, or asks (POL-6).
 
 import type {
   ApprovalAnswer,
@@ -10,34 +10,33 @@ import type {
 } from '../core/approval.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { idOf, toRecord } from '../policy/binding.js';
-
-/** What consent needs of the toolbox around it. */
-export interface ConsentParts {
-  /** Where approvals are kept, loaded when first asked for; undefined where nothing is kept. */
-  readonly approvals: (() => Promise<Approvals>) | undefined;
-  readonly now: () => number;
-  readonly debug: (message: string) => void;
-}
+import type { CallParts } from './parts.js';
 
 export interface ConsentOptions {
   readonly plan: Plan;
   readonly verdict: Verdict;
-  readonly workdir: string;
+  readonly snapshot: Snapshot;
   readonly caller: Caller;
   readonly depth: number;
   readonly signal: AbortSignal;
   readonly approve: Approve | undefined;
 }
 
-/** How consent was given. Throws `denied`, `needs_approval` or `cancelled` where it was not. */
-export async function consent(parts: ConsentParts, options: ConsentOptions): Promise<Consent> {
-  const { plan, verdict, caller, workdir, depth, signal, approve } = options;
-  const approvals = await parts.approvals?.();
-  // An approval is not used up for nothing.
+type Debug = (message: string) => void;
+
+/** Returns how consent to a call was given. Throws `denied`, `needs_approval` or `cancelled` if it was not. */
+export async function requestConsent(
+  { consents, workspace: { world } }: Pick<CallParts, 'consents' | 'workspace'>,
+  options: ConsentOptions,
+): Promise<Consent> {
+  const { plan, verdict, caller, snapshot, depth, signal, approve } = options;
+  const approvals = await consents.approvals();
+  // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(plan.tool.name);
-  const record = toRecord({ plan, caller, verdict, workdir, now: parts.now() });
+  const record = toRecord({ plan, caller, verdict, workdir: snapshot.workdir, now: world.now() });
   const id = idOf(record);
   const given = approvals?.take(record);
   if (given !== undefined) return given;
@@ -52,12 +51,12 @@ export async function consent(parts: ConsentParts, options: ConsentOptions): Pro
     const { tool } = plan;
     const changes = verdict.changes ? { since: null, lines: verdict.changes } : approvals?.changes(record);
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
-    const answer = await ask(approve, changes === undefined ? request : { ...request, changes }, parts);
+    const answer = await ask(approve, { ...request, changes }, world.debug);
     if (answer === 'deny') throw refusal(tool.name);
     if (answer === 'later') throw needsApproval('answer the question, and call it again');
     if (answer === 'once' || answer === 'always') {
       if (answer === 'always') approvals?.always(record);
-      else remember(parts, approvals, record);
+      else remember(approvals, record, world.debug);
       return { id, by: approve.by ?? 'code' };
     }
   }
@@ -70,11 +69,7 @@ export async function consent(parts: ConsentParts, options: ConsentOptions): Pro
 }
 
 // Nobody waits for a call that was cancelled while it was asked for, however long the question stays open.
-async function ask(
-  approve: Approve,
-  request: ApprovalRequest,
-  { debug }: ConsentParts,
-): Promise<ApprovalAnswer> {
+async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Promise<ApprovalAnswer> {
   const { signal } = request;
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -94,7 +89,7 @@ async function ask(
 }
 
 // It only tells next time what changed, so a state directory that cannot be written does not undo the consent.
-function remember({ debug }: ConsentParts, approvals: Approvals | undefined, record: ApprovalRecord): void {
+function remember(approvals: Approvals | undefined, record: ApprovalRecord, debug: Debug): void {
   try {
     approvals?.remember(record);
   } catch (error) {

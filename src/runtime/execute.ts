@@ -1,115 +1,139 @@
-// Executes a plan that may run: through its middleware, in its place among the running calls, by its executor.
+// Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
-import type { NestedOptions, ProgressListener } from '../core/context.js';
+import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
 import type { RunContext } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
-import { type Settings, toToolConfig } from '../core/settings.js';
+import { toToolConfig } from '../core/settings.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { cancelled } from '../core/stopped.js';
+import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, CallOptions } from '../core/toolbox.js';
-import type { CallParts, Nesting } from './call.js';
 import { runChain } from './chain.js';
-import { type ResultRoom, toSpill } from './handle.js';
-
-/** What a tool says of a call that it makes, when that ends at the latest, and whom it asks. */
-export type Wishes = NestedOptions & {
-  readonly signal: AbortSignal;
-  readonly elicit: Elicit<Question> | undefined;
-};
+import { type LargeResults, toSpill } from './large-results.js';
+import { listRemoteTools } from './list.js';
+import type { NestedCallOptions } from './nested.js';
+import type { CallParts, Nesting } from './parts.js';
 
 export interface ExecuteOptions {
   readonly plan: Plan;
-  readonly settings: Settings;
-  readonly workdir: string;
+  readonly snapshot: Snapshot;
   readonly caller: Caller;
   readonly signal: AbortSignal;
   readonly nesting: Nesting;
   readonly options: CallOptions;
-  /** Where output goes that is too much to be shown. */
-  readonly room: ResultRoom | undefined;
+  /** Where large output is stored; undefined if it is returned whole. */
+  readonly large: LargeResults | undefined;
   readonly progress: ProgressListener;
   /** Calls another tool within this call. */
   readonly nest: (
     place: Pick<Nesting, 'placed' | 'named'>,
     ref: string,
     input: unknown,
-    wishes: Wishes,
+    asked: NestedCallOptions,
   ) => Promise<ToolResult>;
 }
 
-/** What came of the plan. Fails with what went wrong before or around the run. */
+/** Returns the output of a plan. Throws what went wrong before or around the run. */
 export async function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
-  const { plan, settings, workdir, caller, signal, nesting, options, room, progress, nest } = execution;
-  const steps = parts.steps?.(settings, plan, nesting.depth > 0);
-  const asking = createAsking(parts, plan.tool, options);
-  const elicit = asking?.door;
-  const run = async (runSignal: AbortSignal, begin?: () => number): Promise<Output> => {
-    const slot = await parts.limiter.acquire(plan.tool, runSignal, nesting.placed);
-    try {
-      await options.ready?.(runSignal);
-      assertWanted(plan.tool, runSignal);
-      nesting.onStart?.();
-      return await parts.executors.get(plan.tool.action.kind)!.run(plan, {
-        signal: runSignal,
-        ...(begin === undefined ? {} : { timeoutMs: begin() }),
-        progress,
-        wantsProgress: options.onProgress !== undefined,
-        ...(options.onOutput === undefined || steps?.streams === false ? {} : { stream: options.onOutput }),
-        // Middleware may keep an output, repeat its run or change it: it gets all of it, and nothing is put away before.
-        ...(room === undefined || steps !== undefined ? {} : { spill: toSpill(room) }),
-        ...asking?.context,
-        store: parts.store(caller),
-        ...(parts.remoteTools === undefined ? {} : { remoteTools: () => parts.remoteTools!(caller) }),
-        workdir,
-        config: toToolConfig(settings),
-        call: (inner, input, wishes) =>
-          nest({ placed: true, named: 'by-caller' }, inner, input, { signal: runSignal, ...wishes, elicit }),
-        delegate: (inner, input, until) =>
-          nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until, elicit }),
-        caller,
-      });
-    } finally {
-      slot.release();
-    }
-  };
-  if (steps === undefined) return run(signal);
+  const { plan, snapshot, caller, signal, nesting, nest } = execution;
+  const steps = parts.middleware?.(snapshot.settings, plan, nesting.depth > 0);
+  const asking = createAsking(parts.workspace.world.debug, plan.tool, execution.options);
+  if (steps === undefined) return runPlan(parts, execution, { signal, asking });
   let raw: Output | undefined;
-  const runPlain = async (runSignal: AbortSignal, begin: () => number): Promise<Output> => {
-    raw = await run(runSignal, begin);
-    const { streams: _, ...plain } = raw;
-    return plain;
-  };
   const output = await runChain({
     steps: steps.list,
     plan,
     caller,
     depth: nesting.depth,
-    workdir,
-    paths: parts.paths(),
+    workdir: snapshot.workdir,
+    paths: snapshot.places.map(({ directory }) => directory),
     signal,
-    monotonic: parts.monotonic,
-    execute: runPlain,
+    monotonic: parts.workspace.world.monotonic,
+    execute: async (runSignal, begin) => {
+      raw = await runPlan(parts, execution, { signal: runSignal, asking, begin, streams: steps.streams });
+      const { streams: _, ...plain } = raw;
+      return plain;
+    },
     delegate: (inner, input, until) =>
-      nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, { signal: until, elicit }),
+      nest({ placed: nesting.placed, named: 'by-caller' }, inner, input, {
+        signal: until,
+        elicit: asking?.door,
+      }),
   });
-  // The bytes behind a text are those of the last run only where nobody put another text in its place (EXE-7).
+  // The raw bytes belong to a text only if no middleware replaced it (EXE-7).
   return raw?.streams !== undefined && raw.content === output.content
     ? { ...output, streams: raw.streams }
     : output;
 }
 
+interface Run {
+  readonly signal: AbortSignal;
+  readonly asking: Asking | undefined;
+  /** Called when the run starts; returns the time left for it. Undefined without middleware. */
+  readonly begin?: () => number;
+  /** Whether all middleware passes output on unchanged. */
+  readonly streams?: boolean;
+}
+
+async function runPlan(
+  parts: CallParts,
+  execution: ExecuteOptions,
+  { signal, asking, begin, streams = true }: Run,
+): Promise<Output> {
+  const { catalog, executors, limiter, stores } = parts;
+  const { plan, snapshot, caller, nesting, options, large, progress, nest } = execution;
+  const slot = await limiter.acquire(plan.tool, snapshot.settings.limits, signal, nesting.placed);
+  const elicit = asking?.door;
+  try {
+    await options.ready?.(signal);
+    assertNotCancelled(plan.tool, signal);
+    nesting.onStart?.();
+    return await executors.of(plan.tool).run(plan, {
+      signal,
+      timeoutMs: begin?.(),
+      progress,
+      wantsProgress: options.onProgress !== undefined,
+      stream: streams ? options.onOutput : undefined,
+      // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
+      spill: large === undefined || begin !== undefined ? undefined : toSpill(large),
+      elicit: asking?.context.elicit,
+      whileAsked: asking?.context.whileAsked,
+      store: stores === undefined ? null : toContextStore(stores, caller),
+      remoteTools: catalog.hasServers ? () => listRemoteTools(catalog, snapshot, caller) : undefined,
+      workdir: snapshot.workdir,
+      config: toToolConfig(snapshot.settings),
+      snapshot,
+      call: (inner, input, nested) =>
+        nest({ placed: true, named: 'by-caller' }, inner, input, { signal, ...nested, elicit }),
+      delegate: (inner, input, until) =>
+        nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until, elicit }),
+      caller,
+    });
+  } finally {
+    slot.release();
+  }
+}
+
+function toContextStore({ documents, results, session }: Stores, caller: Caller) {
+  return { documents, openResult: (id: string) => results.open(id, caller.session ?? session) };
+}
+
 interface Asking {
-  /** The way to the person, for this tool and for those that it calls: meanwhile no clock on the way runs. */
+  /** Asks the user for this tool and the tools that it calls; time limits are paused meanwhile. */
   readonly door: Elicit<Question>;
   readonly context: Required<Pick<RunContext, 'elicit' | 'whileAsked'>>;
 }
 
-// Most calls ask nothing, so what it takes is loaded by the first question.
-function createAsking({ debug }: CallParts, { name: tool }: Tool, options: CallOptions): Asking | undefined {
-  const { ask } = options;
-  const outer = options.elicit ?? (ask && elicitByText(ask));
+// The code that asks is loaded by the first question, because most calls ask nothing.
+function createAsking(
+  debug: (message: string) => void,
+  { name: tool }: Tool,
+  { ask, elicit: given }: CallOptions,
+): Asking | undefined {
+  const outer = given ?? (ask && elicitByText(ask));
   if (outer === undefined) return undefined;
   const pauses: (() => () => void)[] = [];
   const door: Elicit<Question> = async (question, signal) => {
@@ -121,14 +145,13 @@ function createAsking({ debug }: CallParts, { name: tool }: Tool, options: CallO
     }
   };
   const elicit: Elicit = async (request, signal) => {
-    const way = await import('./elicit.js');
-    return way.elicit({ tool, door, request, signal, debug });
+    const asking = await import('./elicit.js');
+    return asking.elicit({ tool, door, request, signal, debug });
   };
   return { door, context: { elicit, whileAsked: (pause) => pauses.push(pause) } };
 }
 
-/** Throws `cancelled` where nobody waits for the tool any more. */
-export function assertWanted(tool: Tool, signal: AbortSignal): void {
-  if (!signal.aborted) return;
-  throw cancelled(tool.name);
+/** Throws `cancelled` if the call was cancelled. */
+export function assertNotCancelled(tool: Tool, signal: AbortSignal): void {
+  if (signal.aborted) throw cancelled(tool.name);
 }

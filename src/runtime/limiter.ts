@@ -1,4 +1,4 @@
-// Bounds how many calls run at once: in all, for a tool and for a group, with a queue that is bounded too (RUN-8).
+// Limits concurrent calls in total, per tool and per group, with a bounded queue (RUN-8).
 
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
@@ -10,33 +10,31 @@ export interface Slot {
 
 export interface Limiter {
   /**
-   * A place to run in, after those who came before. Throws `busy` where the queue is full, `cancelled` where
-   * the signal ends the wait. A nested call stands in its outermost call's place and never waits for one of its
-   * tool or group: two that hold what the other waits for would wait for ever.
+   * Waits for a free slot. Throws `busy` if the queue is full and `cancelled` if the signal aborts the wait. A nested
+   * call shares the slot of its outermost call and never waits for its tool or group, because two calls that wait for
+   * each other would deadlock.
    */
-  acquire(tool: Tool, signal: AbortSignal, nested: boolean): Promise<Slot>;
+  acquire(tool: Tool, limits: Limits, signal: AbortSignal, nested: boolean): Promise<Slot>;
 }
 
 interface Waiting {
-  readonly tool: Tool;
+  readonly keys: readonly Key[];
+  readonly limits: Limits;
   readonly start: () => void;
 }
 
-export function createLimiter(limits: () => Settings['limits']): Limiter {
+type Limits = Settings['limits'];
+/** What is counted, with its limit. */
+type Key = readonly [string, number];
+
+export function createLimiter(): Limiter {
   const running = new Map<string, number>();
   const queue: Waiting[] = [];
 
-  const keysFor = (tool: Tool, nested: boolean): [string, number][] => {
-    const { concurrent, concurrentPerTool, concurrentPerGroup } = limits();
-    const keys: [string, number][] = nested ? [] : [['all', concurrent]];
-    keys.push([`tool ${tool.name}`, concurrentPerTool]);
-    if (tool.traits.group !== undefined) keys.push([`group ${tool.traits.group}`, concurrentPerGroup]);
-    return keys;
-  };
-  const fits = (keys: [string, number][]): boolean =>
+  const fits = (keys: readonly Key[]): boolean =>
     keys.every(([key, limit]) => (running.get(key) ?? 0) < limit);
 
-  const enter = (keys: [string, number][]): Slot => {
+  const enter = (keys: readonly Key[]): Slot => {
     for (const [key] of keys) running.set(key, (running.get(key) ?? 0) + 1);
     let held = true;
     return {
@@ -53,48 +51,55 @@ export function createLimiter(limits: () => Settings['limits']): Limiter {
     };
   };
 
-  // First come, first served, but a call that waits for its own tool does not hold up the others.
+  // First come, first served, but a call that waits for its own tool does not block the others.
   const startNext = (): void => {
     for (let index = 0; index < queue.length; ) {
-      const waiting = queue[index]!;
-      if (fits(keysFor(waiting.tool, false))) {
+      const { keys, limits, start } = queue[index]!;
+      if (fits(keys)) {
         queue.splice(index, 1);
-        waiting.start();
-      } else if ((running.get('all') ?? 0) >= limits().concurrent) return;
+        start();
+      } else if ((running.get('all') ?? 0) >= limits.concurrent) return;
       else index++;
     }
   };
 
+  const wait = (tool: Tool, keys: readonly Key[], limits: Limits, signal: AbortSignal): Promise<Slot> =>
+    new Promise<Slot>((resolve, reject) => {
+      const start = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(enter(keys));
+      };
+      const waiting: Waiting = { keys, limits, start };
+      const onAbort = (): void => {
+        const index = queue.indexOf(waiting);
+        if (index !== -1) queue.splice(index, 1);
+        reject(
+          new ToolError('cancelled', `${tool.name} was cancelled before it started`, {
+            hint: 'call it again if that was not meant',
+          }),
+        );
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      queue.push(waiting);
+    });
+
   return {
-    async acquire(tool, signal, nested) {
-      const keys = keysFor(tool, nested);
+    async acquire(tool, limits, signal, nested) {
+      const keys = keysFor(tool, limits, nested);
       if (fits(keys)) return enter(keys);
-      if (nested || queue.length >= limits().queue) {
-        throw new ToolError('busy', `${tool.name} cannot start: too many calls are running and waiting`, {
-          hint: 'call again when some have ended',
-          data: { running: running.get('all') ?? 0, waiting: queue.length },
-        });
-      }
-      return new Promise<Slot>((resolve, reject) => {
-        const waiting: Waiting = {
-          tool,
-          start: () => {
-            signal.removeEventListener('abort', onAbort);
-            resolve(enter(keysFor(tool, false)));
-          },
-        };
-        const onAbort = (): void => {
-          const index = queue.indexOf(waiting);
-          if (index !== -1) queue.splice(index, 1);
-          reject(
-            new ToolError('cancelled', `${tool.name} was cancelled before it started`, {
-              hint: 'call it again if that was not meant',
-            }),
-          );
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
-        queue.push(waiting);
+      if (!nested && queue.length < limits.queue) return wait(tool, keys, limits, signal);
+      throw new ToolError('busy', `${tool.name} cannot start: too many calls are running and waiting`, {
+        hint: 'call again when some have ended',
+        data: { running: running.get('all') ?? 0, waiting: queue.length },
       });
     },
   };
+}
+
+function keysFor({ name, traits }: Tool, limits: Limits, nested: boolean): Key[] {
+  const { concurrent, concurrentPerTool, concurrentPerGroup } = limits;
+  const keys: Key[] = nested ? [] : [['all', concurrent]];
+  keys.push([`tool ${name}`, concurrentPerTool]);
+  if (traits.group !== undefined) keys.push([`group ${traits.group}`, concurrentPerGroup]);
+  return keys;
 }

@@ -5,7 +5,7 @@ import { toToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
-import type { Settings } from '../core/settings.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
@@ -22,15 +22,14 @@ import type { Pool } from './connection/pool.js';
 import type { NegotiatedVersion } from './connection/version.js';
 import type { KnownSecrets } from './entries/known-secrets.js';
 import { describeServer } from './entries/mask.js';
-import { createServerList } from './entries/servers.js';
+import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
 
 export interface UpstreamsOptions {
   readonly wieldHome: string;
   /** Where servers are started: it stays, also where the workdir moves. */
   readonly workdir: string;
-  readonly settings: () => Settings;
-  readonly trusted: () => boolean;
+  readonly servers: ServerList;
   readonly pins: PinStore;
   /** What servers were given that must be shown nowhere. */
   readonly secrets: KnownSecrets;
@@ -44,16 +43,16 @@ export interface UpstreamsOptions {
 export interface Upstreams {
   readonly format: UpstreamFormat;
   readonly executor: Executor<'remote'>;
-  /** Which servers there are, those that are switched off apart. */
-  readonly servers: ReturnType<typeof createServerList>;
+  /** The configuration files that define servers. */
+  readonly files: readonly string[];
   /** Starts a server for its list of tools, whatever happened before. Throws why it cannot be had. */
-  refresh(server: ServerEntry): Promise<void>;
+  refresh(server: ServerEntry, snapshot: Snapshot): Promise<void>;
   /** How each server stands, those that are switched off last; nothing is started to tell. */
-  states(): readonly ServerState[];
+  states(snapshot: Snapshot): readonly ServerState[];
   /** The tools of a server that are others than those that were approved, with lines that say how. */
   changes(state: ServerState): readonly ChangedTool[];
   /** Tools as they are now are approved. */
-  approve(tools: readonly Tool[]): void;
+  approve(tools: readonly Tool[], snapshot: Snapshot): void;
 }
 
 export interface ChangedTool {
@@ -62,8 +61,7 @@ export interface ChangedTool {
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { wieldHome, workdir, settings, trusted, pins, secrets, world } = options;
-  const servers = createServerList({ workdir: () => workdir, settings, world });
+  const { wieldHome, workdir, servers, pins, secrets, world } = options;
   const configurationOf = createConfigurationNames(workdir);
 
   let opened: Promise<Pool> | undefined;
@@ -84,13 +82,13 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       version: readVersion(),
       redact: (said) => redactValue(said, secrets.all()),
       keyOf: configurationOf,
-      open: async (entry) => {
+      open: async (entry, { env }) => {
         // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
         const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
         secrets.add(found);
         return openTransport(server, {
           world,
-          pass: settings().env.pass,
+          pass: env.pass,
           logins: join(wieldHome, 'oauth'),
           beforeRun: options.beforeRun,
         });
@@ -106,20 +104,20 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     });
   };
   const pool: Pick<Pool, 'acquire' | 'close'> = {
-    acquire: async (server, signal) => (await loadPool()).acquire(server, signal),
+    acquire: async (server, settings, signal) => (await loadPool()).acquire(server, settings, signal),
     close: async () => (await opened)?.close(),
   };
-  const refresh = async (server: ServerEntry): Promise<void> => {
+  const refresh: Upstreams['refresh'] = async (server, { settings }) => {
     try {
-      await (await loadPool()).refresh(server);
+      await (await loadPool()).refresh(server, settings);
     } catch (error) {
       throw redactError(toToolError(error), secrets.all());
     }
   };
 
   const executor = createRemoteExecutor({
-    find: (name) => {
-      const server = servers.read().servers.find((one) => one.name === name);
+    find: (name, snapshot) => {
+      const server = snapshot.servers.servers.find((one) => one.name === name);
       return server && { server, configuration: configurationOf(server) };
     },
     pool,
@@ -132,10 +130,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   });
 
   const format = createUpstreamFormat({
-    servers: servers.read,
     configurationOf,
     describe: describeServer,
-    mayStart: ({ owner }) => owner !== 'workspace' || trusted(),
+    mayStart: ({ owner }, snapshot) => owner !== 'workspace' || snapshot.trusted,
     ask: refresh,
     files: createListingFiles(join(wieldHome, 'cache', 'upstream'), world),
     review: (tools) => {
@@ -154,13 +151,13 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   return {
     format,
     executor,
-    servers,
+    files: servers.files,
     refresh,
-    states: () => [
-      ...format.states(),
-      ...servers
-        .read()
-        .disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
+    states: (snapshot) => [
+      ...format.states(snapshot),
+      ...snapshot.servers.disabled.map(
+        (server): ServerState => ({ server, state: 'off', tools: [], changed: [] }),
+      ),
     ],
     changes: ({ tools, changed }) =>
       tools
@@ -170,9 +167,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           const pin = pins.check(tool);
           return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
         }),
-    approve(tools) {
+    approve(tools, snapshot) {
       pins.pin(tools, new Date(world.now()));
-      format.accept();
+      format.accept(snapshot);
     },
   };
 }

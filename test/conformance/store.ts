@@ -162,10 +162,12 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
   });
 }
 
+const LIMITS = { keepMs: 3_600_000, totalBytes: 1024 * 1024 };
+
 export function describeResultStore(name: string, open: () => ResultStore): void {
   describe(`results in ${name}`, () => {
     const store = (results: ResultStore, chunks: readonly Uint8Array[], session = 'mine') => {
-      const writer = results.create(session);
+      const writer = results.create(session, LIMITS);
       for (const chunk of chunks) writer.write(chunk);
       return writer.finish().handle;
     };
@@ -207,7 +209,7 @@ export function describeResultStore(name: string, open: () => ResultStore): void
       expect(results.open(id, 'other')).toBeUndefined();
       expect(results.open(`${id.slice(0, -2)}zz`, 'mine')).toBeUndefined();
       expect(results.open('../../etc/passwd', 'mine')).toBeUndefined();
-      const writer = results.create('mine');
+      const writer = results.create('mine', LIMITS);
       writer.write(Buffer.from('half'));
       writer.discard();
       expect(new Set(Array.from({ length: 50 }, () => store(results, []).id)).size).toBe(50);

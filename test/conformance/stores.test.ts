@@ -30,7 +30,6 @@ describeResultStore('files', () => {
   const directory = join(makeDirectory(), 'results');
   return createResultFiles({
     directory: () => directory,
-    limits: () => ({ keepMs: 3_600_000, totalBytes: 1024 * 1024 }),
     now,
   });
 });

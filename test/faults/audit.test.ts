@@ -17,7 +17,6 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished } from 'vitest';
 import { createRecorder } from '../../src/audit/recorder.js';
 import { isToolError } from '../../src/core/error.js';
-import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import { defineTool } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
@@ -315,20 +314,16 @@ describe('a log that cannot be written', () => {
 
   spec('OBS-7', 'a call that needed approval is refused, required or not', () => {
     const workspace = blocked();
-    const {
-      machine: { world },
-    } = workspace.toolbox();
+    const { machine, state } = workspace.toolbox();
     const recorder = createRecorder({
       wieldHome: workspace.env.WIELD_HOME!,
-      look: () => ({ settings: DEFAULT_SETTINGS.audit, secrets: [] }),
-      workdir: () => workspace.dir,
       pid: 1,
-      world,
+      world: machine.world,
       warn: () => {},
     });
     const codeOf = (verdict: 'allow' | 'ask' | 'deny'): string => {
       try {
-        recorder.assertReady({ verdict, rule: null, reason: '' });
+        recorder.assertReady({ verdict, rule: null, reason: '' }, state.snapshot());
         return 'ready';
       } catch (error) {
         return isToolError(error) ? error.code : String(error);

@@ -5,7 +5,6 @@ export const LONG_FUNCTIONS: readonly string[] = [
   'builtin/',
   'catalog/',
   'config/',
-  'node.ts',
   'policy/',
   'process/',
   'runtime/',

@@ -29,12 +29,11 @@ interface SearchableListing {
 }
 
 /** Creates a search over the visible tools of a catalog. The index is rebuilt only when tools or skills changed. */
-export function createToolSearch(list: () => SearchableListing): (query: string, limit: number) => Tool[] {
+export function createToolSearch(): (listing: SearchableListing, query: string, limit: number) => Tool[] {
   let known:
     | (SearchableListing & { readonly visible: readonly Tool[]; readonly index: SearchIndex })
     | undefined;
-  return (query, limit) => {
-    const { tools, skills } = list();
+  return ({ tools, skills }, query, limit) => {
     if (known === undefined || !isSameList(tools, known.tools) || !isSameList(skills, known.skills)) {
       const visible = tools.filter((tool) => !tool.traits.hidden);
       const about = new Map(skills.map((skill) => [skill.directory, skill.description]));

@@ -22,12 +22,12 @@ export const clean: Verb = {
     const dryRun = flags.has('dry-run');
     const {
       machine: { wieldHome },
-      state: { approvals, stores },
+      state: { approvals, configuration, stores },
     } = toolbox();
     const stale = (await approvals()).stale().map(({ path }) => path);
     const found = [...findRemovable(join(wieldHome, 'cache')), ...stale.map(toRemovable)];
     if (!dryRun) for (const { path } of found) rmSync(path, { force: true });
-    const expired = stores.results.clean({ dryRun });
+    const expired = stores.results.clean(configuration().settings.results, { dryRun });
     const unreachable = await stores.documents.clean({ dryRun });
     const cached = found.reduce((sum, file) => sum + file.bytes, 0);
     const bytes = cached + expired.bytes + unreachable.bytes;

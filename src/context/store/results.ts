@@ -24,15 +24,7 @@ import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.j
 export interface ResultFilesOptions {
   /** Created when the first result is written. */
   readonly directory: () => string;
-  readonly limits: () => ResultLimits;
   readonly now: () => number;
-}
-
-export interface ResultLimits {
-  /** How long a result is stored after it was last read. */
-  readonly keepMs: number;
-  /** Maximum size of all results of a workdir together. */
-  readonly totalBytes: number;
 }
 
 const ID = /^r_[A-Za-z0-9_-]{22}$/;
@@ -44,11 +36,10 @@ const UNFINISHED_MS = 24 * 3_600_000;
 // Larger JSON is not parsed for its shape.
 const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 
-export function createResultFiles({ directory, limits, now }: ResultFilesOptions): ResultStore {
+export function createResultFiles({ directory, now }: ResultFilesOptions): ResultStore {
   let cleaned = false;
 
-  const clean: ResultStore['clean'] = ({ dryRun = false } = {}) => {
-    const { keepMs, totalBytes } = limits();
+  const clean: ResultStore['clean'] = ({ keepMs, totalBytes }, { dryRun = false } = {}) => {
     const entries = readEntries(directory()).sort((a, b) => a.usedMs - b.usedMs);
     let total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
     let results = 0;
@@ -66,14 +57,14 @@ export function createResultFiles({ directory, limits, now }: ResultFilesOptions
   };
 
   return {
-    create(session) {
+    create(session, limits) {
       mkdirSync(directory(), { recursive: true, mode: 0o700 });
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): FinishedResult => {
         const finished = writer.finish();
         // Once per process, and after every result that is large compared to the limit.
-        if (!cleaned || finished.handle.size > limits().totalBytes / 100) clean();
+        if (!cleaned || finished.handle.size > limits.totalBytes / 100) clean(limits);
         cleaned = true;
         return finished;
       };

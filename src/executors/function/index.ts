@@ -80,8 +80,8 @@ async function runFunction(
   });
   try {
     const environment = { name, signal, scope, mcp, log: (message: string) => debug(`${name}: ${message}`) };
-    const run: FunctionAction['run'] = action.asksCaller
-      ? (input, given) => action.run(input, given, context.caller.kind)
+    const run: FunctionAction['run'] = action.builtin
+      ? (input, given) => action.run(input, given, context)
       : action.run;
     context.whileAsked?.(limit!.pause);
     const ended = await Promise.race([invoke(run, plan.input, context, environment), stopped]);

@@ -5,23 +5,21 @@ import { ToolError } from '../../core/error.js';
 import type { Executor } from '../../core/executor.js';
 import { canonicalJson, type Json } from '../../core/json.js';
 import type { ModulePlan, Plan } from '../../core/plan.js';
-import type { Settings } from '../../core/settings.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import type { ModuleAction, ModuleFiles, Tool } from '../../core/tool.js';
 import { digestParts } from '../../files/digest.js';
 import { baseEnvironment } from '../../process/environment.js';
 import type { HostPool, HostPoolOptions } from './pool.js';
 
-export interface ModuleExecutorOptions extends HostPoolOptions {
-  readonly settings: () => Settings;
-}
+export type ModuleExecutorOptions = HostPoolOptions;
 
 export interface ModuleExecutor extends Executor<'module'> {
   /** Loads a module in the host of a directory and describes its tools. */
-  describe(source: ModuleFiles, workdir: string): Promise<Json>;
+  describe(source: ModuleFiles, snapshot: Pick<Snapshot, 'workdir' | 'settings'>): Promise<Json>;
 }
 
 export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExecutor {
-  const { world, settings } = options;
+  const { world } = options;
   let pool: HostPool | undefined;
   // Imported on first use: most commands need no tool host.
   const openPool = async (): Promise<HostPool> => {
@@ -35,7 +33,8 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
     plan(tool, input, context) {
       const { source, export: name } = actionOf(tool);
       if (name === null) throw notLoaded(tool);
-      const { env, tools, limits } = settings();
+      const { workdir, settings } = context.snapshot;
+      const { env, tools, limits } = settings;
       // All tools of a host share its environment, so a tool with its own variables gets its own host.
       const pass = [...env.pass, ...(tools.get(tool.name)?.pass ?? [])];
       return {
@@ -44,7 +43,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         input,
         source,
         export: name,
-        cwd: context.workdir,
+        cwd: workdir,
         environment: baseEnvironment(world, pass),
         timeoutMs: context.timeoutMs,
         limits,
@@ -54,8 +53,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       assertModule(plan);
       return (await openPool()).run(plan, context);
     },
-    async describe(source, workdir) {
-      const { env, limits } = settings();
+    async describe(source, { workdir, settings: { env, limits } }) {
       const environment = baseEnvironment(world, env.pass);
       return (await openPool()).describe(source, { cwd: workdir, environment, limits });
     },

@@ -6,7 +6,6 @@ import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
-import type { Settings } from '../../core/settings.js';
 import type { CommandAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -30,14 +29,14 @@ export interface PlanCommandOptions {
   readonly action: CommandAction;
   readonly input: Json;
   readonly context: PlanContext;
-  readonly settings: Settings;
   readonly world: World;
 }
 
 export function planCommand(options: PlanCommandOptions): ProcessPlan {
-  const { tool, action, input, context, settings, world } = options;
-  assertDirectory(context.workdir);
-  const path = pathOutside(context.workdir, world);
+  const { tool, action, input, context, world } = options;
+  const { workdir, settings } = context.snapshot;
+  assertDirectory(workdir);
+  const path = pathOutside(workdir, world);
   const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
   const execution = selectExecution(fittingExecutions(action, path), parameters, tool.name);
   const slots = toSlots(execution, parameters);
@@ -60,13 +59,13 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
         : [planResolver(mapping.resolve, index, value ?? '', mapping.param)],
     ),
     postProcess: execution.postProcess ? planResolver(execution.postProcess, -1, undefined, 'output') : null,
-    roots: [context.workdir, ...settings.roots],
+    roots: [workdir, ...settings.roots],
   };
   const binary = requireProgram(execution.binary, path);
   const shown = settleArguments({
     command,
     ...showPending(command),
-    workdir: context.workdir,
+    workdir,
     temporaryFile: () => '{temporary file}',
   });
   return {
@@ -77,7 +76,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
     argv: shown.argv,
     command,
-    cwd: shown.directory ?? context.workdir,
+    cwd: shown.directory ?? workdir,
     environment: baseEnvironment(world, grantsOf(tool, settings)),
     stdin: shown.stdin,
     timeoutMs: context.timeoutMs,
@@ -201,8 +200,8 @@ function toStep(options: StepOptions): ResolverStep {
 }
 
 // TJS-16: scripts of a checkout count as its code, so a project's own word needs a trusted workspace.
-function scriptsRun({ settings, context, tool }: StepOptions): boolean {
-  const { allowScripts } = settings.skills;
+function scriptsRun({ context, tool }: StepOptions): boolean {
+  const { allowScripts } = context.snapshot.settings.skills;
   return (
     allowScripts === 'always' ||
     (allowScripts === 'trusted' && context.trusted && tool.origin.owner === 'workspace')

@@ -2,7 +2,6 @@
 
 import type { Executor } from '../../core/executor.js';
 import type { Plan, ProcessPlan } from '../../core/plan.js';
-import type { Settings } from '../../core/settings.js';
 import type { ProcessAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { planCommand } from './command-plan.js';
@@ -17,7 +16,6 @@ import { planScript } from './script-plan.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
-  readonly settings: () => Settings;
   /** Told before each process is started. */
   readonly beforeRun?: () => void;
 }
@@ -25,11 +23,7 @@ export interface ProcessExecutorOptions {
 // Asking for a module that is loaded already still takes 0.2 ms.
 let running: typeof import('./run.js') | undefined;
 
-export function createProcessExecutor({
-  world,
-  settings,
-  beforeRun,
-}: ProcessExecutorOptions): Executor<'process'> {
+export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   return {
     kind: 'process',
     digest(tool) {
@@ -42,7 +36,7 @@ export function createProcessExecutor({
     },
     plan(tool, input, context) {
       const action = actionOf(tool);
-      const options = { tool, input, context, settings: settings(), world };
+      const options = { tool, input, context, world };
       return action.runs === 'script'
         ? planScript({ ...options, action })
         : planCommand({ ...options, action });

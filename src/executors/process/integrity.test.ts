@@ -14,7 +14,7 @@ async function planned() {
   const workspace = createWorkspace();
   const path = workspace.script('touch', shellScript('touch ran'));
   const toolbox = workspace.toolbox();
-  const executor = createProcessExecutor({ world: toolbox.machine.world, settings: () => DEFAULT_SETTINGS });
+  const executor = createProcessExecutor({ world: toolbox.machine.world });
   const { plan } = await toolbox.plan('touch', {});
   const context: RunContext = {
     signal: new AbortController().signal,
@@ -22,6 +22,7 @@ async function planned() {
     wantsProgress: false,
     workdir: workspace.dir,
     config: toToolConfig(DEFAULT_SETTINGS),
+    snapshot: toolbox.state.snapshot(),
     store: null,
     call: () => Promise.reject(new Error('not here')),
     delegate: () => Promise.reject(new Error('not here')),

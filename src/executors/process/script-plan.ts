@@ -4,7 +4,6 @@ import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import type { Settings } from '../../core/settings.js';
 import type { ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { baseEnvironment, isGranted, searchPath } from '../../process/environment.js';
@@ -18,20 +17,13 @@ export interface PlanScriptOptions {
   readonly action: ScriptAction;
   readonly input: Json;
   readonly context: PlanContext;
-  readonly settings: Settings;
   readonly world: World;
 }
 
-export function planScript({
-  tool,
-  action,
-  input,
-  context,
-  settings,
-  world,
-}: PlanScriptOptions): ProcessPlan {
+export function planScript({ tool, action, input, context, world }: PlanScriptOptions): ProcessPlan {
+  const { workdir, settings } = context.snapshot;
   if (action.sandbox !== undefined) throw noSandbox(tool, action.sandbox);
-  assertDirectory(context.workdir);
+  assertDirectory(workdir);
   const pass = grantsOf(tool, settings);
   assertGranted(tool, action, pass, world);
   const path = searchPath(world);
@@ -45,10 +37,10 @@ export function planScript({
     argv: [action.file],
     // An installed program has none.
     ...(action.shebang === '' ? {} : { interpreter: findInterpreter(action.shebang, action.file, path) }),
-    cwd: context.workdir,
+    cwd: workdir,
     environment: {
       ...baseEnvironment(world, pass),
-      ...scriptVariables(tool.name, context.workdir, parameters),
+      ...scriptVariables(tool.name, workdir, parameters),
     },
     stdin: JSON.stringify(input),
     timeoutMs: context.timeoutMs,

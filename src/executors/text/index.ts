@@ -8,13 +8,14 @@ import type { Plan } from '../../core/plan.js';
 import { type Referent, renderText } from '../../core/render.js';
 import { type Output, textPart } from '../../core/result.js';
 import type { TextReference } from '../../core/skill.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import { sameIdentity, type TextAction, type Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead } from '../../files/read.js';
 
 export interface TextExecutorOptions {
   /** What references in a text of this directory name. */
-  readonly refer: (reference: TextReference, directory: string) => Referent | undefined;
+  readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -36,11 +37,11 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
       timeoutMs,
       file: actionOf(tool).file,
     }),
-    run: async (plan) => answer(plan, refer),
+    run: async (plan, { snapshot }) => answer(plan, snapshot, refer),
   };
 }
 
-function answer(plan: Plan, refer: TextExecutorOptions['refer']): Output {
+function answer(plan: Plan, snapshot: Snapshot, refer: TextExecutorOptions['refer']): Output {
   const { tool, input } = plan;
   const { file, start } = actionOf(tool);
   const reading = readHead(file, MAX_BYTES);
@@ -51,7 +52,7 @@ function answer(plan: Plan, refer: TextExecutorOptions['refer']): Output {
   const text = reading.bytes.toString('utf8').slice(start);
   const rendered = renderText(text, {
     values: valuesOf(tool, input),
-    refer: (reference) => refer(reference, dirname(file)),
+    refer: (reference) => refer(reference, dirname(file), snapshot),
   });
   return { content: [textPart(rendered)] };
 }

@@ -2,7 +2,7 @@
 
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Format, Place, Reading } from '../../core/format.js';
+import type { Format, FormatSnapshot, Place, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import { type Problem, toProblem } from '../../core/problem.js';
@@ -21,10 +21,8 @@ import {
 export interface ModuleFormatOptions {
   /** Directory of the description cache. */
   readonly cacheDirectory: string;
-  /** Whether files of a place may be loaded. A function, because trust can change. */
-  readonly mayLoad: (place: Place) => boolean;
   /** Loads a module in the tool host and describes it. Throws if it cannot be loaded. */
-  readonly describe: (source: ModuleFiles) => Promise<Json>;
+  readonly describe: (source: ModuleFiles, snapshot: FormatSnapshot) => Promise<Json>;
   readonly world: World;
 }
 
@@ -46,13 +44,13 @@ interface Failure {
 
 /** Reads modules (MOD-7). Files without a cached description are loaded in `settle`. */
 export function createModuleFormat(options: ModuleFormatOptions): Format {
-  const { mayLoad, world } = options;
+  const { world } = options;
   const descriptions = createDescriptionCache(options.cacheDirectory, world);
   const failures = new Map<string, Failure>();
   const waiting = new Map<string, ModuleFiles>();
   let settling: Promise<void> | undefined;
 
-  const read = (entry: string, place: Place): Reading => {
+  const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
     const file = join(place.directory, entry);
     const closure = readClosure(file);
     if ('fault' in closure) {
@@ -67,7 +65,8 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     const source = { file, files: closure.map(toModuleFile) };
     const known = descriptions.get(key);
     if (known !== undefined) return { ...base, ...toTools(known, source, place) };
-    if (!mayLoad(place)) return { ...base, ...toUnknown(source, place), pending: true };
+    if (place.owner === 'workspace' && !snapshot?.trusted)
+      return { ...base, ...toUnknown(source, place), pending: true };
     const failure = failures.get(key);
     if (failure !== undefined && world.monotonic() < failure.retryAt)
       return { ...base, ...toTools(failure.description, source, place), pending: true };
@@ -75,11 +74,11 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     return { ...base, tools: [], problems: [], pending: true };
   };
 
-  const describeOne = async (key: string, source: ModuleFiles): Promise<void> => {
+  const describeOne = async (key: string, source: ModuleFiles, snapshot: FormatSnapshot): Promise<void> => {
     let description: Description;
     let retryMs = RETRY_MS;
     try {
-      description = readDescription(await options.describe(source));
+      description = readDescription(await options.describe(source, snapshot));
     } catch (error) {
       const { message, hint = 'fix the file', code } = error as Error & { hint?: string; code?: string };
       // Otherwise every listing would wait again.
@@ -90,10 +89,10 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     else failures.set(key, { description, retryAt: world.monotonic() + retryMs });
   };
 
-  const settleAll = async (): Promise<void> => {
+  const settleAll = async (snapshot: FormatSnapshot): Promise<void> => {
     for (const [key, source] of waiting) {
       waiting.delete(key);
-      await describeOne(key, source);
+      await describeOne(key, source, snapshot);
     }
     settling = undefined;
   };
@@ -104,8 +103,8 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     entries: 'files',
     claims: isModuleFile,
     read,
-    settle() {
-      if (waiting.size > 0) settling ??= settleAll();
+    settle(snapshot) {
+      if (waiting.size > 0) settling ??= settleAll(snapshot);
       return settling;
     },
   };

@@ -1,13 +1,14 @@
 // Asks servers for their tools: each once for all who wait, and no longer than whoever looks has patience.
 
 import { atMost } from '../../core/at-most.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 
 export interface AskingOptions {
   readonly configurationOf: (server: ServerEntry) => string;
   /** Starts a server for its tools. */
-  readonly ask: (server: ServerEntry) => Promise<unknown>;
+  readonly ask: (server: ServerEntry, snapshot: Snapshot) => Promise<unknown>;
   /** Told which servers someone waits for, each time one of them has answered; none when the wait is over. */
   readonly onWait?: (servers: readonly string[]) => void;
   readonly world: World;
@@ -19,16 +20,20 @@ interface Ask {
 }
 
 /** Waits for servers, each for the given time from when it was first asked; undefined where none has time left. */
-export type Asking = (servers: readonly ServerEntry[], patienceMs: number) => Promise<unknown> | undefined;
+export type Asking = (
+  servers: readonly ServerEntry[],
+  snapshot: Snapshot,
+  patienceMs: number,
+) => Promise<unknown> | undefined;
 
 export function createAsking({ configurationOf, ask, onWait, world }: AskingOptions): Asking {
   const asks = new Map<string, Ask>();
 
-  const askOnce = (server: ServerEntry): Ask => {
+  const askOnce = (server: ServerEntry, snapshot: Snapshot): Ask => {
     const configuration = configurationOf(server);
     let asking = asks.get(configuration);
     if (asking === undefined) {
-      const over = ask(server)
+      const over = ask(server, snapshot)
         .catch((error: unknown) => world.debug(`${server.name}: ${String(error)}`))
         .finally(() => asks.delete(configuration));
       asking = { since: world.monotonic(), over };
@@ -37,9 +42,9 @@ export function createAsking({ configurationOf, ask, onWait, world }: AskingOpti
     return asking;
   };
 
-  return (servers, patienceMs) => {
+  return (servers, snapshot, patienceMs) => {
     const waits = servers
-      .map((server) => ({ name: server.name, ...askOnce(server) }))
+      .map((server) => ({ name: server.name, ...askOnce(server, snapshot) }))
       .map(({ name, since, over }) => ({ name, over, left: since + patienceMs - world.monotonic() }))
       .filter(({ left }) => left > 0);
     if (waits.length === 0) return undefined;

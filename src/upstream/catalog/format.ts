@@ -3,6 +3,7 @@
 import type { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import { compareText } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry, Upstream } from '../../core/upstream.js';
@@ -17,16 +18,14 @@ import { type Approved, type KeptTool, type ToolPlace, toTool } from './to-tool.
 export { createListingFiles } from './listing-file.js';
 
 export interface UpstreamFormatOptions {
-  /** Which servers there are, and what is wrong with how they are configured. */
-  readonly servers: () => { readonly servers: readonly ServerEntry[]; readonly problems: readonly Problem[] };
   /** Names the configuration of a server. */
   readonly configurationOf: (server: ServerEntry) => string;
   /** A server in a line, for people. */
   readonly describe: (server: ServerEntry) => string;
   /** Whether it may be started by whoever only looks. */
-  readonly mayStart: (server: ServerEntry) => boolean;
+  readonly mayStart: (server: ServerEntry, snapshot: Snapshot) => boolean;
   /** Starts a server; `keep` or `fail` is told what came of it. */
-  readonly ask: (server: ServerEntry) => Promise<unknown>;
+  readonly ask: (server: ServerEntry, snapshot: Snapshot) => Promise<unknown>;
   readonly files: ListingFiles;
   /** Compares tools with what was approved, and remembers those that are new. */
   readonly review: (tools: readonly Tool[]) => readonly (Approved | undefined)[];
@@ -55,9 +54,9 @@ export interface UpstreamFormat extends Upstream {
   /** The era of a server, where it is known and not too old. */
   verdictOf(server: ServerEntry): Json | undefined;
   /** What is known of each server that is not switched off; nothing is started to tell. */
-  states(): readonly ServerState[];
+  states(snapshot: Snapshot): readonly ServerState[];
   /** Tools were approved as they are now: those that are the same still are shown as they are. */
-  accept(): void;
+  accept(snapshot: Snapshot): void;
 }
 
 /** What is kept of what a server listed. */
@@ -112,14 +111,14 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     return offered;
   };
 
-  const listAs = (face: 'tools' | 'shown') => {
-    const { servers, problems } = options.servers();
+  const listAs = (face: 'tools' | 'shown', snapshot: Snapshot) => {
+    const { servers, problems } = snapshot.servers;
     const all: Problem[] = [...problems];
     const byName = new Map<string, Tool>();
     for (const server of servers) {
       const offered = offerOf(server);
       if (offered === undefined) {
-        if (!options.mayStart(server)) all.push(untrusted(server));
+        if (!options.mayStart(server, snapshot)) all.push(untrusted(server));
       } else if ('count' in offered) all.push(failed(server, offered));
       else {
         all.push(...offered.problems);
@@ -141,28 +140,28 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
   };
 
   return {
-    list: () => listAs('shown'),
-    find: (name) => {
-      if (!options.servers().servers.some((server) => mayBeOf(name, server.name))) return undefined;
-      return listAs('tools').tools.find((tool) => tool.name === name);
+    list: (snapshot) => listAs('shown', snapshot),
+    find: (name, snapshot) => {
+      if (!snapshot.servers.servers.some((server) => mayBeOf(name, server.name))) return undefined;
+      return listAs('tools', snapshot).tools.find((tool) => tool.name === name);
     },
-    at: (uri) =>
-      listAs('tools').tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
-    why(ref) {
-      for (const server of options.servers().servers.filter((one) => isAbout(ref, one))) {
+    at: (uri, snapshot) =>
+      listAs('tools', snapshot).tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
+    why(ref, snapshot) {
+      for (const server of snapshot.servers.servers.filter((one) => isAbout(ref, one))) {
         const offered = offerOf(server);
         if (offered !== undefined && 'count' in offered) return unavailable(server, offered);
-        if (offered === undefined && !options.mayStart(server)) return needsTrust(server);
+        if (offered === undefined && !options.mayStart(server, snapshot)) return needsTrust(server);
       }
       return undefined;
     },
-    settle(ref) {
-      const { servers } = options.servers();
+    settle(snapshot, ref) {
+      const { servers } = snapshot.servers;
       const wanted = servers.filter(
-        (server) => isAbout(ref, server) && options.mayStart(server) && isDue(server),
+        (server) => isAbout(ref, server) && options.mayStart(server, snapshot) && isDue(server),
       );
       // Whoever names a tool of it waits until it is there, and whoever looks around has less patience.
-      return asking(wanted, ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY);
+      return asking(wanted, snapshot, ref === undefined ? options.patienceMs : Number.POSITIVE_INFINITY);
     },
     keep(server, { tools, ...header }) {
       save(server, { at: world.now(), ...header }, tools);
@@ -185,12 +184,12 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       if (listing === undefined || 'count' in listing) return undefined;
       return world.now() < listing.at + VERDICT_MS ? listing.verdict : undefined;
     },
-    states: () =>
-      options.servers().servers.map((server): ServerState => {
+    states: (snapshot) =>
+      snapshot.servers.servers.map((server): ServerState => {
         const offered = offerOf(server);
         const none = { server, tools: [], changed: [] };
         if (offered === undefined)
-          return { ...none, state: options.mayStart(server) ? 'unknown' : 'untrusted' };
+          return { ...none, state: options.mayStart(server, snapshot) ? 'unknown' : 'untrusted' };
         if ('count' in offered) return { ...none, state: 'failed', failure: offered };
         const { tools, listing } = offered;
         const names = new Set(tools.map(({ name }) => name));
@@ -199,8 +198,8 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
           .map(({ head }) => head.name);
         return { server, state: 'listed', tools, changed, listedAt: listing.at };
       }),
-    accept() {
-      for (const server of options.servers().servers) {
+    accept(snapshot) {
+      for (const server of snapshot.servers.servers) {
         const listing = load(server);
         if (listing === undefined || 'count' in listing) continue;
         if (!listing.tools.some(({ head }) => head.changed === true)) continue;

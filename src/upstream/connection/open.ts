@@ -1,6 +1,7 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
 import { ToolError } from '../../core/error.js';
+import type { Settings } from '../../core/settings.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { type Connection, connect } from './connection.js';
@@ -8,12 +9,15 @@ import { isFinal, startFailure, startTimeout } from './failure.js';
 import type { UpstreamTransport } from './transport.js';
 import type { NegotiatedVersion } from './version.js';
 
+/** The settings that a server is started with. */
+export type StartSettings = Pick<Settings, 'env'>;
+
 export interface OpenOptions {
   readonly world: World;
   /** The version of wield. */
   readonly version: string;
   /** Expands the references of a server and creates its transport, not started. */
-  readonly open: (server: ServerEntry) => Promise<UpstreamTransport>;
+  readonly open: (server: ServerEntry, settings: StartSettings) => Promise<UpstreamTransport>;
   /** Removes secrets from what a server sends. */
   readonly redact: <T>(value: T) => T;
   /** Returns the protocol version of an earlier connection. */
@@ -30,18 +34,19 @@ const START_TIMEOUT_MS = 30_000;
 /** Throws a ToolError; `cancelled` if the signal was aborted. */
 export async function openConnection(
   server: ServerEntry,
+  settings: StartSettings,
   options: OpenOptions,
   signal: AbortSignal,
 ): Promise<Opened> {
   const deadline = options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS);
   const known = options.knownVersionOf(server);
-  const first = await attempt(server, known, { ...options, deadline, signal });
+  const first = await attempt(server, known, { ...options, settings, deadline, signal });
   if (!('failure' in first)) return first;
   // Some servers exit on requests before `initialize`, and a known version may be outdated.
   if (!first.mayBeVersion) throw first.failure;
   options.world.debug(`${server.name}: ${first.failure.message}; trying another protocol version`);
   const other: NegotiatedVersion | undefined = known === undefined ? { kind: 'legacy' } : undefined;
-  const second = await attempt(server, other, { ...options, deadline, signal });
+  const second = await attempt(server, other, { ...options, settings, deadline, signal });
   if ('failure' in second) throw first.failure;
   return second;
 }
@@ -52,6 +57,7 @@ interface Failed {
 }
 
 interface AttemptOptions extends OpenOptions {
+  readonly settings: StartSettings;
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
@@ -59,10 +65,10 @@ interface AttemptOptions extends OpenOptions {
 async function attempt(
   server: ServerEntry,
   knownVersion: NegotiatedVersion | undefined,
-  { world, version, open, redact, deadline, signal }: AttemptOptions,
+  { world, version, open, settings, redact, deadline, signal }: AttemptOptions,
 ): Promise<Opened | Failed> {
   const { name, startTimeoutMs = START_TIMEOUT_MS } = server;
-  const transport = await open(server);
+  const transport = await open(server, settings);
   const stop = new AbortController();
   const giveUp = (): void => {
     stop.abort();
@@ -73,8 +79,8 @@ async function attempt(
   if (signal.aborted) giveUp();
   try {
     const { debug } = world;
-    const settings = { name, version, knownVersion, signal: stop.signal, debug, redact };
-    return { connection: await connect(transport, settings), transport };
+    const connecting = { name, version, knownVersion, signal: stop.signal, debug, redact };
+    return { connection: await connect(transport, connecting), transport };
   } catch (error) {
     const isLate = stop.signal.aborted;
     const { exit } = transport;

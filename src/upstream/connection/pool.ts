@@ -5,7 +5,7 @@ import type { ServerEntry } from '../../core/upstream.js';
 import { type Backoff, createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
-import { closedError, type Opened, type OpenOptions, openConnection } from './open.js';
+import { closedError, type Opened, type OpenOptions, openConnection, type StartSettings } from './open.js';
 import type { ToolListing } from './tool-list.js';
 import type { UpstreamTransport } from './transport.js';
 
@@ -20,9 +20,9 @@ export interface PoolOptions extends OpenOptions {
 
 export interface Pool {
   /** Returns a lease of the connection to a server, opening it if necessary. Throws if that fails. */
-  acquire(server: ServerEntry, signal?: AbortSignal): Promise<Lease>;
+  acquire(server: ServerEntry, settings: StartSettings, signal?: AbortSignal): Promise<Lease>;
   /** Opens a connection to list the tools, without waiting for the backoff. */
-  refresh(server: ServerEntry): Promise<Connection>;
+  refresh(server: ServerEntry, settings: StartSettings): Promise<Connection>;
   close(): Promise<void>;
 }
 
@@ -68,9 +68,9 @@ export function createPool(options: PoolOptions): Pool {
     isClosed: false,
   };
   return {
-    acquire: (server, signal) => acquire(pool, server, signal),
-    async refresh(server) {
-      const lease = await acquire(pool, server, undefined, true);
+    acquire: (server, settings, signal) => acquire(pool, server, { settings, signal }),
+    async refresh(server, settings) {
+      const lease = await acquire(pool, server, { settings, isForced: true });
       lease.release('listed');
       return lease.connection;
     },
@@ -82,18 +82,24 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
+interface AcquireOptions {
+  readonly settings: StartSettings;
+  readonly signal?: AbortSignal;
+  /** Ignores the backoff. */
+  readonly isForced?: boolean;
+}
+
 async function acquire(
   pool: PoolState,
   server: ServerEntry,
-  signal?: AbortSignal,
-  isForced = false,
+  { settings, signal, isForced = false }: AcquireOptions,
 ): Promise<Lease> {
   if (pool.isClosed) throw closedError(server);
   const key = pool.options.keyOf(server);
   let slot = pool.slots.get(key);
   if (slot === undefined) {
     if (!isForced) pool.backoff.assertReady(key, server);
-    slot = start(pool, key, server);
+    slot = start(pool, key, server, settings);
   }
   slot.users++;
   clearTimeout(slot.idleTimer);
@@ -123,9 +129,9 @@ function lease(pool: PoolState, slot: Slot, { connection, transport }: Opened): 
   };
 }
 
-function start(pool: PoolState, key: string, server: ServerEntry): Slot {
+function start(pool: PoolState, key: string, server: ServerEntry, settings: StartSettings): Slot {
   const stop = new AbortController();
-  const opening = openConnection(server, pool.options, stop.signal);
+  const opening = openConnection(server, settings, pool.options, stop.signal);
   const slot: Slot = {
     key,
     server,

@@ -14,7 +14,7 @@ import { createServerList } from './servers.js';
 const mcp = (...names: string[]): string =>
   JSON.stringify({ mcpServers: Object.fromEntries(names.map((name) => [name, { command: name }])) });
 
-function createPlaces(settings: Partial<Settings> = {}) {
+function createPlaces(settings: Partial<Settings> = {}, { inHome = false } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'wield-servers-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const home = join(root, 'home');
@@ -30,23 +30,19 @@ function createPlaces(settings: Partial<Settings> = {}) {
     debug: () => {},
     debugging: false,
   };
-  let workdir = work;
   const held: Settings = { ...DEFAULT_SETTINGS, ...settings };
-  const list = createServerList({ workdir: () => workdir, settings: () => held, world });
+  const list = createServerList({ workdir: inHome ? home : work, world });
+  const read = () => list.read(held);
   return {
-    list,
+    read,
+    files: list.files,
     own: join(home, '.agents/mcp.json'),
     shared: join(work, '.mcp.json'),
     local: join(work, '.agents/mcp.json'),
     later: (milliseconds: number) => {
       now += milliseconds;
     },
-    moveHome: () => {
-      workdir = home;
-    },
-    names: () => list.read().servers.map(({ name, owner }) => `${owner} ${name}`),
-    /** The files are checked once per turn of the event loop. */
-    nextTurn: () => Promise.resolve(),
+    names: () => read().servers.map(({ name, owner }) => `${owner} ${name}`),
   };
 }
 
@@ -69,7 +65,7 @@ describe('servers', () => {
     writeFileSync(places.shared, mcp('c', 'b'));
     writeFileSync(places.local, mcp('d', 'c'));
     expect(places.names()).toEqual(['user a', 'user b', 'workspace c', 'workspace d', 'workspace p']);
-    expect(places.list.read().problems.map(({ path, message }) => [path, message])).toEqual([
+    expect(places.read().problems.map(({ path, message }) => [path, message])).toEqual([
       [places.own, expect.stringContaining('/user/config.toml:3')],
       [places.shared, expect.stringContaining(places.own)],
       [places.local, expect.stringContaining(places.shared)],
@@ -78,7 +74,7 @@ describe('servers', () => {
         expect.stringMatching(/^line 3: server "d" is not used: .*\.agents\/mcp\.json/),
       ],
     ]);
-    expect(places.list.read().problems.every(({ severity }) => severity === 'warning')).toBe(true);
+    expect(places.read().problems.every(({ severity }) => severity === 'warning')).toBe(true);
   });
 
   test('a disabled server still reserves its name', () => {
@@ -86,45 +82,37 @@ describe('servers', () => {
     writeFileSync(places.own, '{"mcpServers":{"a":{"command":"x","disabled":true}}}');
     writeFileSync(places.shared, mcp('a', 'b', 'c'));
     expect(places.names()).toEqual(['workspace c']);
-    expect(places.list.read().disabled.map(({ name, owner }) => `${owner} ${name}`)).toEqual([
+    expect(places.read().disabled.map(({ name, owner }) => `${owner} ${name}`)).toEqual([
       'user a',
       'workspace b',
     ]);
   });
 
   test('in the home directory all servers are the user\u2019s and no file is read twice', () => {
-    const places = createPlaces();
+    const places = createPlaces({}, { inHome: true });
     writeFileSync(places.own, mcp('a'));
-    places.moveHome();
     expect(places.names()).toEqual(['user a']);
-    expect(places.list.read().problems).toEqual([]);
-    expect(places.list.files()).toHaveLength(2);
+    expect(places.read().problems).toEqual([]);
+    expect(places.files).toHaveLength(2);
   });
 
-  test('returns the same object until a file changes', async () => {
+  test('returns the same object until a file changes', () => {
     const places = createPlaces();
     expect(places.names()).toEqual([]);
     writeFileSync(places.shared, mcp('a'));
-    expect(places.names()).toEqual([]);
-    await places.nextTurn();
     expect(places.names()).toEqual(['workspace a']);
     writeFileSync(places.shared, mcp('b'));
-    await places.nextTurn();
     expect(places.names()).toEqual(['workspace b']);
     places.later(60_000);
-    await places.nextTurn();
-    const before = places.list.read();
-    await places.nextTurn();
-    expect(places.list.read()).toBe(before);
+    const before = places.read();
+    expect(places.read()).toBe(before);
     writeFileSync(places.shared, mcp('b', 'c'));
-    await places.nextTurn();
     expect(places.names()).toEqual(['workspace b', 'workspace c']);
     rmSync(places.shared);
-    await places.nextTurn();
     expect(places.names()).toEqual([]);
   });
 
-  spec('UPS-1', 'reports an unreadable file and keeps the others', async () => {
+  spec('UPS-1', 'reports an unreadable file and keeps the others', () => {
     const faults: [string, (file: string) => void, RegExp][] = [
       ['too large', (file) => writeFileSync(file, ' '.repeat(1024 * 1024 + 1)), /larger than 1 MiB/],
       ['a link to nothing', (file) => symlinkSync('nowhere', file), /link to a missing file/],
@@ -147,9 +135,8 @@ describe('servers', () => {
       writeFileSync(places.own, mcp('a'));
       expect(places.names()).toEqual(['user a']);
       make(places.shared);
-      await places.nextTurn();
       expect(places.names()).toEqual(['user a']);
-      expect(places.list.read().problems).toEqual([
+      expect(places.read().problems).toEqual([
         expect.objectContaining({
           severity: 'error',
           path: places.shared,

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
+import type { ConfiguredServers } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
@@ -11,24 +12,16 @@ import { readServers, type ServersReading, toShadowed } from './file.js';
 import { isOwnServer } from './own-server.js';
 
 export interface ServerListOptions {
-  readonly workdir: () => string;
-  readonly settings: () => Settings;
+  /** Stays the same if the workdir of the toolbox changes. */
+  readonly workdir: string;
   readonly world: World;
 }
 
-export interface Servers {
-  /** Those that are used, highest place first. Whether one of a workspace may start is for the trust to say. */
-  readonly servers: readonly ServerEntry[];
-  /** Those that are named and switched off. */
-  readonly disabled: readonly ServerEntry[];
-  readonly problems: readonly Problem[];
-}
-
 export interface ServerList {
-  /** As it is now; the same object while nothing has changed. */
-  read(): Servers;
+  /** Reads the server entries; returns the same object until one changed. */
+  read(settings: Pick<Settings, 'servers' | 'disabledServers'>): ConfiguredServers;
   /** The files that are looked at. */
-  files(): readonly string[];
+  readonly files: readonly string[];
 }
 
 interface SourceFile {
@@ -39,21 +32,17 @@ interface SourceFile {
 const MAX_FILE = 1024 * 1024;
 const NOTHING: ServersReading = { entries: [], problems: [] };
 
-export function createServerList({ workdir, settings, world }: ServerListOptions): ServerList {
+export function createServerList({ workdir, world }: ServerListOptions): ServerList {
   const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE });
-  let last: { readonly from: readonly unknown[]; readonly joined: Servers } | undefined;
-  // A call asks several times before it waits for anything: once is enough.
-  let now: Servers | undefined;
+  let last: { readonly from: readonly unknown[]; readonly joined: ConfiguredServers } | undefined;
 
   const readFile = (source: SourceFile): ServersReading =>
     cache.get(`${source.owner} ${source.file}`, [source.file], ([text]) => readText(text, source));
 
   return {
-    files: () => sourcesOf(workdir(), world.home).map(({ file }) => file),
-    read() {
-      if (now !== undefined) return now;
-      const { servers, disabledServers } = settings();
-      const readings = sourcesOf(workdir(), world.home).map(readFile);
+    files: sourcesOf(workdir, world.home).map(({ file }) => file),
+    read({ servers, disabledServers }) {
+      const readings = sourcesOf(workdir, world.home).map(readFile);
       const from = [servers, disabledServers, ...readings];
       if (
         last === undefined ||
@@ -61,11 +50,7 @@ export function createServerList({ workdir, settings, world }: ServerListOptions
         from.some((one, at) => one !== last!.from[at])
       )
         last = { from, joined: joinServers(servers, disabledServers, readings) };
-      now = last.joined;
-      queueMicrotask(() => {
-        now = undefined;
-      });
-      return now;
+      return last.joined;
     },
   };
 }
@@ -103,7 +88,7 @@ function joinServers(
   configured: readonly ServerEntry[],
   off: readonly string[],
   readings: readonly ServersReading[],
-): Servers {
+): ConfiguredServers {
   const byName = new Map<string, ServerEntry>();
   const problems: Problem[] = [];
   const all = [

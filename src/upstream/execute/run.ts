@@ -6,6 +6,7 @@ import type { RunContext } from '../../core/executor.js';
 import { copyJson, isRecord } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import { cancelled, timedOut } from '../../core/stopped.js';
 import { quoteOutside } from '../../core/text.js';
 import { startTimeLimit } from '../../core/time-limit.js';
@@ -21,6 +22,7 @@ export interface RemoteRunOptions {
   /** Returns the current configuration of a server by name. */
   readonly find: (
     server: string,
+    snapshot: Snapshot,
   ) => { readonly server: ServerEntry; readonly configuration: string } | undefined;
   readonly pool: Pick<Pool, 'acquire' | 'close'>;
   /** Removes the secrets of servers from output. */
@@ -34,7 +36,7 @@ export async function runRemote(
   context: RunContext,
   options: RemoteRunOptions,
 ): Promise<Output> {
-  const server = findServer(plan, options);
+  const server = findServer(plan, context, options);
   const output = await withTimeLimit(plan, context, (within) => callServer(plan, server, within, options));
   return options.redact(output);
 }
@@ -46,7 +48,7 @@ async function callServer(
   options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await options.pool.acquire(server, context.signal);
+  const lease = await options.pool.acquire(server, context.snapshot.settings, context.signal);
   const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
@@ -107,9 +109,9 @@ async function withTimeLimit(
   }
 }
 
-function findServer({ tool }: RemotePlan, { find }: RemoteRunOptions): ServerEntry {
+function findServer({ tool }: RemotePlan, { snapshot }: RunContext, { find }: RemoteRunOptions): ServerEntry {
   const { server, configuration } = remoteActionOf(tool);
-  const found = find(server);
+  const found = find(server, snapshot);
   if (found?.configuration === configuration) return found.server;
   throw changed(tool, `the configuration of the server ${server} changed`);
 }

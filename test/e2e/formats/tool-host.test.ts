@@ -149,12 +149,10 @@ export const outer = {
     async () => {
       const workspace = createModuleWorkspace();
       workspace.write('skills/x/part.ts', `export const part: string = 'part';`);
-      const {
-        machine: { world },
-      } = workspace.toolbox();
+      const { machine, state } = workspace.toolbox();
+      const snapshot = state.snapshot();
       const executor = createModuleExecutor({
-        world,
-        settings: () => DEFAULT_SETTINGS,
+        world: machine.world,
         entry: () => new URL('../../../dist/host/main.js', import.meta.url).pathname,
         cacheDirectory: join(workspace.env.WIELD_HOME!, 'cache', 'modules'),
       });
@@ -183,11 +181,7 @@ export const outer = {
           origin,
           traits,
         };
-        const plan = await executor.plan(
-          tool,
-          { n: 2 },
-          { workdir: workspace.dir, trusted: true, timeoutMs: 20_000 },
-        );
+        const plan = await executor.plan(tool, { n: 2 }, { snapshot, trusted: true, timeoutMs: 20_000 });
         const { config } = { config: { limits: DEFAULT_SETTINGS.limits, roots: [] } };
         const signal = new AbortController().signal;
         const call = async (): Promise<never> => {
@@ -199,6 +193,7 @@ export const outer = {
           wantsProgress: false,
           workdir: workspace.dir,
           config,
+          snapshot,
           store: null,
           call,
           delegate: call,

@@ -102,11 +102,11 @@ describe('the allowlist', () => {
     const toolbox = workspace.toolbox();
     const executor = createProcessExecutor({
       world: toolbox.machine.world,
-      settings: () => DEFAULT_SETTINGS,
     });
     const tool = await toolbox.find('run');
     const action = tool.action as CommandAction;
-    const context = { workdir: workspace.dir, trusted: true, timeoutMs: 10_000 };
+    const snapshot = toolbox.state.snapshot();
+    const context = { snapshot, trusted: true, timeoutMs: 10_000 };
     const isRefused = { code: 'not_allowlisted', data: { binary: 'touch-it', subcommand: '' } };
     const allowlists: Record<string, string[]>[] = [
       {},
@@ -126,6 +126,7 @@ describe('the allowlist', () => {
           wantsProgress: false,
           workdir: workspace.dir,
           config: toToolConfig(DEFAULT_SETTINGS),
+          snapshot,
           call: toolbox.call,
           delegate: (ref: string, input: unknown) => toolbox.call(ref, input),
           caller: { kind: 'code', door: 'library' } as const,

@@ -87,7 +87,7 @@ describe('calls that tools make', () => {
   });
 
   test('a definition with selectors that are none is refused; a skill with them lets its tools call nothing', async () => {
-    expect(() => tool('bad', { allowedTools: ['a('] })).toThrow(/allowedTools cannot be read/);
+    expect(() => tool('bad', { allowedTools: ['a('] })).toThrow(/allowedTools is invalid/);
     const workspace = createSkillWorkspace();
     workspace.skill('own', {
       'tools.json': declare([{ param: 'a' }]),

@@ -35,7 +35,7 @@ function pinned(tools: readonly object[] = [FIRST, remoteTool('other')]): Upstre
 /** Has the server asked anew: its tools are known as they are now. */
 async function relist(workspace: UpstreamWorkspace): Promise<void> {
   const toolbox = workspace.toolbox();
-  const [server] = toolbox.state.upstreams.servers.read().servers;
+  const [server] = toolbox.state.snapshot().servers.servers;
   await toolbox.state.upstreams.refresh(server!);
   await toolbox.close();
 }

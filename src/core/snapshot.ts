@@ -1,0 +1,43 @@
+// The Snapshot: settings, rules, places, trust and secrets as they were when a call started.
+
+import type { Place } from './format.js';
+import type { Problem } from './problem.js';
+import type { Policy } from './rule.js';
+import type { Settings } from './settings.js';
+import type { ServerEntry } from './upstream.js';
+import type { World } from './world.js';
+
+/** Read once per call (or listing, search, plan) and passed to every step. Frozen; members are read on first use. */
+export interface Snapshot {
+  /** Absolute path of the directory that tools run in. */
+  readonly workdir: string;
+  readonly settings: Settings;
+  readonly policy: Policy;
+  /** Whether code of the workspace may run for a model (POL-20). */
+  readonly trusted: boolean;
+  /** Directories searched for tools and skills, in order of precedence. */
+  readonly places: readonly Place[];
+  /** Directories that the workdir may be moved within. */
+  readonly roots: readonly string[];
+  readonly servers: ConfiguredServers;
+  /** Values that must not appear in messages or records, including those of servers started since. */
+  readonly secrets: readonly string[];
+  /** Problems of the configuration and the search path. */
+  readonly problems: readonly Problem[];
+}
+
+/** The upstream servers of all configuration files. */
+export interface ConfiguredServers {
+  /** Enabled servers, highest precedence first. */
+  readonly servers: readonly ServerEntry[];
+  readonly disabled: readonly ServerEntry[];
+  readonly problems: readonly Problem[];
+}
+
+/** Where a toolbox works: reads snapshots of it. */
+export interface Workspace {
+  readonly world: World;
+  snapshot(): Snapshot;
+  /** Changes the workdir of later snapshots. */
+  setWorkdir(directory: string): void;
+}

@@ -1,0 +1,70 @@
+// The methods of `toolbox.catalog`.
+
+import type { References } from '../catalog/skill-references.js';
+import { CODE } from '../core/caller.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller, Survey, ToolboxCatalog } from '../core/toolbox.js';
+import { findTool } from './find.js';
+import { surveyCatalog } from './list.js';
+import { guardListener } from './observers.js';
+import type { CallParts } from './parts.js';
+import { readSettled } from './pending.js';
+
+export function createCatalogMethods(
+  parts: CallParts,
+  references: References | undefined,
+  watch: (listener: () => void) => () => void,
+): ToolboxCatalog {
+  const { workspace, catalog, executors, cascade } = parts;
+  const listeners = new Set<() => void>();
+  // Changes of files are watched; changes by code are reported here.
+  const notify = (): void => {
+    for (const listener of listeners) guardListener(listener, workspace.world.debug)();
+  };
+  const survey = async (caller: Caller): Promise<Survey> => {
+    const snapshot = workspace.snapshot();
+    const read = () => surveyCatalog({ catalog, cascade, references }, snapshot, caller);
+    return readSettled(catalog, snapshot, read);
+  };
+  const resolve = async (tool: Tool | string, snapshot: Snapshot): Promise<Tool> =>
+    typeof tool === 'string' ? findTool(parts, tool, { snapshot, options: {} }) : tool;
+  return {
+    survey: ({ caller = CODE } = {}) => survey(caller),
+    problems: async () => (await survey(CODE)).problems,
+    async shadowed() {
+      const snapshot = workspace.snapshot();
+      return (await readSettled(catalog, snapshot, () => catalog.list(snapshot))).shadowed;
+    },
+    watch(listener) {
+      listeners.add(listener);
+      const stop = watch(listener);
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
+    },
+    register(tool) {
+      catalog.register(tool, workspace.snapshot());
+      notify();
+    },
+    unregister(name) {
+      const isRemoved = catalog.unregister(name);
+      if (isRemoved) notify();
+      return isRemoved;
+    },
+    clearToolCache: (name) => catalog.forget(workspace.snapshot(), name),
+    clearAllCaches() {
+      executors.clearDigests();
+      catalog.forget(workspace.snapshot());
+    },
+    async authority(tool) {
+      const snapshot = workspace.snapshot();
+      return cascade.authorityOf(await resolve(tool, snapshot), snapshot);
+    },
+    async cascade(tool) {
+      const snapshot = workspace.snapshot();
+      return cascade.of(await resolve(tool, snapshot), snapshot);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+// Finds the tool of a call, and the rules that apply to it.
+
+import { CODE } from '../core/caller.js';
+import { isToolError } from '../core/error.js';
+import type { Tool } from '../core/tool.js';
+import { findDenial, type Rules } from '../policy/decide.js';
+import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
+import { readSettled } from './pending.js';
+
+const MAX_ATTEMPTS = 4;
+
+/** Finds a tool by reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
+export function findTool(
+  { catalog, executors }: Pick<CallParts, 'catalog' | 'executors'>,
+  ref: string,
+  { snapshot, options, nesting = OUTERMOST }: CallScope,
+): Tool | Promise<Tool> {
+  const { caller = CODE, offer = [] } = options;
+  const { within, named } = nesting;
+  const isModel = caller.kind === 'model';
+  const { policy } = snapshot;
+  const reach = {
+    snapshot,
+    visibleOnly: isModel && named === 'by-caller',
+    offeredOnly: isModel,
+    offer,
+    mayName: (tool: Tool) => findDenial(tool, caller, { policy, within }) === undefined,
+  };
+  const find = (): Tool => executors.withDigest(catalog.find(ref, reach));
+  return readSettled(catalog, snapshot, () => retryChanged(find), ref);
+}
+
+/** Returns what the decision about a call of a tool depends on. */
+export function rulesFor(
+  { consents }: Pick<CallParts, 'consents'>,
+  tool: Tool,
+  { snapshot, options, nesting = OUTERMOST }: CallScope,
+): Rules {
+  const { caller = CODE, trust = false } = options;
+  const { changes, altered } = consents.check(tool, caller);
+  return {
+    get trusted() {
+      return trust || snapshot.trusted;
+    },
+    changes,
+    altered,
+    policy: snapshot.policy,
+    within: nesting.within,
+  };
+}
+
+// A file that is being saved can change between being parsed and being hashed.
+function retryChanged<T>(find: () => T): T {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return find();
+    } catch (error) {
+      if (!isToolError(error) || error.code !== 'integrity' || attempt >= MAX_ATTEMPTS) throw error;
+    }
+  }
+}

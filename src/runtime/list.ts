@@ -1,0 +1,69 @@
+// Lists the tools of a toolbox for a caller, and surveys the whole catalog.
+
+import type { Catalog } from '../catalog/catalog.js';
+import type { References } from '../catalog/skill-references.js';
+import { CODE } from '../core/caller.js';
+import type { CascadeResolver } from '../core/cascade.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller, ListOptions, Survey } from '../core/toolbox.js';
+import { readRemote } from '../core/upstream.js';
+import { splitDenied } from './denied.js';
+import { readSettled } from './pending.js';
+
+export async function listTools(
+  catalog: Catalog,
+  snapshot: Snapshot,
+  { hidden = false, caller = CODE, offer = [], knownOnly = false }: ListOptions = {},
+): Promise<readonly Tool[]> {
+  const read = () => catalog.list(snapshot, offer);
+  const listing = knownOnly ? read() : await readSettled(catalog, snapshot, read);
+  const isModel = caller.kind === 'model';
+  const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
+  const { tools } = splitDenied(all, caller, snapshot.policy);
+  return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(isModel && isPlainText(tool)));
+}
+
+/** Lists the tools of upstream servers that a caller may know of. */
+export async function listRemoteTools(catalog: Catalog, snapshot: Snapshot, caller: Caller) {
+  return (await listTools(catalog, snapshot, { caller })).flatMap((tool) => {
+    const remote = readRemote(tool);
+    return remote === undefined ? [] : [{ ...remote, description: tool.description }];
+  });
+}
+
+export interface SurveyParts {
+  readonly catalog: Catalog;
+  readonly cascade: CascadeResolver;
+  readonly references: References | undefined;
+}
+
+/** Returns everything in the catalog, with the problems of the configuration, the files and what they refer to. */
+export function surveyCatalog(
+  { catalog, cascade, references }: SurveyParts,
+  snapshot: Snapshot,
+  caller: Caller,
+): Survey {
+  const { tools, shadowed, problems, skills, unlisted } = catalog.list(snapshot);
+  // A main skill that is also on the search path was reported there.
+  const inherited = cascade
+    .problems(tools, skills, snapshot)
+    .filter(({ path, message }) => !problems.some((one) => one.path === path && one.message === message));
+  return {
+    ...splitDenied(tools, caller, snapshot.policy),
+    shadowed,
+    skills,
+    unlisted: splitDenied(unlisted, caller, snapshot.policy).tools,
+    problems: [
+      ...snapshot.problems,
+      ...problems,
+      ...inherited,
+      ...(references?.problems(skills, snapshot) ?? []),
+    ],
+  };
+}
+
+// SKL-3: a model is told of a text without parameters as a skill; one tool for each would cost more tokens.
+function isPlainText({ traits, input }: Tool): boolean {
+  return traits.text === true && Object.keys(input.json.properties ?? {}).length === 0;
+}

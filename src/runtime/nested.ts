@@ -1,0 +1,61 @@
+// Derives the options and the position of a call that a tool makes.
+
+import { CODE } from '../core/caller.js';
+import type { NestedOptions } from '../core/context.js';
+import type { Elicit, Question } from '../core/elicit.js';
+import type { Plan } from '../core/plan.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { Tool } from '../core/tool.js';
+import type { CallOptions } from '../core/toolbox.js';
+import { listsWithin } from '../policy/nested.js';
+import type { CallParts, Nesting } from './parts.js';
+
+/** What a tool says about a call it makes, with the signal that ends it and how to ask the user. */
+export type NestedCallOptions = NestedOptions & {
+  readonly signal: AbortSignal;
+  readonly elicit: Elicit<Question> | undefined;
+};
+
+export interface NestedCall {
+  /** The plan of the calling tool. */
+  readonly plan: Plan;
+  readonly snapshot: Snapshot;
+  /** Options and position of the outer call. */
+  readonly options: CallOptions;
+  readonly nesting: Nesting;
+  readonly place: Pick<Nesting, 'placed' | 'named'>;
+  readonly asked: NestedCallOptions;
+  readonly parent: string;
+}
+
+/**
+ * A nested call inherits the caller, the trust and the approval callback of the outer one, nothing else (RUN-7).
+ * Consent is not inherited: it is requested again through the same door.
+ */
+export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) {
+  const { plan, snapshot, options, nesting, place, asked, parent } = call;
+  const { caller = CODE, trust, approve } = options;
+  const { signal, elicit, onOutput, onStart } = asked;
+  const permissions = parts.cascade.permissionsOf(plan.tool, snapshot);
+  return {
+    options: { caller, signal, trust, approve, elicit, onOutput },
+    nesting: {
+      ...place,
+      accept: acceptBoth(nesting.accept, asked.accept),
+      onStart,
+      depth: nesting.depth + 1,
+      parent,
+      within: listsWithin(plan.tool.name, permissions, nesting.within),
+    },
+  };
+}
+
+// What a call accepts also applies to the calls inside it.
+function acceptBoth(outer: Nesting['accept'], inner: Nesting['accept']): Nesting['accept'] {
+  if (outer === undefined) return inner;
+  if (inner === undefined) return outer;
+  return (tool: Tool) => {
+    outer(tool);
+    inner(tool);
+  };
+}

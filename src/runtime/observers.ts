@@ -1,0 +1,65 @@
+// Notifies observers and the tracer of calls.
+
+import type { CallEvent, Observer, Recorder } from '../core/event.js';
+import { copyJson, deepFreeze, type Json } from '../core/json.js';
+import type { ToolResult } from '../core/result.js';
+
+export interface Observers {
+  /** Undefined if calls are not recorded. */
+  readonly recorder: Recorder | undefined;
+  /** Undefined while nobody observes, so that no event is created. */
+  readonly emit: ((event: CallEvent) => void) | undefined;
+  /** Adds an observer; the returned function removes it. */
+  on(observer: Observer): () => void;
+}
+
+export interface ObserversOptions {
+  readonly recorder?: Recorder;
+  /** Returns the observer that creates spans, if tracing is set up. */
+  readonly tracer: () => Observer | undefined;
+  readonly debug: (message: string) => void;
+}
+
+export function createObservers({ recorder, tracer, debug }: ObserversOptions): Observers {
+  const observers = new Set<Observer>();
+  const emit = (event: CallEvent): void => {
+    const trace = tracer();
+    if (trace !== undefined) guardListener(trace, debug)(event);
+    if (observers.size === 0) return;
+    const shown = guardListener(toObserved, debug)(event);
+    if (shown !== undefined) for (const observer of observers) guardListener(observer, debug)(shown);
+  };
+  return {
+    recorder,
+    get emit() {
+      return observers.size > 0 || tracer() !== undefined ? emit : undefined;
+    },
+    on(observer) {
+      observers.add(observer);
+      return () => observers.delete(observer);
+    },
+  };
+}
+
+/** Wraps a listener so that an exception in it ends neither the call nor the process. */
+export function guardListener<Arguments extends unknown[], Result>(
+  listener: (...args: Arguments) => Result,
+  debug: (message: string) => void,
+): (...args: Arguments) => Result | undefined {
+  return (...args) => {
+    try {
+      return listener(...args);
+    } catch (error) {
+      debug(`a listener failed: ${String(error)}`);
+      return undefined;
+    }
+  };
+}
+
+// OBS-4: observers get frozen copies, so that they cannot change what the caller gave or gets.
+function toObserved(event: CallEvent): CallEvent {
+  const { caller, trace } = event;
+  const own = { ...event, caller: { ...caller }, trace: trace && { ...trace } };
+  if (own.type === 'end') own.result = copyJson(own.result as unknown as Json) as unknown as ToolResult;
+  return deepFreeze(own);
+}

@@ -1,0 +1,71 @@
+// The parts of a toolbox that a call uses, and the position of a call among nested calls.
+
+import type { Catalog } from '../catalog/catalog.js';
+import type { Approvals } from '../core/approval.js';
+import type { CascadeResolver } from '../core/cascade.js';
+import type { NestedOptions } from '../core/context.js';
+import type { AllowList } from '../core/rule.js';
+import type { Snapshot, Workspace } from '../core/snapshot.js';
+import type { Stores } from '../core/store.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller, CallOptions } from '../core/toolbox.js';
+import type { Rules } from '../policy/decide.js';
+import type { Executors } from './executors.js';
+import type { Limiter } from './limiter.js';
+import type { Observers } from './observers.js';
+import type { FindSteps } from './steps.js';
+
+export interface CallParts {
+  readonly workspace: Workspace;
+  readonly catalog: Catalog;
+  readonly executors: Executors;
+  readonly cascade: CascadeResolver;
+  readonly consents: Consents;
+  readonly limiter: Limiter;
+  readonly observers: Observers;
+  /** Undefined if the toolbox has no middleware. */
+  readonly middleware: FindSteps | undefined;
+  /** Undefined if results are always returned inline. */
+  readonly stores: Stores | undefined;
+}
+
+/** What people agreed to: pinned definitions of tools, and approvals of calls. */
+export interface Consents {
+  /** Compares a tool with its pinned definition and, if it is installed, with the installed files. */
+  check(tool: Tool, caller: Caller): Pick<Rules, 'changes' | 'altered'>;
+  /** Pins the new definition of a tool that was approved after a change (POL-21). */
+  accept(tool: Tool, snapshot: Snapshot): void;
+  /** Opens the stored approvals; undefined if there is no store. */
+  approvals(): Promise<Approvals> | undefined;
+}
+
+/** Position of a call among nested calls. */
+export interface Nesting {
+  readonly depth: number;
+  /** Lists of what the calling tools may call; each must allow this call (RUN-11). */
+  readonly within: readonly AllowList[];
+  /** Who named the tool: the caller, or a definition that the caller called, which may name a hidden tool. */
+  readonly named: 'by-caller' | 'by-definition';
+  /** Whether an outer call is running and so holds a slot that this call shares. */
+  readonly placed: boolean;
+  /** Id of the outer call. */
+  readonly parent?: string;
+  readonly accept?: NestedOptions['accept'];
+  readonly onStart?: NestedOptions['onStart'];
+}
+
+/** The snapshot and options of one call. */
+export interface CallScope {
+  readonly snapshot: Snapshot;
+  readonly options: CallOptions;
+  readonly nesting?: Nesting;
+}
+
+export const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [] };
+
+/** The consents of a toolbox that stores none. */
+export const NO_CONSENTS: Consents = {
+  check: () => ({}),
+  accept: () => {},
+  approvals: () => undefined,
+};

@@ -1,0 +1,30 @@
+// Searches the tools of a toolbox, with one index per kind of caller.
+
+import type { Catalog } from '../catalog/catalog.js';
+import { createToolSearch } from '../catalog/search/tool-search.js';
+import type { Snapshot } from '../core/snapshot.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
+import { splitDenied } from './denied.js';
+import { readSettled } from './pending.js';
+
+/** Returns the visible tools that match a query, best first. */
+export type SearchTools = (
+  query: string,
+  limit: number,
+  caller: Caller,
+  snapshot: Snapshot,
+) => Promise<readonly Tool[]>;
+
+export function createSearch(catalog: Catalog): SearchTools {
+  // Callers of one kind see the same tools, so the index of a kind rarely changes.
+  const searches = new Map<Caller['kind'], ReturnType<typeof createToolSearch>>();
+  return async (query, limit, caller, snapshot) => {
+    const search = searches.get(caller.kind) ?? createToolSearch();
+    searches.set(caller.kind, search);
+    return readSettled(catalog, snapshot, () => {
+      const { tools, skills } = catalog.list(snapshot);
+      return search({ tools: splitDenied(tools, caller, snapshot.policy).tools, skills }, query, limit);
+    });
+  };
+}

@@ -1,0 +1,96 @@
+// The workspace of a toolbox: its workdir, and the snapshots that calls work with.
+
+import { isAbsolute } from 'node:path';
+import { ToolError } from '../core/error.js';
+import type { Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
+import type { Policy } from '../core/rule.js';
+import type { Settings } from '../core/settings.js';
+import type { ConfiguredServers, Snapshot, Workspace } from '../core/snapshot.js';
+import type { World } from '../core/world.js';
+import type { PlacesOf } from './places.js';
+import { findSecrets } from './secrets.js';
+
+export interface WorkspaceOptions {
+  readonly workdir: string;
+  readonly configuration: (workdir: string) => {
+    readonly settings: Settings;
+    readonly policy: Policy;
+    readonly problems: readonly Problem[];
+  };
+  readonly isTrusted: (workdir: string) => boolean;
+  readonly places: PlacesOf;
+  readonly servers: (settings: Settings) => ConfiguredServers;
+  /** Secrets of the servers started so far. */
+  readonly serverSecrets: () => readonly string[];
+  readonly onMove: () => void;
+  readonly world: World;
+}
+
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  let { workdir } = options;
+  return {
+    world: options.world,
+    snapshot: () => Object.freeze(new WorkspaceSnapshot(workdir, options)),
+    setWorkdir(directory) {
+      if (!isAbsolute(directory)) {
+        throw new ToolError('usage', `the workdir must be an absolute path, not ${directory}`, {
+          hint: 'resolve it first',
+        });
+      }
+      workdir = directory;
+      options.onMove();
+    },
+  };
+}
+
+// A class with getters, because few calls need all members, and reading one means file system calls.
+class WorkspaceSnapshot implements Snapshot {
+  readonly workdir: string;
+  readonly settings: Settings;
+  readonly policy: Policy;
+  readonly #options: WorkspaceOptions;
+  readonly #problems: readonly Problem[];
+  #trusted: boolean | undefined;
+  #places: readonly Place[] | undefined;
+  #servers: ConfiguredServers | undefined;
+  #secrets: readonly string[] | undefined;
+
+  constructor(workdir: string, options: WorkspaceOptions) {
+    const { settings, policy, problems } = options.configuration(workdir);
+    this.workdir = workdir;
+    this.settings = settings;
+    this.policy = policy;
+    this.#options = options;
+    this.#problems = problems;
+  }
+
+  get trusted(): boolean {
+    this.#trusted ??= this.#options.isTrusted(this.workdir);
+    return this.#trusted;
+  }
+
+  get places(): readonly Place[] {
+    this.#places ??= this.#options.places.list(this);
+    return this.#places;
+  }
+
+  get roots(): readonly string[] {
+    return this.#options.places.roots(this);
+  }
+
+  get servers(): ConfiguredServers {
+    this.#servers ??= this.#options.servers(this.settings);
+    return this.#servers;
+  }
+
+  get secrets(): readonly string[] {
+    this.#secrets ??= findSecrets(this.settings, this.#options.world);
+    const ofServers = this.#options.serverSecrets();
+    return ofServers.length === 0 ? this.#secrets : [...this.#secrets, ...ofServers];
+  }
+
+  get problems(): readonly Problem[] {
+    return [...this.#problems, ...this.#options.places.problems(this)];
+  }
+}
