@@ -10,7 +10,10 @@ import type { Tool } from './tool.js';
 export function describeFaults(tool: Pick<Tool, 'name' | 'input'>, faults: readonly Fault[]): ToolError {
   const declared = Object.keys(isRecord(tool.input.json.properties) ? tool.input.json.properties : {});
   const message = faults.map(describeFault).join('; ');
-  return new ToolError('invalid_input', message, { hint: hintFor(tool, faults, declared), data: { faults } });
+  return new ToolError('invalid_input', message, {
+    hint: hintFor(tool, faults, declared),
+    data: { faults: faults.map(toData) },
+  });
 }
 
 function describeFault({ kind, path, expected, got }: Fault): string {
@@ -41,7 +44,12 @@ export function describeOutputFaults(tool: string, faults: readonly Fault[]): To
     `${tool} returned an invalid output${path === '' ? '' : ` at ${quoteOutside(path)}`}: expected ${expected}, got ${got}`,
     {
       hint: 'fix the tool: its output does not match its own output schema',
-      data: { faults },
+      data: { faults: faults.map(toData) },
     },
   );
+}
+
+// Without the kind, which is not part of the documented data.
+function toData({ path, expected, got }: Fault) {
+  return { path, expected, got };
 }
