@@ -17,8 +17,9 @@ import {
   planUninstall,
   planUpgrade,
 } from './plan/plans.js';
+import { addSource } from './sources/add.js';
 import { findSource, findWithNested } from './sources/load.js';
-import { addSource, dropSource, syncSource } from './sources/register.js';
+import { dropSource, syncSource } from './sources/register.js';
 import { loadSources, type SourceRecord } from './state.js';
 import { type ItemState, readStatus } from './status.js';
 

@@ -11,8 +11,8 @@ import { withInstallLock } from '../../install/lock.js';
 import { effectiveName } from '../../install/manifest/item-name.js';
 import { parsePin } from '../../install/manifest/pin.js';
 import { planInstall } from '../../install/plan/plans.js';
+import { type AddedSource, addSource } from '../../install/sources/add.js';
 import { prefixOf } from '../../install/sources/load.js';
-import { type AddedSource, addSource } from '../../install/sources/register.js';
 import {
   ask,
   createInstallEnvironment,
