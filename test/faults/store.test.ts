@@ -10,7 +10,7 @@ import { sleep } from '../support/processes.js';
 import { spec } from '../support/spec.js';
 
 const PROGRAM = fileURLToPath(new URL('../support/store-process.mjs', import.meta.url));
-const SECONDS = Number(process.env.WIELD_STORE_SECONDS ?? 8);
+const SECONDS = Number(process.env.WIELD_STORE_SECONDS ?? 3);
 const WRITERS = 8;
 const READERS = 4;
 
