@@ -1,4 +1,4 @@
-// The Tool: one model for every format, executor and consumer.
+// The Tool: one model for every format, executor and door.
 
 import type { Allowlist, Execution } from './command.js';
 import type { ToolContext } from './context.js';

@@ -1,4 +1,4 @@
-// The adapters of the SDKs in one form: what a model is offered, and a call of it run back through the toolbox.
+// The adapters of all SDKs behind one interface.
 
 import { runAISDKCall, toAISDKTools } from '../../src/adapters/ai-sdk/index.js';
 import { runAnthropicCall, toAnthropicTools } from '../../src/adapters/anthropic/index.js';
@@ -16,7 +16,7 @@ export interface Adapter {
   readonly name: string;
   readonly door: string;
   list(toolbox: Toolbox): Promise<AdapterTool[]>;
-  /** The text of the block that answers, and whether that block is marked as an error where it can be. */
+  /** Returns the text of the result, and whether it is an error. */
   call(
     toolbox: Toolbox,
     name: string,

@@ -1,4 +1,4 @@
-// A workspace with a tool that must be asked for, and a look at how often it ran.
+// A workspace with a tool that needs approval and counts its runs.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { type CliOptions, type CliRun, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 export interface AskingWorkspace extends Workspace {
-  /** The file of every record. */
+  /** The files of all records. */
   readonly approvals: string;
   /** How often `deploy` ran, and with which branch. */
   runs(): string[];
   /** `wield call deploy --branch …`. */
   deploy(branch?: string, args?: readonly string[], options?: CliOptions): Promise<CliRun>;
-  /** The names of the records there are, `last` ones left out. */
+  /** The names of all records except `last` ones. */
   records(): string[];
 }
 
@@ -23,7 +23,7 @@ printf '%s\\n' "$WIELD_PARAM_BRANCH" >> "$WIELD_WORKDIR/ran"
 echo deployed
 `;
 
-/** `deploy` asks for consent; each of its runs leaves a line in the file `ran`. */
+/** `deploy` needs approval; each run appends a line to the file `ran`. */
 export function createAskingWorkspace(): AskingWorkspace {
   const workspace = createWorkspace();
   workspace.script('deploy', DEPLOY);
@@ -39,11 +39,11 @@ export function createAskingWorkspace(): AskingWorkspace {
   };
 }
 
-/** The id that a refused call was given. */
+/** Returns the approval id of a call that was not run. */
 export async function askFor(workspace: AskingWorkspace, branch = 'main'): Promise<string> {
   const run = await workspace.deploy(branch, ['--json']);
   const { error } = json(run);
-  if (error?.code !== 'needs_approval') throw new Error(`not asked for: ${run.stdout}${run.stderr}`);
+  if (error?.code !== 'needs_approval') throw new Error(`no approval needed: ${run.stdout}${run.stderr}`);
   return error.data.id;
 }
 

@@ -1,4 +1,4 @@
-// Real clients of the protocol, each connected to a `wield serve` of its own.
+// Real MCP clients, each connected to its own `wield serve`.
 
 import {
   Client,
@@ -21,7 +21,7 @@ export type ProtocolVersion = 'older' | 'newer';
 
 const INFO = { name: 'test', version: '1' };
 
-/** What a person behind a client answers to a form. */
+/** How the client's user answers a form. */
 export type Answer = (
   message: string,
   params: ElicitRequest['params'],
@@ -37,7 +37,7 @@ function createClient(protocol: ProtocolVersion, onListChanged: () => void): Cli
   });
 }
 
-/** A client whose person is asked, over stdio or HTTP. */
+/** Connects a client that answers forms, over stdio or HTTP. */
 export async function connectAsking(
   workspace: Workspace,
   protocol: ProtocolVersion,
@@ -61,10 +61,10 @@ export async function connectAsking(
   return client;
 }
 
-/** What a person behind a client does with a question of any kind. */
+/** How the client's user answers a form or URL. */
 export type Person = (params: ElicitRequestParams) => ElicitResult | Promise<ElicitResult>;
 
-/** A client whose person is asked with forms and pages, at a `wield serve` with these arguments. */
+/** Connects a client that answers forms and URLs to a `wield serve` with these arguments. */
 export async function connectPerson(
   workspace: Workspace,
   protocol: ProtocolVersion,
@@ -102,7 +102,7 @@ function stdioParameters(workspace: Workspace, args: readonly string[]) {
   };
 }
 
-/** The SDK's client over stdio. */
+/** Connects the SDK's client over stdio. */
 export async function connectStdio(
   workspace: Workspace,
   protocol: ProtocolVersion,
@@ -115,7 +115,7 @@ export async function connectStdio(
   return client;
 }
 
-/** The SDK's client over HTTP. */
+/** Connects the SDK's client over HTTP. */
 export async function connectHttp(
   workspace: Workspace,
   protocol: ProtocolVersion,
@@ -138,7 +138,7 @@ export async function connectUrl(
   return client;
 }
 
-/** The client of the SDK's first generation; where there is an answer, its person is asked. */
+/** Connects the client of the SDK's first generation; with `answer` it supports elicitation. */
 export async function connectOlderSdk(
   workspace: Workspace,
   args: readonly string[] = ['--trust'],

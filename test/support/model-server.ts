@@ -1,14 +1,14 @@
-// A model that follows a script, behind a real server that speaks the wire formats of the vendors and refuses what they refuse.
+// A scripted model behind a server that implements the vendors' HTTP APIs and rejects what they reject.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { refusals } from './provider-rules.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: the wire formats are the vendors', and tests look into all of them
+// biome-ignore lint/suspicious/noExplicitAny: requests have the formats of several vendors
 type Wire = any;
 
-/** What the model was answered since it last spoke. */
+/** The results that the model received since its last message. */
 export interface Answered {
   readonly text: string;
   readonly isError: boolean;
@@ -17,25 +17,25 @@ export interface Answered {
 export interface Seen {
   readonly results: readonly Answered[];
   readonly system: string;
-  /** Names of the tools that were offered. */
+  /** Names of the offered tools. */
   readonly tools: readonly string[];
   readonly body: Wire;
 }
 
 export interface Speech {
   readonly text?: string;
-  /** Arguments are an object; as text they are sent as they are, where the format has text. */
+  /** Arguments are an object, or raw text for APIs that send text. */
   readonly calls?: readonly { readonly name: string; readonly args: object | string }[];
-  /** Cut off at the limit of tokens. */
+  /** Cut off at the token limit. */
   readonly cut?: boolean;
 }
 
 type Step = (seen: Seen) => Speech | Promise<Speech>;
 
-/** A step a request, or one for all of them. */
+/** One step per request, or one for all requests. */
 export type Script = readonly Step[] | Step;
 
-/** A model that adds with the tool `add`, says the sum, and ends a task where it can. */
+/** A model that calls `add`, reports the sum, and completes the task if it can. */
 export const ADDS: Script = ({ results, tools }) => {
   if (results.length === 0) return { calls: [{ name: 'add', args: { a: 4, b: 6 } }] };
   const text = `The sum is ${results[0]!.text.trim()}.`;
@@ -47,9 +47,9 @@ export const ADDS: Script = ({ results, tools }) => {
 export interface ModelServer {
   /** The origin, without a path. */
   readonly url: string;
-  /** What the model saw, a request each. */
+  /** What the model received, by request. */
   readonly seen: Seen[];
-  /** Requests that a vendor would have refused. */
+  /** Requests that a vendor would have rejected. */
   readonly refused: string[];
 }
 
@@ -68,7 +68,7 @@ const asText = (args: object | string): string => (typeof args === 'string' ? ar
 const textOf = (content: Wire): string =>
   typeof content === 'string' ? content : (content ?? []).map((part: Wire) => part.text ?? '').join('\n');
 
-// Calls that were made and not answered: every vendor refuses to go on from there.
+// Calls without a result, which every vendor rejects.
 function unanswered(asked: readonly string[], answered: readonly string[]): string[] {
   return asked.filter((id) => !answered.includes(id));
 }
@@ -246,7 +246,7 @@ const OLLAMA: Format = {
   }),
 };
 
-// These formats have no mark for an error but what the text says.
+// These APIs mark errors only in the text.
 function toAnswered(text: string): Answered {
   return { text, isError: /^\[[a-z_]+\] /.test(text) };
 }
@@ -258,7 +258,7 @@ const ROUTES: Readonly<Record<string, Format>> = {
   '/api/chat': OLLAMA,
 };
 
-/** A server whose model says what the script says, a step a request, and nothing more at its end. */
+/** Starts a server whose model follows the script, one step per request. */
 export async function serveModel(script: Script): Promise<ModelServer> {
   const seen: Seen[] = [];
   const refused: string[] = [];

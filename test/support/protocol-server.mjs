@@ -1,5 +1,5 @@
-// A server on the protocol's own library that speaks one protocol only: `older` or `newer`, over stdio or, given a port, HTTP.
-// Each start is a line in the file that the second argument names; what happens to it is told in a file beside that.
+// An MCP server for one protocol version only, `older` or `newer`, over stdio or, with a port, HTTP. Each start appends a line
+// to the file of the second argument; other events go to a file beside it.
 
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import {
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 
 const [, , wanted, starts, port] = process.argv;
-// A server that changes its protocol has it in a file.
+// A server that changes its protocol version reads it from a file.
 const protocol = wanted.startsWith('/') ? readFileSync(wanted, 'utf8').trim() : wanted;
 const isNewer = protocol === 'newer';
 appendFileSync(starts, `${process.pid}\n`);
@@ -45,7 +45,7 @@ const TOOLS = {
           method: 'notifications/progress',
           params: { progressToken, progress, total: 3, message: `step ${progress}` },
         });
-        // Clients of the library forget a request with its answer, and with it what was told just before.
+        // Clients of the SDK ignore progress that arrives with the response.
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       return text('done');

@@ -1,11 +1,11 @@
-// What providers refuse in a tool's schema, written down once more and apart from the code that keeps to it.
+// What providers reject in a tool's schema, independent of the code that lowers schemas.
 
 type Node = Readonly<Record<string, unknown>>;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const STRICT_WORDS = new Set([
+const STRICT_KEYWORDS = new Set([
   'type',
   'description',
   'properties',
@@ -21,29 +21,29 @@ export interface RuleOptions {
   readonly strict: boolean;
 }
 
-/** The reasons for which a provider would answer with an error; none where it takes the schema. */
+/** Returns why a provider would reject the schema; empty if it accepts it. */
 export function refusals(schema: Node, { provider, strict }: RuleOptions): string[] {
   const found: string[] = [];
-  if (schema.type !== 'object') found.push('the root is no object');
-  for (const word of ['anyOf', 'oneOf', 'allOf', 'enum', 'not', '$ref', '$schema'])
-    if (word in schema) found.push(`${word} at the root`);
+  if (schema.type !== 'object') found.push('the root is not an object');
+  for (const keyword of ['anyOf', 'oneOf', 'allOf', 'enum', 'not', '$ref', '$schema'])
+    if (keyword in schema) found.push(`${keyword} at the root`);
   walk(schema, '');
   return found;
 
   function walk(node: unknown, at: string): void {
     if (!isRecord(node)) {
-      found.push(`${at} is no object`);
+      found.push(`${at} is not an object`);
       return;
     }
     const types = Array.isArray(node.type) ? node.type : node.type === undefined ? [] : [node.type];
     if (types.includes('array') && !isRecord(node.items)) found.push(`${at} has no items`);
-    for (const word of ['$ref', '$defs', 'definitions', '$schema', '$id'])
-      if (word in node) found.push(`${at} has ${word}`);
+    for (const keyword of ['$ref', '$defs', 'definitions', '$schema', '$id'])
+      if (keyword in node) found.push(`${at} has ${keyword}`);
     if (
       Array.isArray(node.enum) &&
       new Set(node.enum.map((value) => JSON.stringify(value))).size < node.enum.length
     )
-      found.push(`${at} has a choice twice`);
+      found.push(`${at} has a duplicate enum value`);
     if (strict) walkStrict(node, types, at);
     const { properties } = node;
     if (isRecord(properties)) {
@@ -55,19 +55,20 @@ export function refusals(schema: Node, { provider, strict }: RuleOptions): strin
     }
     if (isRecord(node.items)) walk(node.items, `${at}/items`);
     if (isRecord(node.additionalProperties)) walk(node.additionalProperties, `${at}/*`);
-    for (const word of ['anyOf', 'allOf', 'oneOf'])
-      if (Array.isArray(node[word]))
-        for (const [index, child] of node[word].entries()) walk(child, `${at}/${word}/${index}`);
+    for (const keyword of ['anyOf', 'allOf', 'oneOf'])
+      if (Array.isArray(node[keyword]))
+        for (const [index, child] of node[keyword].entries()) walk(child, `${at}/${keyword}/${index}`);
   }
 
   function walkStrict(node: Node, types: readonly unknown[], at: string): void {
-    for (const word of Object.keys(node)) if (!STRICT_WORDS.has(word)) found.push(`${at} has ${word}`);
+    for (const keyword of Object.keys(node))
+      if (!STRICT_KEYWORDS.has(keyword)) found.push(`${at} has ${keyword}`);
     if (types.length === 0 && node.anyOf === undefined) found.push(`${at} has no type`);
     const firstKeys = ((node.anyOf as Node[] | undefined) ?? []).flatMap((branch) =>
       Object.keys((branch.properties as object | undefined) ?? {}).slice(0, 1),
     );
     if (provider === 'openai' && new Set(firstKeys).size < firstKeys.length)
-      found.push(`${at} has alternatives that begin alike`);
+      found.push(`${at} has alternatives with the same first property`);
     if (!types.includes('object')) return;
     const names = Object.keys((node.properties as object | undefined) ?? {});
     const required = (node.required as string[] | undefined) ?? [];

@@ -1,4 +1,4 @@
-// Tools that ask in their midst, and a look at how often they began.
+// Tools that ask questions during a call, and count how often they started.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,11 +28,11 @@ export const FORM = {
   required: ['size', 'pieces', 'gift'],
 } as const;
 
-/** An answer that fits it. */
+/** A valid answer to the form. */
 export const FILLED = { size: 'l', pieces: 3, gift: true, extras: ['card'] };
 
 export interface QuestionWorkspace extends ModuleWorkspace {
-  /** How often a tool began, by name. */
+  /** Names of the tools that started, in order. */
   begun(): string[];
 }
 
@@ -41,7 +41,7 @@ import { join } from 'node:path';
 const begin = ({ workdir }, name) => appendFileSync(join(workdir, 'begun'), name + '\\n');
 `;
 
-/** Modules: `name` asks for a line, `order` fills in the form, `both` does one and then the other. */
+/** Modules: `name` asks for a line, `order` for the form, `both` for one after the other. */
 export function createQuestionWorkspace(): QuestionWorkspace {
   const workspace = createModuleWorkspace();
   const add = (name: string, body: string): void => {
@@ -76,7 +76,7 @@ export function createQuestionWorkspace(): QuestionWorkspace {
   };
 }
 
-/** The same `name` and `order` for a toolbox of functions. */
+/** The tools `name` and `order` as functions. */
 export const TYPED: readonly ToolDefinition[] = [
   {
     name: 'name',
@@ -98,5 +98,5 @@ export const call = (name: string, input: object = {}) => ({
 });
 export const textOf = (result: Message): string => result.content[0].text;
 export const codeOf = (result: Message): string => result._meta['wield/error'].code;
-/** What a person writes into a form with one field for text. */
+/** Answers a form with one text field. */
 export const say = (answer: string): ElicitResult => ({ action: 'accept', content: { answer } });

@@ -7,7 +7,7 @@ import { BINARY } from './cli.js';
 import { sleep } from './processes.js';
 import type { Workspace } from './workspace.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into messages whose shape they are there to prove
+// biome-ignore lint/suspicious/noExplicitAny: tests read messages of any shape
 export type Message = any;
 
 export interface ServeOptions {
@@ -18,7 +18,7 @@ export interface ServeOptions {
 export interface RunningServer {
   readonly child: ChildProcessWithoutNullStreams;
   readonly pid: number;
-  /** Its exit: a status, or the name of a signal. */
+  /** The exit status, or the name of the signal. */
   readonly exited: Promise<number | string>;
   stderr(): string;
   /** Resident memory in MiB. */
@@ -26,15 +26,15 @@ export interface RunningServer {
 }
 
 export interface StdioServer extends RunningServer {
-  /** Every line that it wrote to standard output. */
+  /** All lines of stdout. */
   readonly lines: string[];
-  /** Writes one message, or a line as it is. */
+  /** Writes a message, or a raw line. */
   send(message: object | string): void;
-  /** The first message that fits, those that came already included. */
+  /** Waits for the first matching message, including earlier ones. */
   receive(fits: (message: Message) => boolean, timeoutMs?: number): Promise<Message>;
-  /** Sends a request and gives its answer. */
+  /** Sends a request and returns its response. */
   request(id: number | string, method: string, params?: object): Promise<Message>;
-  /** The opening of the older protocol. */
+  /** Initializes the connection in the older protocol version. */
   initialize(): Promise<Message>;
 }
 
@@ -71,7 +71,7 @@ function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-/** `wield serve` over stdio; `--trust` unless other arguments are given. */
+/** Starts `wield serve` over stdio, with `--trust` by default. */
 export function serveStdio(
   workspace: Workspace,
   { args = ['--trust'], env = {} }: ServeOptions = {},
@@ -136,7 +136,7 @@ function parseLine(line: string): Message | undefined {
   }
 }
 
-/** `wield serve --http`, on a free port of 127.0.0.1 unless an address is named. */
+/** Starts `wield serve --http`, by default on a free port of 127.0.0.1. */
 export async function serveHttp(
   workspace: Workspace,
   { args = ['--trust'], env = {}, address = '0' }: ServeOptions & { readonly address?: string } = {},
@@ -147,7 +147,7 @@ export async function serveHttp(
     stdout += chunk.toString('utf8');
   });
   const ended = server.exited.then((status) => {
-    throw new Error(`wield serve ended with ${status}: ${server.stderr()}`);
+    throw new Error(`wield serve exited with ${status}: ${server.stderr()}`);
   });
   ended.catch(() => {});
   while (!stdout.includes('\n')) await Promise.race([sleep(20), ended]);
@@ -155,7 +155,7 @@ export async function serveHttp(
   return { ...server, url, port: Number(new URL(url).port) };
 }
 
-/** Waits until a condition holds; fails after a generous while. */
+/** Waits until a condition holds; throws after a generous timeout. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
@@ -163,7 +163,7 @@ export async function until(
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`still not: ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out waiting: ${what}`);
     await sleep(20);
   }
 }

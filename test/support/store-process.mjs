@@ -1,4 +1,4 @@
-// One of several processes on a context store: writes or reads until it is killed, and logs what was acknowledged.
+// Writes to or reads from a shared context store until it is killed, and logs acknowledged writes.
 
 import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
@@ -28,12 +28,12 @@ for (;;) {
     const { path, version } = await store.write(`${name}/${Math.floor(Math.random() * 10)}`, content, {
       overwrite: true,
     });
-    // One short append: after a kill the line is there or it is not.
+    // One short append is atomic, also when the process is killed.
     appendFileSync(log, `${path} ${version} ${hash(content)}\n`);
   } else {
     for (const { path, version } of await store.list()) {
       const { content } = await store.read(path, version).catch((error) => {
-        // Old versions go in time; anything else is a fault.
+        // Old versions expire; anything else is an error.
         if (error.code === 'not_found') return {};
         throw error;
       });

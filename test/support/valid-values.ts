@@ -1,4 +1,4 @@
-// Values for a schema, made at random: most of them fit, and whoever asks sorts out the rest.
+// Random values for a schema, most of which are valid.
 
 import fc from 'fast-check';
 import type { Json } from '../../src/core/json.js';
@@ -19,7 +19,7 @@ const anything: fc.Arbitrary<Json> = fc.letrec<{ any: Json }>((tie) => ({
   ),
 })).any;
 
-/** Values that a schema describes, as far as its plain keywords go. */
+/** Generates values from the basic keywords of a schema. */
 export function valuesOf(root: Node, node: unknown = root, depth = 0): fc.Arbitrary<Json> {
   if (!isRecord(node) || depth > 6) return anything;
   if (typeof node.$ref === 'string') return valuesOf(root, resolve(root, node.$ref), depth + 1);

@@ -1,4 +1,4 @@
-// The vendors' real SDKs, each pointed at a server of ours.
+// The vendors' real SDKs, connected to a local model server.
 
 import Anthropic from '@anthropic-ai/sdk';
 import { Ollama } from 'ollama';
@@ -7,10 +7,10 @@ import type { ModelClient, Provider } from '../../src/adapters/loop/index.js';
 
 export interface Vendor {
   readonly name: string;
-  /** The word for its door in rules and records. */
+  /** The name of its door in rules and the audit log. */
   readonly door: string;
   readonly provider: Provider;
-  /** Whether arguments travel as text, and so can be broken. */
+  /** Whether arguments are sent as text, and so can be malformed. */
   readonly sendsText: boolean;
   connect(url: string): ModelClient;
 }

@@ -1,10 +1,10 @@
-// Every door through which a model calls tools, held to the one suite.
+// Runs the shared test suite for every door through which a model calls tools.
 
 import { ADAPTERS } from '../support/adapters.js';
 import { connectHttp, connectOlderSdk, connectStdio } from '../support/clients.js';
-import { type ConnectedConsumer, describeConsumer } from './consumer.js';
+import { type ConnectedDoor, describeDoor } from './door.js';
 
-/** What both generations of the SDK's client have in common. */
+/** The common part of both generations of the SDK's client. */
 interface ProtocolClient {
   listTools(): Promise<{ tools: readonly { name: string; description?: string; inputSchema: object }[] }>;
   callTool(
@@ -19,9 +19,9 @@ interface ProtocolResult {
   readonly _meta?: { readonly 'wield/error'?: { readonly code: string; readonly hint?: string } };
 }
 
-function toConsumer(client: ProtocolClient): ConnectedConsumer {
+function toDoor(client: ProtocolClient): ConnectedDoor {
   return {
-    // Offered beside whatever there is (SRV-14).
+    // Always offered (SRV-14).
     list: async () => (await client.listTools()).tools.filter(({ name }) => name !== 'read_result'),
     call: async (name, input, signal) => {
       const params = { name, arguments: input as Record<string, unknown> };
@@ -37,35 +37,35 @@ function toConsumer(client: ProtocolClient): ConnectedConsumer {
   };
 }
 
-describeConsumer({
+describeDoor({
   name: 'MCP over stdio, older protocol',
-  connect: async (workspace) => toConsumer((await connectStdio(workspace, 'older')) as ProtocolClient),
+  connect: async (workspace) => toDoor((await connectStdio(workspace, 'older')) as ProtocolClient),
 });
-describeConsumer({
+describeDoor({
   name: 'MCP over stdio, newer protocol',
-  connect: async (workspace) => toConsumer((await connectStdio(workspace, 'newer')) as ProtocolClient),
+  connect: async (workspace) => toDoor((await connectStdio(workspace, 'newer')) as ProtocolClient),
 });
-describeConsumer({
+describeDoor({
   name: 'MCP over stdio, first generation of the SDK',
   connect: async (workspace) => {
     const client = await connectOlderSdk(workspace);
-    return toConsumer({
+    return toDoor({
       listTools: () => client.listTools() as ReturnType<ProtocolClient['listTools']>,
       callTool: (params, options) => client.callTool(params, undefined, options),
     });
   },
 });
-describeConsumer({
+describeDoor({
   name: 'MCP over HTTP, older protocol',
-  connect: async (workspace) => toConsumer((await connectHttp(workspace, 'older')) as ProtocolClient),
+  connect: async (workspace) => toDoor((await connectHttp(workspace, 'older')) as ProtocolClient),
 });
-describeConsumer({
+describeDoor({
   name: 'MCP over HTTP, newer protocol',
-  connect: async (workspace) => toConsumer((await connectHttp(workspace, 'newer')) as ProtocolClient),
+  connect: async (workspace) => toDoor((await connectHttp(workspace, 'newer')) as ProtocolClient),
 });
 
 for (const { name, list, call } of ADAPTERS) {
-  describeConsumer({
+  describeDoor({
     name,
     connect: async (workspace) => {
       const toolbox = workspace.toolbox({ trust: true });
@@ -75,7 +75,7 @@ for (const { name, list, call } of ADAPTERS) {
           const { text, isError } = await call(toolbox, tool, input, signal);
           const [, code, hint] =
             /^\[([a-z_]+)\] .*?(?:\nhint: (.*?))?(?:\n|$)/s.exec(isError ? text : '') ?? [];
-          // The answer to a cancelled call is written all the same; here it counts as a rejection.
+          // A cancelled call still returns a result; here it counts as a rejection.
           if (code === 'cancelled') throw new Error(text);
           return { isError, text, code, hint };
         },
