@@ -1,5 +1,5 @@
-// Builds the package: the library as ES modules with types, the binary as one CommonJS bundle with lazy chunks, the
-// tool host as one of ES modules, the program of a query as one file.
+// Builds the package: the library (ES modules with types), the binary (CommonJS bundle with lazy chunks), the tool host
+// (ES modules) and the query program (one file).
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown';
 import { synchronousJsonata } from './jsonata.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-// Names of functions and classes stay, since a stack trace is for reading.
+// Function and class names are preserved for stack traces.
 const READABLE = {
   compress: true,
   mangle: { keepNames: { function: true, class: true } },
@@ -30,11 +30,11 @@ const bundle = await rolldown({
     run: `${root}src/cli/run.ts`,
     help: `${root}src/cli/help.ts`,
     complete: `${root}src/cli/complete.ts`,
-    'keep-code': `${root}src/cli/keep-code.ts`,
+    'save-compile-cache': `${root}src/cli/save-compile-cache.ts`,
   },
   platform: 'node',
   transform: { define: { WIELD_VERSION: JSON.stringify(version) } },
-  // Else the bundler's own helpers are merged into the largest chunk that uses one, and every call loads the server.
+  // Otherwise the bundler's helpers are merged into the largest chunk that uses one, and every call loads the server.
   experimental: { chunkOptimization: { mergeCommonChunks: false } },
 });
 await bundle.write({
@@ -42,9 +42,9 @@ await bundle.write({
   format: 'cjs',
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name]-[hash].cjs',
-  // Code that was kept cannot import, on Node 20.
+  // Code from the compile cache cannot use import() on Node 20.
   dynamicImportInCjs: false,
-  // A file costs 0.4 ms to load, whatever is in it: what several verbs share is one chunk, but for what calls and spawns.
+  // Loading a file takes 0.4 ms whatever its size, so code shared by several verbs is one chunk, except for calling and spawning.
   codeSplitting: {
     groups: [
       { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
@@ -55,13 +55,13 @@ await bundle.write({
         priority: 3,
       },
       { name: 'spawn', test: /src\/process\/(?:spawn|collect|end)\.ts/, priority: 2 },
-      // What only the verbs of installing share is no part of any other start.
+      // Shared by the install verbs only.
       {
         name: 'installing',
         test: /src\/(?:install\/(?!format\.ts|manifest\/(?:installed|tool-md|item-name)\.ts)|files\/lock\.ts|cli\/installing\.ts)/,
         priority: 1,
       },
-      // Loaded with the first server that is started or logged in to.
+      // Loaded on the first use of an upstream server.
       {
         name: 'upstream',
         test: /src\/upstream\/(?:connection|http|login|execute\/(?!executor)|catalog\/(?:keep-listing|tool-list|definition)|entries\/(?:expand|secrets))/,
@@ -74,12 +74,13 @@ await bundle.write({
 });
 await bundle.close();
 
-// A source with one character past Latin-1 is kept and scanned at two bytes a character.
+// Escapes non-ASCII characters: V8 stores and scans a source with others at two bytes per character.
 const build = createHash('sha256');
 for (const name of readdirSync(`${root}dist/cli`)) {
   const file = `${root}dist/cli/${name}`;
   const text = readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escapeCharacter);
-  if (/\bimport\(/.test(text)) throw new Error(`${name} imports, which code that was kept cannot`);
+  if (/\bimport\(/.test(text))
+    throw new Error(`${name} uses import(), which does not work from the compile cache`);
   writeFileSync(file, text);
   build.update(`${name} ${text}`);
 }
@@ -89,7 +90,7 @@ const help = `${root}dist/cli/help.cjs`;
 const { formatHelp } = createRequire(import.meta.url)(help);
 rmSync(help);
 
-// What starts first knows the build of the chunks that it loads, since code that was compiled of them is kept by it.
+// The entry contains the build hash, which names the files of the compile cache.
 const entry = await rolldown({
   input: `${root}src/cli/main.ts`,
   platform: 'node',
@@ -111,8 +112,8 @@ await entry.write({
 await entry.close();
 chmodSync(`${root}dist/cli/wield.cjs`, 0o755);
 
-// The tool host, and the two packages that a lone module may import: loaded as a few files instead of a hundred, they
-// take a third of the time.
+// The tool host, and the two packages that a standalone module may import. A few files load three times faster than a
+// hundred.
 const host = await rolldown({
   input: { main: `${root}src/executors/module/host/main.ts`, wield: `${root}src/index.ts`, zod: 'zod' },
   platform: 'node',
@@ -126,7 +127,7 @@ await host.write({
 });
 await host.close();
 
-// The program of a query: one file, loaded by every one of them.
+// The query program, started for every query.
 const query = await rolldown({
   input: `${root}src/context/query/main.ts`,
   platform: 'node',

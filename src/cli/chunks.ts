@@ -1,4 +1,4 @@
-// Loads the chunks of the binary, from code that earlier runs compiled and kept, where it is the user's own.
+// Loads the chunks of the binary, with compiled code from a cache.
 
 import {
   closeSync,
@@ -14,30 +14,30 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
-/** What runs compiled of each chunk. */
-export interface KeptCode {
+/** The compiled code of earlier runs. */
+export interface CompileCache {
   /** How many runs added to it. */
   readonly runs: number;
   readonly chunks: ReadonlyMap<string, Uint8Array>;
 }
 
 export interface Chunks {
-  /** The exports of a chunk. */
+  /** Returns the exports of a chunk. */
   load(name: string): unknown;
-  readonly kept: KeptCode;
-  /** The chunks that were loaded. */
+  readonly cached: CompileCache;
+  /** The loaded chunks. */
   readonly scripts: ReadonlyMap<string, Script>;
-  /** Whether this run compiled what later ones need. */
-  hasNews(): boolean;
+  /** Whether this run compiled code that is not in the cache. */
+  isCacheStale(): boolean;
 }
 
-// A first run reads what a later one finds in an index: each compiles something of its own.
-const ADDING_RUNS = 2;
-const NOTHING: KeptCode = { runs: 0, chunks: new Map() };
+// The first two runs execute different code: the first one builds the index that the second one reads.
+const WARMUP_RUNS = 2;
+const NOTHING: CompileCache = { runs: 0, chunks: new Map() };
 
-/** `keptIn` is the file that code is kept in; where there is none, everything is compiled. */
-export function createChunks(directory: string, keptIn: string | undefined): Chunks {
-  const kept = keptIn === undefined ? NOTHING : readKept(keptIn);
+/** Creates a loader; without a cache file everything is compiled. */
+export function createChunks(directory: string, cacheFile: string | undefined): Chunks {
+  const cached = cacheFile === undefined ? NOTHING : readCache(cacheFile);
   const scripts = new Map<string, Script>();
   const modules = new Map<string, { exports: unknown }>();
   const requireBeside = (id: string): unknown =>
@@ -50,8 +50,8 @@ export function createChunks(directory: string, keptIn: string | undefined): Chu
     const module = { exports: {} as unknown };
     modules.set(name, module);
     const filename = join(directory, name);
-    const cachedData = kept.chunks.get(name);
-    // The build leaves nothing but ASCII in a chunk.
+    const cachedData = cached.chunks.get(name);
+    // The build emits ASCII only.
     const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'latin1')}\n})`;
     const script = new Script(source, cachedData === undefined ? { filename } : { filename, cachedData });
     scripts.set(name, script);
@@ -60,20 +60,21 @@ export function createChunks(directory: string, keptIn: string | undefined): Chu
   };
   return {
     load,
-    kept,
+    cached,
     scripts,
-    hasNews: () =>
-      kept.runs < ADDING_RUNS || [...scripts.values()].some((script) => script.cachedDataRejected !== false),
+    isCacheStale: () =>
+      cached.runs < WARMUP_RUNS ||
+      [...scripts.values()].some((script) => script.cachedDataRejected !== false),
   };
 }
 
-/** Whether a file or directory is the user's, and can be changed by nobody else. */
+/** Whether only the user can change a file or directory. */
 export function isOwn({ uid, mode }: Stats): boolean {
   return uid === process.getuid?.() && (mode & 0o022) === 0;
 }
 
-// What another user could have written would run as this one, so it is compiled anew.
-function readKept(file: string): KeptCode {
+// Cached code that another user could have written is ignored: it would run as this user.
+function readCache(file: string): CompileCache {
   let descriptor: number | undefined;
   try {
     if (!isOwn(statSync(dirname(file)))) return NOTHING;
@@ -82,7 +83,7 @@ function readKept(file: string): KeptCode {
     if (!stats.isFile() || !isOwn(stats)) return NOTHING;
     const bytes = Buffer.allocUnsafe(stats.size);
     if (readSync(descriptor, bytes) !== stats.size) return NOTHING;
-    return parseKept(bytes);
+    return parseCache(bytes);
   } catch {
     return NOTHING;
   } finally {
@@ -90,8 +91,8 @@ function readKept(file: string): KeptCode {
   }
 }
 
-// A line that says what follows, then the code of one chunk after another.
-function parseKept(bytes: Buffer): KeptCode {
+// The format is a JSON line with names and lengths, then the code of each chunk.
+function parseCache(bytes: Buffer): CompileCache {
   const end = bytes.indexOf('\n');
   const { runs, chunks } = JSON.parse(bytes.toString('latin1', 0, end)) as {
     runs: number;

@@ -1,4 +1,4 @@
-// What the verbs about other clients share: where their files lie, scopes, and trust across a change of a deciding file.
+// Shared by the verbs that edit client configurations.
 
 import type { ClientEnvironment, Scope } from '../clients/client.js';
 import { ToolError } from '../core/error.js';
@@ -11,22 +11,19 @@ export function findClientEnvironment({
 }: NodeToolbox): ClientEnvironment {
   const { home, platform, env } = world;
   if (home !== undefined) return { home, platform, env, workdir };
-  throw new ToolError('unavailable', 'there is no home directory', {
-    hint: 'set HOME to a directory of yours',
+  throw new ToolError('unavailable', 'no home directory', {
+    hint: 'set HOME',
   });
 }
 
 export function readScope(named: string | true | undefined): Scope | undefined {
   if (named === undefined || named === 'project' || named === 'user') return named;
-  throw new ToolError('usage', `there is no scope "${quoteOutside(String(named), 40)}"`, {
+  throw new ToolError('usage', `unknown scope "${quoteOutside(String(named), 40)}"`, {
     hint: 'use --scope project or --scope user',
   });
 }
 
-/**
- * Gives what keeps a workspace trusted that is trusted now: the person just agreed to this very change of a file that
- * would otherwise ask for trust again.
- */
+/** Returns a function that renews the trust in a trusted workspace after the user confirmed a change of its files. */
 export function renewTrust({
   state: { trust: trustStore },
   workspace: { workdir },

@@ -1,4 +1,4 @@
-// Tools as commands of wield: what collides with its own words, and how a tool is called.
+// The commands of tools, and their collisions with verbs.
 
 import { commandLineOf, findCommandProblems, type Program } from '../commands/table.js';
 import type { Problem } from '../core/problem.js';
@@ -11,16 +11,16 @@ const toProgram = (reserved: ReadonlySet<string>): Program => ({
   call: 'wield call',
 });
 
-/** Commands that cannot be offered (MOD-25). */
+/** Returns the commands that collide (MOD-25). */
 export function commandProblems({ tools, unlisted }: Survey, reserved: ReadonlySet<string>): Problem[] {
-  // A verb and a built-in tool of one word are both ours, and do the same.
+  // A built-in tool with the name of a verb does the same as the verb.
   const isOwn = ({ name, origin, traits }: Tool): boolean =>
     origin.builtin === true && reserved.has(traits.group ?? name);
   const others = [...tools, ...unlisted].filter((tool) => !isOwn(tool));
   return findCommandProblems(others, toProgram(reserved));
 }
 
-/** What one types to call a tool, before its arguments. */
+/** Returns the command of a tool without arguments. */
 export function commandOf(tool: Tool, reserved: ReadonlySet<string>): string {
   return commandLineOf(tool, toProgram(reserved));
 }

@@ -1,4 +1,4 @@
-// Answers a shell that completes a command line: verbs, groups, tools, their flags and values. Runs nothing.
+// Completes a command line for a shell: verbs, groups, tools, flags and values. Runs no tool.
 
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -32,7 +32,7 @@ interface Setup {
   open(): NodeToolbox;
 }
 
-/** `wield __complete <shell> …`: whatever is wrong, nothing fits, and a shell's line is never disturbed. */
+/** Runs `wield __complete <shell> …`. Errors give no candidates, so that the shell is not disturbed. */
 export async function answer(argv: readonly string[], io: Io): Promise<number> {
   const [shell, ...rest] = argv;
   if (!isShell(shell)) return 2;
@@ -40,13 +40,13 @@ export async function answer(argv: readonly string[], io: Io): Promise<number> {
   const words = line ? afterProgram(line.words) : rest.slice(1, -1);
   const current = line ? line.current : (rest[rest.length - 1] ?? '');
   const { candidates, files } = await complete(words, current, io).catch(() => NOTHING);
-  // Only bash looks for a file behind `--path=`.
+  // Only bash completes files after `--path=`.
   const found = { candidates, files: files && (shell === 'bash' || !current.startsWith('-')) };
   io.stdout.write(formatAnswer(found, line));
   return 0;
 }
 
-// Before the program a line may set variables.
+// Skips variables that are set before the program.
 function afterProgram(words: readonly string[]): readonly string[] {
   return words.slice(words.findIndex((word) => !/^\w+=/.test(word)) + 1);
 }
@@ -83,10 +83,10 @@ async function firstLevel(setup: Setup): Promise<Completable> {
     ...toCandidates(table.single).filter(({ value }) => !RESERVED.has(value)),
     ...[...table.groups.keys()]
       .filter((group) => !RESERVED.has(group))
-      .map((group) => ({ value: group, description: `the commands of ${group}` })),
+      .map((group) => ({ value: group, description: `commands of ${group}` })),
   ];
   const unique = new Map(candidates.map((one) => [one.value, one]));
-  return toPlain(setup, COMMON_FLAGS, (index) =>
+  return toCompletableFlags(setup, COMMON_FLAGS, (index) =>
     index === 0 ? { candidates: [...unique.values()], files: false } : NOTHING,
   );
 }
@@ -120,10 +120,10 @@ async function completeVerb(
         : { candidates: completes.map((value) => ({ value, description: '' })), files: false };
   const flags = { ...verb.flags, ...COMMON_FLAGS };
   const positional = (index: number): Completion => (index < verb.positionals ? offered : NOTHING);
-  return completeWords(toPlain(setup, flags, positional), words, current);
+  return completeWords(toCompletableFlags(setup, flags, positional), words, current);
 }
 
-// A tool by its name first, as for a call; then the groups and the names in kebab-case.
+// By name first, as for a call; then groups and command words.
 async function completeCommand(
   first: string,
   words: readonly string[],
@@ -142,7 +142,7 @@ async function completeCommand(
     return completeTool(findInGroup(found.group, found.commands, word, 'wield'), rest, current, setup);
   const commands = { candidates: toCandidates(found.commands), files: false };
   return completeWords(
-    toPlain(setup, COMMON_FLAGS, () => commands),
+    toCompletableFlags(setup, COMMON_FLAGS, () => commands),
     words,
     current,
   );
@@ -156,7 +156,7 @@ async function completeTool(
 ): Promise<Completion> {
   const { call } = await import('./verbs/call.js');
   const flags = { ...call.flags, ...COMMON_FLAGS };
-  // Where the tool is named already, it is too late for the directory.
+  // --cwd must come before the tool.
   const own = Object.fromEntries(
     Object.entries(flags).filter(([name]) => OWN_FLAGS.has(name) && name !== 'cwd'),
   );
@@ -166,7 +166,7 @@ async function completeTool(
   return completeWords({ ...completable, values }, words, current);
 }
 
-function toPlain(
+function toCompletableFlags(
   { io }: Setup,
   flags: Readonly<Record<string, FlagHelp>>,
   positional: (index: number) => Completion,
@@ -182,7 +182,7 @@ function toPlain(
   };
 }
 
-// A flag says what its value is by how it is shown: `DIR`, `FILE`, `JSON|@FILE|-`.
+// The placeholder of a flag tells how to complete it: `DIR`, `FILE`, `JSON|@FILE|-`.
 function flagValues(io: Io, { value = '' }: FlagHelp, current: string): Completion {
   if (value.includes('@FILE') && current.startsWith('@'))
     return {

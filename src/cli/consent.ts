@@ -1,4 +1,4 @@
-// Consent to a change of someone's file: what changes is shown, then a person is asked, or has said `--yes`.
+// Shows a change of a configuration file and asks for confirmation.
 
 import { redactText } from '../audit/redact.js';
 import { ToolError } from '../core/error.js';
@@ -7,11 +7,11 @@ import { ask } from './installing.js';
 import type { Terminal } from './terminal.js';
 import type { VerbCall } from './verb.js';
 
-const LONGEST_LINE = 2000;
+const MAX_LINE = 2000;
 
-/** Lines of a diff, without values that stand under telling names. */
+/** Redacts the values of secret-looking keys in a diff. */
 export function toShownDiff(diff: readonly string[]): string[] {
-  return diff.map((line) => redactText(sanitize(line), [], LONGEST_LINE));
+  return diff.map((line) => redactText(sanitize(line), [], MAX_LINE));
 }
 
 export function printDiff(terminal: Terminal, diff: readonly string[]): void {
@@ -21,11 +21,15 @@ export function printDiff(terminal: Terminal, diff: readonly string[]): void {
   }
 }
 
-/** Whether to go on; where nobody can be asked, nothing is done without `--yes`. */
+/** Asks for confirmation unless `--yes` is set. Throws `needs_approval` if there is no terminal. */
 export async function consent(call: VerbCall, question: string, what: string): Promise<boolean> {
   if (call.flags.has('yes')) return true;
   if (!call.json && call.terminal.canAsk) return ask(call, question);
-  throw new ToolError('needs_approval', `${what} was not changed: nobody is there to ask`, {
-    hint: 'look at the change with --dry-run, then repeat the command with --yes',
-  });
+  throw new ToolError(
+    'needs_approval',
+    `${what} was not changed: needs confirmation, and this is not a terminal`,
+    {
+      hint: 'review the change with --dry-run, then pass --yes',
+    },
+  );
 }

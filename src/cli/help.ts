@@ -1,4 +1,4 @@
-// The first help: what a newcomer needs, on one small screen.
+// The text of `wield --help`.
 
 import { VERBS } from './verbs.js';
 
@@ -10,18 +10,18 @@ export function formatHelp(): string {
   const first = FIRST.map((name) => VERBS.find((verb) => verb.name === name)!);
   const others = VERBS.filter((verb) => !FIRST.includes(verb.name)).map((verb) => verb.name);
   return [
-    'wield: every tool, one grip.',
+    'wield: a tool runtime for AI agents',
     '',
     ...first.map(line),
     '',
-    `  and: ${others.join(', ')}`,
+    `  Other commands: ${others.join(', ')}`,
     '',
-    'Start here',
+    'Get started',
     '  wield init',
     '  wield call hello --name Ada',
     '',
-    'Every tool is a command too: wield hello --name Ada, or wield <group> <command>.',
-    'wield <command> --help explains one.',
+    'Tools are commands too: wield hello --name Ada, wield <group> <command>.',
+    'Run wield <command> --help for details.',
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-// Reads the whole input of a call: from a flag, a file, or standard input, bounded.
+// Reads the input of a call from a flag, a file or stdin, with a size limit.
 
 import { ToolError } from '../core/error.js';
 import { INPUT_BOUNDS } from '../core/json.js';
@@ -7,7 +7,7 @@ import { readHead } from '../files/read.js';
 import { resolvePath } from './io.js';
 import type { Terminal } from './terminal.js';
 
-/** The text of an `--input`: JSON as it stands, `@` and a file, or `-` for standard input. */
+/** Reads the value of `--input`: JSON, `@FILE`, or `-` for stdin. */
 export async function readInput(source: string, terminal: Terminal, signal: AbortSignal): Promise<string> {
   if (source === '-') {
     const text = await readStdin(terminal, signal);
@@ -23,12 +23,12 @@ export async function readInput(source: string, terminal: Terminal, signal: Abor
   return reading.bytes.toString('utf8');
 }
 
-/** All of standard input; a person who waits is told what for. */
+/** Reads all of stdin; prints a notice if nothing arrives for a while. */
 export async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
   const notice = setTimeout(() => {
-    terminal.err(`reading JSON from standard input; Ctrl-D ends it, --input '{}' skips it\n`);
+    terminal.err(`reading JSON from stdin; Ctrl-D ends it, --input '{}' skips it\n`);
   }, 2000);
-  // Only who reads it needs streams, and loading them takes milliseconds.
+  // Imported on demand: loading streams takes milliseconds.
   const { addAbortSignal } = await import('node:stream');
   const chunks: Buffer[] = [];
   let size = 0;
@@ -41,7 +41,7 @@ export async function readStdin(terminal: Terminal, signal: AbortSignal): Promis
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new ToolError('cancelled', 'interrupted while reading standard input', {
-      hint: `--input '{}' reads none`,
+      hint: `pass --input '{}' to skip stdin`,
     });
   } finally {
     clearTimeout(notice);
@@ -51,6 +51,6 @@ export async function readStdin(terminal: Terminal, signal: AbortSignal): Promis
 
 function inputTooLarge(what: string): ToolError {
   return new ToolError('too_large', `${what} is larger than ${formatBytes(INPUT_BOUNDS.maxBytes)}`, {
-    hint: 'let the tool read the file itself, and pass it the path',
+    hint: 'pass the path of a file to the tool instead',
   });
 }

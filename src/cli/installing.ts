@@ -1,4 +1,4 @@
-// What the verbs of installing share: their context, what they show before they act, and the one question they ask.
+// Shared by the install verbs: context, confirmation, and printing of plans and results.
 
 import { ToolError } from '../core/error.js';
 import { count, sanitize, spellOut } from '../core/text.js';
@@ -9,22 +9,22 @@ import type { Hook } from '../install/hooks/hook.js';
 import type { Inventory } from '../install/inventory.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
-import { readLine } from './line.js';
+import { readLine } from './read-line.js';
 import { showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import type { FlagHelp, VerbCall } from './verb.js';
 
 declare const WIELD_VERSION: string;
 
-export const YES: FlagHelp = { kind: 'switch', description: 'Do it without asking' };
-export const RUN_HOOKS: FlagHelp = { kind: 'switch', description: 'Run the hooks that are shown, too' };
+export const YES: FlagHelp = { kind: 'switch', description: 'Do not ask for confirmation' };
+export const RUN_HOOKS: FlagHelp = { kind: 'switch', description: 'Also run the hooks that are shown' };
 export const DRY_RUN: FlagHelp = {
   kind: 'switch',
-  description: 'Show what would happen, and change nothing',
+  description: 'Show what would happen without changing anything',
 };
 export const FORCE: FlagHelp = {
   kind: 'switch',
-  description: 'Drop local changes, and move aside what stands in the way of a link',
+  description: 'Discard local changes, and move files aside that are in the way of a link',
 };
 
 /** Creates an install environment that reports to the terminal and asks there about hooks. */
@@ -54,28 +54,30 @@ function createReporter(terminal: Terminal): InstallEnvironment['report'] {
   };
 }
 
-/** A question with two answers; anything but yes is no. */
+/** Asks a yes/no question; anything but yes is no. */
 export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
   terminal.err(`  ${question} [y/N] `);
   return ['y', 'yes'].includes((await readLine(terminal, signal)).trim().toLowerCase());
 }
 
-/**
- * Whether to go on: by `--yes`, or by asking at a terminal. Elsewhere what destroys something is refused (INS-32).
- */
-export async function mayDestroy(call: VerbCall, question: string, refusal: ToolError): Promise<boolean> {
+/** Asks before something is destroyed, unless `--yes` is set. Throws `refusal` if there is no terminal (INS-32). */
+export async function confirmDestructive(
+  call: VerbCall,
+  question: string,
+  refusal: ToolError,
+): Promise<boolean> {
   if (call.flags.has('yes')) return true;
   if (call.json || !call.terminal.canAsk) throw refusal;
   return ask(call, question);
 }
 
 export function needsYes(what: string): ToolError {
-  return new ToolError('usage', `${what}, and nobody is there to ask`, {
-    hint: 'repeat the command with --yes',
+  return new ToolError('usage', `${what} needs confirmation, and this is not a terminal`, {
+    hint: 'pass --yes',
   });
 }
 
-/** Every field of a hook on its own line, nothing in it hidden (HOOK-2). */
+/** Prints hooks in full, with invisible characters escaped (HOOK-2). */
 export function showHooks(terminal: Terminal, hooks: readonly Hook[]): void {
   for (const { source, commit, item, event, run, where } of hooks) {
     const whose = item === null ? `the source ${source}` : `${item} of ${source}`;
@@ -86,15 +88,15 @@ export function showHooks(terminal: Terminal, hooks: readonly Hook[]): void {
   }
 }
 
-const VERBS_OF_CHANGE = {
+const CHANGE_LABELS = {
   new: 'install',
   update: 'update',
   rename: 'rename',
-  pending: 'renew',
+  pending: 'rewrite',
   unchanged: 'keep',
 } as const;
 
-/** What a plan would do, a line an item; many are counted. */
+/** Prints a plan, one line per item; a long plan is only counted. */
 export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan): void {
   if (planned.length > 40) terminal.err(`  ${count(planned.length, 'item')} to install or change\n`);
   for (const one of planned.length > 40 ? [] : planned) {
@@ -103,16 +105,16 @@ export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan): vo
       change === 'rename'
         ? ` (was ${existing!.effective})`
         : change === 'pending'
-          ? ' (what it refers to moved)'
+          ? ' (its references changed)'
           : neededBy === null
             ? ''
             : ` (needed by ${neededBy})`;
-    terminal.err(`  ${VERBS_OF_CHANGE[change].padEnd(8)} ${item.kind} ${sanitize(effective)}${why}\n`);
+    terminal.err(`  ${CHANGE_LABELS[change].padEnd(8)} ${item.kind} ${sanitize(effective)}${why}\n`);
   }
   for (const { item, why } of kept) terminal.err(`  keep     ${item.kind} ${item.effective}: ${why}\n`);
 }
 
-export function offersLine(items: readonly { readonly kind: string }[]): string {
+export function summarizeItems(items: readonly { readonly kind: string }[]): string {
   const parts = ['tool', 'skill', 'agent', 'rule'].flatMap((kind) => {
     const number = items.filter((item) => item.kind === kind).length;
     return number === 0 ? [] : [count(number, kind)];
@@ -120,7 +122,7 @@ export function offersLine(items: readonly { readonly kind: string }[]): string 
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }
 
-/** Prints what was installed and where it is linked. */
+/** Prints installed items and their links. */
 export function printApplied(
   terminal: Terminal,
   applied: readonly AppliedItem[],

@@ -1,4 +1,4 @@
-// The binary: answers what needs no runtime at once, and is the only place that ends the process.
+// The entry point of the binary. Prints version and help without loading the runtime.
 
 import { writeSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
@@ -7,11 +7,11 @@ import { createProcessIo } from './process-io.js';
 
 declare const WIELD_VERSION: string;
 declare const WIELD_BUILD: string;
-/** What `help.ts` gives, written when the binary is built. */
+/** The text of `help.ts`, inlined by the build. */
 declare const WIELD_HELP: string;
 
-// Each has code of its own that is kept. All else starts from that of a call.
-const KEPT = new Set(['__complete', 'list', 'serve', 'call']);
+// Commands with their own compile cache. All others use that of `call`.
+const CACHED = new Set(['__complete', 'list', 'serve', 'call']);
 
 const argv = process.argv.slice(2);
 const [first] = argv;
@@ -24,12 +24,12 @@ if (argv.length === 1 && (first === 'version' || first === '--version')) {
 ) {
   writeSync(1, WIELD_HELP);
 } else {
-  void start(argv.find((word) => KEPT.has(word)) ?? 'call');
+  void start(argv.find((word) => CACHED.has(word)) ?? 'call');
 }
 
 async function start(kind: string): Promise<void> {
-  const keptIn = findKeptCode(kind);
-  const chunks = createChunks(import.meta.dirname, keptIn);
+  const cacheFile = findCompileCache(kind);
+  const chunks = createChunks(import.meta.dirname, cacheFile);
   const io = createProcessIo();
   let status: number;
   if (first === '__complete') {
@@ -39,15 +39,17 @@ async function start(kind: string): Promise<void> {
     const { run } = chunks.load('run.cjs') as typeof import('./run.js');
     status = await run(argv, io);
   }
-  if (keptIn !== undefined && chunks.hasNews()) {
-    const { keepCode } = chunks.load('keep-code.cjs') as typeof import('./keep-code.js');
-    keepCode(keptIn, chunks, first!);
+  if (cacheFile !== undefined && chunks.isCacheStale()) {
+    const { saveCompileCache } = chunks.load(
+      'save-compile-cache.cjs',
+    ) as typeof import('./save-compile-cache.js');
+    saveCompileCache(cacheFile, chunks, first!);
   }
   process.exit(status);
 }
 
-// Node's version decides what its engine can read; the build, what was compiled.
-function findKeptCode(kind: string): string | undefined {
+// Compiled code depends on the version of Node and on the build.
+function findCompileCache(kind: string): string | undefined {
   const { env, version, arch } = process;
   const home = env.WIELD_HOME || (env.HOME && join(env.HOME, '.wield'));
   if (!home || !isAbsolute(home)) return undefined;

@@ -1,4 +1,4 @@
-// The command line that starts this very wield again, from a program that has another search path than this shell.
+// Finds the command that starts this wield from another program.
 
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
@@ -7,25 +7,25 @@ import type { Io } from './io.js';
 export interface OwnCommand {
   readonly command: string;
   readonly args: readonly string[];
-  /** Whether it runs from a cache that npm empties as it likes. */
-  readonly fleeting: boolean;
+  /** Whether it runs from npm's cache, which can be cleared. */
+  readonly temporary: boolean;
 }
 
 /**
- * By its name where the file is shared with others and `wield` on the search path is this one, by its path there for the
- * person alone; else by the file of the binary and the Node that runs it.
+ * Returns `wield` itself for a shared file if it is on the PATH, its absolute path for a personal file, else Node with the
+ * file of the binary.
  */
 export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
   const { env } = io;
   const binary = realpathSync(io.binary);
   const installed = search(env, 'wield', binary);
-  if (installed !== undefined) return { command: shared ? 'wield' : installed, args: [], fleeting: false };
-  // A stable link such as `/usr/local/bin/node` outlives the version it leads to.
+  if (installed !== undefined) return { command: shared ? 'wield' : installed, args: [], temporary: false };
+  // A link such as `/usr/local/bin/node` survives an upgrade of Node.
   const node = search(env, 'node', realpathSync(process.execPath)) ?? process.execPath;
-  return { command: node, args: [binary], fleeting: binary.includes(`${sep}_npx${sep}`) };
+  return { command: node, args: [binary], temporary: binary.includes(`${sep}_npx${sep}`) };
 }
 
-// Directories that npm puts there for a moment are not on anyone else's search path.
+// Skips directories that npm adds to the PATH only while it runs a script.
 function search({ PATH = '' }: Io['env'], program: string, real: string): string | undefined {
   return PATH.split(delimiter)
     .filter((directory) => isAbsolute(directory) && !/[\\/]node_modules[\\/]\.bin$/.test(directory))

@@ -1,11 +1,11 @@
-// What the commands print: tables, errors with their hints, JSON documents.
+// Prints tables, errors and JSON documents.
 
 import { errorText, JSON_SCHEMA } from '../commands/output.js';
 import type { ErrorValue } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
-/** Exactly one JSON document on stdout (CLI-3). */
+/** Prints the one JSON document of a command (CLI-3). */
 export function printJson(
   terminal: Terminal,
   document: { readonly ok: boolean; readonly [key: string]: unknown },
@@ -16,12 +16,12 @@ export function printJson(
   );
 }
 
-/** One of many documents, each on a line of its own, for a verb that goes on. */
+/** Prints one of many JSON documents, one per line. */
 export function printJsonLine(terminal: Terminal, document: Readonly<Record<string, unknown>>): void {
   terminal.out(`${JSON.stringify({ ok: true, schema: JSON_SCHEMA, ...document })}\n`);
 }
 
-/** Help is text, and under `--json` text in a document. */
+/** Prints help as text, or inside a JSON document with `--json`. */
 export function printHelp(terminal: Terminal, help: string, json: boolean): void {
   if (json) printJson(terminal, { ok: true, help });
   else terminal.out(help);
@@ -32,7 +32,7 @@ export function printError(terminal: Terminal, error: ErrorValue): void {
   terminal.err(errorText(error, words));
 }
 
-/** Rows with their columns aligned; the last is cut to the width of a terminal. */
+/** Aligns columns; lines are cut to the width of a terminal. */
 function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -51,7 +51,7 @@ function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): 
   return `${lines.join('\n')}\n`;
 }
 
-/** A table with its head, dimmed where colour is seen. */
+/** Prints a table with a dimmed head. */
 export function printTable(
   terminal: Terminal,
   head: readonly string[],
@@ -62,7 +62,7 @@ export function printTable(
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
 }
 
-/** The first line of a description, cut to what a table can bear. */
+/** Returns the first line of a description, cut to a limit. */
 export function oneLine(description: string, limit = 72): string {
   const line = sanitize(description).split('\n', 1)[0]!.trim();
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;

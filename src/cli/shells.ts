@@ -1,4 +1,4 @@
-// The scripts that teach a shell to complete wield, and how each shell is told what fits.
+// Completion scripts of shells, and the format of their answers.
 
 import type { Candidate, Completion } from '../commands/complete.js';
 
@@ -9,10 +9,10 @@ export function isShell(text: string | undefined): text is Shell {
   return (SHELLS as readonly string[]).includes(text ?? '');
 }
 
-// Each asks `wield __complete`, whose first line says whether files fit, and whose others are what fits. No script
-// evaluates what was typed.
+// Each runs `wield __complete`, whose first line says whether files are offered; the other lines are candidates. No
+// script evaluates what was typed.
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
-  bash: `# wield completions for bash; in ~/.bashrc: source <(wield completions bash)
+  bash: `# wield completions for bash; add to ~/.bashrc: source <(wield completions bash)
 _wield() {
   local line kind='' reply=()
   while IFS= read -r line; do
@@ -24,7 +24,7 @@ _wield() {
 complete -o default -F _wield wield
 `,
   zsh: `#compdef wield
-# wield completions for zsh; in ~/.zshrc, after compinit: source <(wield completions zsh)
+# wield completions for zsh; add to ~/.zshrc, after compinit: source <(wield completions zsh)
 _wield() {
   local -a lines values shown
   local line
@@ -38,7 +38,7 @@ _wield() {
 }
 if [[ \${funcstack[1]} == _wield ]]; then _wield "$@"; else compdef _wield wield; fi
 `,
-  fish: `# wield completions for fish; to keep them: wield completions fish > ~/.config/fish/completions/wield.fish
+  fish: `# wield completions for fish; to install: wield completions fish > ~/.config/fish/completions/wield.fish
 function __wield_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
@@ -54,17 +54,17 @@ complete -c wield -f -a '(__wield_complete)'
 `,
 };
 
-/** A command line up to the cursor: its words without quotes, and what is still open in the last of them. */
+/** A command line up to the cursor: words without quotes, and the unfinished last word. */
 export interface Line {
   readonly words: readonly string[];
   readonly current: string;
-  /** The quote that is open, if any. */
+  /** The open quote, if any. */
   readonly quote: '"' | "'" | '';
-  /** How much of `current` stands before what the shell is about to replace. */
+  /** The length of the part of `current` that the shell does not replace. */
   readonly kept: number;
 }
 
-/** Splits a line as bash does, and expands nothing. */
+/** Splits a line as bash does, without expansion. */
 export function splitLine(line: string, breaks: string): Line {
   const words: string[] = [];
   let word: string | undefined;
@@ -88,16 +88,16 @@ export function splitLine(line: string, breaks: string): Line {
     } else if (character === '\\' && quote !== "'" && at + 1 < line.length) word += line[++at]!;
     else {
       word += character;
-      // Where a word breaks for bash, only what follows is replaced.
+      // Bash replaces only the text after a word break.
       if (quote === '' && breaks.includes(character)) kept = word.length;
     }
   }
   return { words, current: word ?? '', quote, kept };
 }
 
-/** What a shell reads: whether files fit, then a line for each candidate; quoted for bash where its line is given. */
+/** Formats a completion for a shell; candidates are quoted if the line of bash is given. */
 export function formatAnswer({ candidates, files }: Completion, line?: Line): string {
-  // A value with a control character cannot be typed on a line, and would end the line here.
+  // Control characters would break the line format.
   const plain = candidates.filter((one) => !/[\u0000-\u001f\u007f]/.test(one.value));
   const lines = plain.map((one) => (line ? forBash(one, line) : forOthers(one)));
   return `${[files ? 'files' : 'words', ...lines].join('\n')}\n`;
@@ -110,7 +110,7 @@ function forBash({ value }: Candidate, { quote, kept }: Line): string {
   return text.replace(/[^\p{L}\p{N}_@%+=:,./-]/gu, '\\$&');
 }
 
-// These shells quote by themselves.
+// zsh and fish quote candidates themselves.
 function forOthers({ value, description }: Candidate): string {
   return description === '' ? value : `${value}\t${description}`;
 }

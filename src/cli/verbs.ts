@@ -1,4 +1,4 @@
-// The verbs, each with one line and loaded only when it is used.
+// The verbs, each loaded on first use.
 
 import type { Verb } from './verb.js';
 
@@ -8,7 +8,7 @@ export interface VerbEntry {
   readonly load: () => Promise<Verb>;
 }
 
-/** Other words for a verb, with the flags that they stand for. */
+/** Aliases of verbs, with the flags they imply. */
 export const ALIASES: Readonly<Record<string, readonly [verb: string, ...flags: string[]]>> = {
   meld: ['add'],
   unmeld: ['remove-source'],
@@ -24,128 +24,128 @@ export const ALIASES: Readonly<Record<string, readonly [verb: string, ...flags: 
 export const VERBS: readonly VerbEntry[] = [
   {
     name: 'init',
-    summary: 'Make a first tool here',
+    summary: 'Create a first tool',
     load: async () => (await import('./verbs/init.js')).init,
   },
   {
     name: 'list',
-    summary: 'Show the tools there are',
+    summary: 'List the tools',
     load: async () => (await import('./verbs/list.js')).list,
   },
   {
     name: 'show',
-    summary: 'Show one tool in full',
+    summary: 'Show the details of a tool',
     load: async () => (await import('./verbs/show.js')).show,
   },
   { name: 'call', summary: 'Call a tool', load: async () => (await import('./verbs/call.js')).call },
   {
     name: 'search',
-    summary: 'Find tools by what they do',
+    summary: 'Search tools by description',
     load: async () => (await import('./verbs/search.js')).search,
   },
   {
     name: 'doctor',
-    summary: 'Say what is wrong and how to mend it',
+    summary: 'Check the setup and suggest fixes',
     load: async () => (await import('./verbs/doctor.js')).doctor,
   },
   {
     name: 'serve',
-    summary: 'Serve the tools to an agent (MCP)',
+    summary: 'Serve the tools to an agent over MCP',
     load: async () => (await import('./verbs/serve.js')).serve,
   },
   {
     name: 'connect',
-    summary: 'Let a client start this server',
+    summary: 'Add wield to Claude Code, Cursor and other clients',
     load: async () => (await import('./verbs/connect.js')).connect,
   },
   {
     name: 'mcp',
-    summary: 'Use the tools of other servers',
+    summary: 'Manage upstream MCP servers',
     load: async () => (await import('./verbs/mcp.js')).mcp,
   },
   {
     name: 'add',
-    summary: 'Register a source of tools and skills',
+    summary: 'Add a source of tools and skills',
     load: async () => (await import('./verbs/add.js')).add,
   },
   {
     name: 'install',
-    summary: 'Install items of sources, with what they need',
+    summary: 'Install items with their dependencies',
     load: async () => (await import('./verbs/install.js')).install,
   },
   {
     name: 'uninstall',
-    summary: 'Remove installed items',
+    summary: 'Uninstall items',
     load: async () => (await import('./verbs/uninstall.js')).uninstall,
   },
   {
     name: 'remove-source',
-    summary: 'Forget a source, and remove its items',
+    summary: 'Remove a source and its items',
     load: async () => (await import('./verbs/uninstall.js')).removeSource,
   },
   {
     name: 'sync',
-    summary: 'Fetch what sources offer now',
+    summary: 'Fetch updates of sources',
     load: async () => (await import('./verbs/sync.js')).sync,
   },
   {
     name: 'upgrade',
-    summary: 'Bring installed items to what their sources offer',
+    summary: 'Upgrade installed items',
     load: async () => (await import('./verbs/upgrade.js')).upgrade,
   },
   {
     name: 'verify',
-    summary: 'Prove that installed files are what was installed',
+    summary: 'Check installed files against their recorded hashes',
     load: async () => (await import('./verbs/verify.js')).verify,
   },
   {
     name: 'check',
-    summary: 'Check a skill or a workspace for its author',
+    summary: 'Lint a skill, a workspace or a source',
     load: async () => (await import('./verbs/check.js')).check,
   },
   {
     name: 'explain',
-    summary: 'Say which rule decides a call',
+    summary: 'Show which rule decides a call',
     load: async () => (await import('./verbs/explain.js')).explain,
   },
   {
     name: 'trust',
-    summary: 'Let models call the tools of a workspace',
+    summary: 'Trust a workspace, so that models can call its tools',
     load: async () => (await import('./verbs/trust.js')).trust,
   },
   {
     name: 'approvals',
-    summary: 'Show and answer the calls that wait for consent',
+    summary: 'List, approve and deny pending calls',
     load: async () => (await import('./verbs/approvals.js')).approvals,
   },
   {
     name: 'audit',
-    summary: 'Show which calls were made, and which were refused',
+    summary: 'Show the audit log',
     load: async () => (await import('./verbs/audit.js')).audit,
   },
   {
     name: 'capabilities',
-    summary: 'Write down what the tools can do, for agents',
+    summary: 'Write a summary of the tools for agents',
     load: async () => (await import('./verbs/capabilities.js')).capabilities,
   },
   {
     name: 'config',
-    summary: 'Show the configuration that holds',
+    summary: 'Show the effective configuration',
     load: async () => (await import('./verbs/config.js')).config,
   },
   {
     name: 'index',
-    summary: 'Write the index that a library ships',
+    summary: 'Write the index of a skill library',
     load: async () => (await import('./verbs/write-index.js')).writeIndex,
   },
   {
     name: 'clean',
-    summary: 'Remove caches',
+    summary: 'Remove caches and expired data',
     load: async () => (await import('./verbs/clean.js')).clean,
   },
   {
     name: 'completions',
-    summary: 'Print a script that completes wield in a shell',
+    summary: 'Print a shell completion script',
     load: async () => (await import('./verbs/completions.js')).completions,
   },
   {
@@ -155,7 +155,7 @@ export const VERBS: readonly VerbEntry[] = [
   },
 ];
 
-/** Words that no tool or group can be called by (MOD-25). */
+/** Names that no tool or group can have as a command (MOD-25). */
 export const RESERVED: ReadonlySet<string> = new Set([
   ...VERBS.map((verb) => verb.name),
   ...Object.keys(ALIASES),
@@ -163,7 +163,7 @@ export const RESERVED: ReadonlySet<string> = new Set([
   '__complete',
 ]);
 
-/** The verb of a word or of another word for it, with the flags that this stands for. */
+/** Finds a verb by name or alias, with the flags of the alias. */
 export function findVerb(
   word: string,
 ): { readonly entry: VerbEntry; readonly flags: readonly string[] } | undefined {

@@ -212,7 +212,7 @@ describe('A44 a model approves', () => {
   spec('POL-23 CLI-8', 'a tool that runs wield call --yes consents to nothing', async () => {
     const workspace = createAskingWorkspace();
     sneak(workspace, `${WIELD} call deploy --branch main --yes`);
-    expect(await callSneaky(workspace)).toContain('--yes from inside a tool call does not count');
+    expect(await callSneaky(workspace)).toContain('--yes is ignored inside a tool call');
     expect(workspace.runs()).toEqual([]);
   });
 

@@ -265,7 +265,7 @@ describe('files', () => {
       expect((await workspace.deploy('main')).status).toBe(5);
       expect((await workspace.deploy('prod')).status).toBe(5);
     }
-    expect((await wield(workspace, ['doctor'])).stdout).toContain('torn or altered, so it approves nothing');
+    expect((await wield(workspace, ['doctor'])).stdout).toContain('damaged or modified, so it is ignored');
     writeFileSync(file, whole);
     renameSync(file, file.replace(id, 'f'.repeat(16)));
     expect((await workspace.deploy()).status).toBe(5);

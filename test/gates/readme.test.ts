@@ -171,7 +171,7 @@ spec(
 
     workspace.script('hello', '#!/bin/sh\n# @description Mine.\necho mine\n');
     const second = await wield(workspace, ['init']);
-    expect(second.stdout).toContain('kept     .agents/tools/hello');
+    expect(second.stdout).toContain('exists   .agents/tools/hello');
     expect((await wield(workspace, ['call', 'hello'])).stdout).toBe('mine\n');
 
     const other = createWorkspace();

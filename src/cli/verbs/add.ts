@@ -1,4 +1,4 @@
-// `wield add`: registers a source of tools, skills, agents and rules, and offers to install what it has.
+// `wield add`: adds a source and offers to install its items.
 
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
@@ -16,10 +16,10 @@ import { prefixOf } from '../../install/sources/load.js';
 import {
   ask,
   createInstallEnvironment,
-  offersLine,
   printApplied,
   RUN_HOOKS,
   showPlan,
+  summarizeItems,
 } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
@@ -27,14 +27,14 @@ import type { Verb, VerbCall } from '../verb.js';
 export const add: Verb = {
   name: 'add',
   usage: 'add <owner/repo | URL | DIR> [--namespace NAME] [--pin REF] [--register-only] [--yes]',
-  summary: 'Register a source: a repository that is cloned, or a directory that is read as it is.',
+  summary: 'Add a source: a git repository, which is cloned, or a directory, which is used in place.',
   examples: ['wield add acme/agent-tools --namespace acme', 'wield add ./my-tools --yes'],
   flags: {
-    namespace: { kind: 'value', value: 'NAME', description: 'Put its items under NAME:' },
-    pin: { kind: 'value', value: 'REF', description: 'Stay at a commit, branch=NAME or tag=NAME' },
-    root: { kind: 'value', value: 'DIR', repeats: true, description: 'Look for items below DIR' },
-    'register-only': { kind: 'switch', description: 'Install nothing now' },
-    yes: { kind: 'switch', description: 'Install everything it offers, without asking' },
+    namespace: { kind: 'value', value: 'NAME', description: 'Prefix its items with NAME:' },
+    pin: { kind: 'value', value: 'REF', description: 'Pin to a commit, branch=NAME or tag=NAME' },
+    root: { kind: 'value', value: 'DIR', repeats: true, description: 'Search for items below DIR' },
+    'register-only': { kind: 'switch', description: 'Do not install anything' },
+    yes: { kind: 'switch', description: 'Install all its items without asking' },
     'run-hooks': RUN_HOOKS,
   },
   positionals: 1,
@@ -42,7 +42,9 @@ export const add: Verb = {
     const { flags, positionals, terminal, json, cwd } = call;
     const [source] = positionals;
     if (source === undefined)
-      throw new ToolError('usage', 'no source given', { hint: 'wield add owner/repo, a URL or a directory' });
+      throw new ToolError('usage', 'missing source; usage: wield add <owner/repo | URL | DIR>', {
+        hint: 'wield add --help shows examples',
+      });
     const toolbox = call.toolbox();
     const environment = createInstallEnvironment(call, toolbox);
     const { added, applied, inventory, asked } = await withInstallLock(environment, async () => {
@@ -69,15 +71,13 @@ export const add: Verb = {
     else {
       printApplied(terminal, applied, inventory);
       if (!asked && added.some(({ scan }) => scan.items.length > 0))
-        terminal.out(
-          '  registered only; wield install NAME installs an item, and wield install --all all of them\n',
-        );
+        terminal.out('  nothing installed; run wield install NAME, or wield install --all\n');
     }
     return 0;
   },
 };
 
-// Undefined: only registered, since nobody consented to more.
+// Returns undefined if nothing should be installed.
 async function installAll(
   call: VerbCall,
   added: readonly AddedSource[],
@@ -90,7 +90,7 @@ async function installAll(
   if (plan.planned.length === 0) return [];
   if (!flags.has('yes')) {
     showPlan(terminal, plan);
-    if (!(await ask(call, 'Install all of it?'))) return undefined;
+    if (!(await ask(call, 'Install all of them?'))) return undefined;
   }
   return applyPlan(plan, false, inventory);
 }
@@ -98,10 +98,10 @@ async function installAll(
 function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {
   for (const { record, scan, known } of added) {
     const { id, commit, ref, location } = record;
-    terminal.out(`  ${known ? 'renewed ' : 'added   '}  ${sanitize(id)}  ${sanitize(location)}\n`);
+    terminal.out(`  ${known ? 'updated ' : 'added   '}  ${sanitize(id)}  ${sanitize(location)}\n`);
     if (commit !== null)
       terminal.out(`  pinned    ${commit.slice(0, 12)}${ref === null ? '' : `  (${sanitize(ref)})`}\n`);
-    terminal.out(`  offers    ${offersLine(scan.items)}\n`);
+    terminal.out(`  offers    ${summarizeItems(scan.items)}\n`);
     for (const { path, message } of scan.warnings.slice(0, 10))
       terminal.err(
         `  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`,

@@ -1,4 +1,4 @@
-// `wield approvals`: the calls that wait for a person's consent, and the tools that always have it.
+// `wield approvals`: lists, approves and denies pending calls.
 
 import { approvalRows } from '../../core/approval-text.js';
 import { assertPerson } from '../../core/caller.js';
@@ -14,7 +14,7 @@ const ACTIONS = ['list', 'show', 'approve', 'deny'];
 export const approvals: Verb = {
   name: 'approvals',
   usage: 'approvals [list | show ID | approve ID | deny ID]',
-  summary: 'Show the calls that wait for your consent, and let them run or not.',
+  summary: 'List the calls that wait for your approval, and approve or deny them.',
   examples: [
     'wield approvals',
     'wield approvals show 3f9a1c0be2d47788',
@@ -24,7 +24,7 @@ export const approvals: Verb = {
   flags: {
     always: {
       kind: 'switch',
-      description: 'With approve: also later calls of this tool as it is now, with any input',
+      description: 'With approve: also approve later calls of this version of the tool, with any input',
     },
   },
   positionals: 2,
@@ -38,16 +38,16 @@ export const approvals: Verb = {
     const store = await open();
     if (action === 'list') return list(call, store);
     if (id === undefined) {
-      throw new ToolError('usage', `wield approvals ${action} needs an id`, {
-        hint: 'wield approvals list shows them',
+      throw new ToolError('usage', `missing id; usage: wield approvals ${action} <id>`, {
+        hint: 'wield approvals list shows the ids',
       });
     }
     if (action === 'show') return show(call, store, store.find(id));
     assertPerson(insideCall, action === 'approve' ? 'approving' : 'refusing');
-    if (action === 'approve') return tell(call, store, store.approve(id, call.flags.has('always')));
+    if (action === 'approve') return printOutcome(call, store, store.approve(id, call.flags.has('always')));
     const { state } = store.find(id);
     const denied = store.deny(id);
-    return tell(call, store, denied, state === 'standing' ? 'revoked' : undefined);
+    return printOutcome(call, store, denied, state === 'standing' ? 'revoked' : undefined);
   },
 };
 
@@ -57,7 +57,7 @@ function list({ terminal, json }: VerbCall, store: ApprovalStore): number {
     printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
     return 0;
   }
-  if (found.length === 0) terminal.out('No call waits for approval.\n');
+  if (found.length === 0) terminal.out('No pending approvals.\n');
   else {
     const rows = found.map((approval) => [
       approval.id,
@@ -78,7 +78,7 @@ function show({ terminal, json }: VerbCall, store: ApprovalStore, approval: Appr
   return 0;
 }
 
-function tell(
+function printOutcome(
   { terminal, json }: VerbCall,
   store: ApprovalStore,
   approval: Approval,
@@ -89,7 +89,7 @@ function tell(
     return 0;
   }
   printApproval(terminal, store, { ...approval }, state);
-  if (state === 'approved') terminal.out('  The next call of exactly this kind runs, once.\n');
+  if (state === 'approved') terminal.out('  The next call with exactly this input runs once.\n');
   if (state === 'standing') terminal.out(`  wield approvals deny ${approval.id} revokes it.\n`);
   return 0;
 }
@@ -160,7 +160,7 @@ function toJson(store: ApprovalStore, approval: Approval): Record<string, unknow
 
 function unknownAction(action: string): ToolError {
   const [close] = nearest(action, ACTIONS);
-  return new ToolError('usage', `there is no wield approvals ${quoteOutside(action, 40)}`, {
+  return new ToolError('usage', `unknown action "${quoteOutside(action, 40)}"`, {
     hint: close === undefined ? `use ${ACTIONS.join(', ')}` : `did you mean wield approvals ${close}?`,
   });
 }

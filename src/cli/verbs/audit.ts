@@ -1,4 +1,4 @@
-// `wield audit`: which calls were made, by whom, and what became of them.
+// `wield audit`: shows and follows the audit log.
 
 import { createAuditReader } from '../../audit/read.js';
 import type { AuditRecord } from '../../audit/record.js';
@@ -10,15 +10,15 @@ import type { Verb, VerbCall } from '../verb.js';
 
 type Filter = (record: AuditRecord) => boolean;
 
-// What a screen can bear; a program that reads JSON gets all there is.
-const SHOWN = 100;
-const LOOK_AGAIN_MS = 300;
-const REFUSED = 5;
+// The default limit without --json.
+const DEFAULT_LIMIT = 100;
+const POLL_MS = 300;
+const REFUSED_STATUS = 5;
 
 export const audit: Verb = {
   name: 'audit',
   usage: 'audit [--tool GLOB] [--caller GLOB] [--denied] [--since TIME] [--follow] [--json]',
-  summary: 'Show which calls were made, by whom, and what became of them; the newest last.',
+  summary: 'Show the audit log: calls, callers and results, newest last.',
   examples: [
     'wield audit --denied --since 1d',
     `wield audit --tool 'deploy*' --json`,
@@ -31,14 +31,14 @@ export const audit: Verb = {
       value: 'GLOB',
       description: 'Only calls by these callers, such as mcp:cursor or mcp',
     },
-    denied: { kind: 'switch', description: 'Only calls that were refused' },
+    denied: { kind: 'switch', description: 'Only refused calls' },
     since: {
       kind: 'value',
       value: 'TIME',
-      description: 'Only from then on: 30m, 12h, 1d, 2w or 2026-11-15T09:00',
+      description: 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00',
     },
-    limit: { kind: 'value', value: 'NUMBER', description: 'At most this many, the newest' },
-    follow: { kind: 'switch', description: 'Go on and show calls as they come' },
+    limit: { kind: 'value', value: 'NUMBER', description: 'Show only the newest NUMBER calls' },
+    follow: { kind: 'switch', description: 'Print new calls as they are made' },
   },
   positionals: 0,
   runsUntilStopped: true,
@@ -46,7 +46,7 @@ export const audit: Verb = {
     const { flags, json, terminal } = call;
     const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, terminal.io.now());
-    const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : SHOWN);
+    const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
     const follow = flags.has('follow');
     const records: AuditRecord[] = [];
     let found = 0;
@@ -54,7 +54,7 @@ export const audit: Verb = {
       if (!matches(record)) return;
       found++;
       records.push(record);
-      // Not at every record: taking the first of many away moves all others.
+      // Trimmed in batches: removing the first entry moves all others.
       if (records.length >= 2 * limit) records.splice(0, records.length - limit);
     });
     const newest = records.slice(-Math.min(limit, records.length));
@@ -64,19 +64,19 @@ export const audit: Verb = {
     else {
       printRecords(call, newest);
       if (found > newest.length)
-        terminal.err(`\n  the newest ${newest.length} of ${found}; --limit ${found} shows all\n`);
-      if (skipped > 0) terminal.err(`\n  ${count(skipped, 'line')} not whole, and left out\n`);
+        terminal.err(`\n  showing the newest ${newest.length} of ${found}; --limit ${found} shows all\n`);
+      if (skipped > 0) terminal.err(`\n  skipped ${count(skipped, 'incomplete line')}\n`);
     }
     if (!follow) return 0;
     while (!call.signal.aborted) {
-      await pause(LOOK_AGAIN_MS, call.signal);
+      await pause(POLL_MS, call.signal);
       reader.read((record) => matches(record) && printRecord(call, record));
     }
     return 0;
   },
 };
 
-// A document a line, so that a program can read them as they come.
+// One JSON document per line.
 function printRecord({ json, terminal, flags }: VerbCall, record: AuditRecord): void {
   if (json) printJsonLine(terminal, { record });
   else terminal.out(`  ${toRow(record, flags.has('denied')).join('  ')}\n`);
@@ -88,11 +88,11 @@ function printRecords({ terminal, flags }: VerbCall, records: readonly AuditReco
     const rows = records.map((record) => toRow(record, denied));
     printTable(terminal, ['TIME', 'CALLER', 'TOOL', denied ? 'WHY' : 'RESULT'], rows);
   } else if (!flags.has('follow')) {
-    terminal.out(flags.size > 0 ? 'No such calls are recorded.\n' : 'No calls are recorded yet.\n');
+    terminal.out(flags.size > 0 ? 'No matching calls.\n' : 'No calls recorded yet.\n');
   }
 }
 
-// A log is a file, and what stands in it may be anything: each cell is text made harmless (ERR-5).
+// The log is a file that may contain anything, so each cell is escaped (ERR-5).
 function toRow(record: AuditRecord, denied: boolean): string[] {
   const { time, caller, tool, code, rule, reason } = record;
   const why = `${rule ?? reason ?? code ?? ''}`;
@@ -111,7 +111,7 @@ function formatTime(iso: string): string {
 }
 
 function isDenied({ verdict, code }: AuditRecord): boolean {
-  return verdict === 'deny' || (code !== null && ERROR_CODES[code]?.exit === REFUSED);
+  return verdict === 'deny' || (code !== null && ERROR_CODES[code]?.exit === REFUSED_STATUS);
 }
 
 function toFilter(flags: VerbCall['flags'], now: number): Filter {
@@ -148,8 +148,8 @@ function parseSince(text: string, now: number): number {
   if (ago) return now - Number(ago[1]) * AGO[ago[2]!]!;
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(time)) return time;
-  throw new ToolError('usage', `--since "${quoteOutside(text, 40)}" is no time`, {
-    hint: 'write how long ago, as in 30m, 12h, 1d or 2w, or a date, as in 2026-11-15 or 2026-11-15T09:00',
+  throw new ToolError('usage', `--since "${quoteOutside(text, 40)}" is not a time`, {
+    hint: 'write a duration such as 30m, 12h, 1d or 2w, or a date such as 2026-11-15 or 2026-11-15T09:00',
   });
 }
 
@@ -157,8 +157,8 @@ function toLimit(value: string | true | undefined): number | undefined {
   if (value === undefined) return undefined;
   const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
   if (limit > 0) return limit;
-  throw new ToolError('usage', `--limit "${quoteOutside(String(value), 40)}" is no number above 0`, {
-    hint: 'write --limit 20',
+  throw new ToolError('usage', `--limit "${quoteOutside(String(value), 40)}" is not a positive number`, {
+    hint: 'for example --limit 20',
   });
 }
 

@@ -1,4 +1,4 @@
-// `wield capabilities`: what the tools here can do, by theme, written down for the beginning of a loop.
+// `wield capabilities`: writes a summary of the tools by theme, for agent loops.
 
 import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
@@ -12,16 +12,15 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 export const capabilities: Verb = {
   name: 'capabilities',
   usage: 'capabilities [--dry-run] [--json]',
-  summary: 'Write down by theme what the tools can do, for agents to be told at the beginning.',
+  summary: 'Write a summary of what the tools can do, by theme, for the system prompt of an agent.',
   examples: ['wield capabilities', 'wield capabilities --dry-run'],
-  flags: { 'dry-run': { kind: 'switch', description: 'Show it, and write nothing' } },
+  flags: { 'dry-run': { kind: 'switch', description: 'Print the summary without writing it' } },
   positionals: 0,
   async run({ terminal, flags, json, signal, toolbox: open }) {
     const {
       machine: { insideCall },
       call,
     } = open();
-    const approve = createApprove({ terminal, yes: false, insideCall });
     const dryRun = flags.has('dry-run');
     const result = await call(
       'capabilities_refresh',
@@ -29,7 +28,7 @@ export const capabilities: Verb = {
       {
         caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
         signal,
-        ...(approve === undefined ? {} : { approve }),
+        approve: createApprove({ terminal, yes: false, insideCall }),
       },
     );
     if (result.error !== undefined) {

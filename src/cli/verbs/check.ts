@@ -1,4 +1,4 @@
-// `wield check`: what is wrong with a skill or a workspace, for its author, before anyone uses it.
+// `wield check`: lints skills, workspaces and sources.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,9 +14,9 @@ import type { Verb } from '../verb.js';
 export const check: Verb = {
   name: 'check',
   usage: 'check [DIR] [--fix] [--json]',
-  summary: 'Check a skill, a workspace or a source for its author. Exits 1 where there is an error.',
+  summary: 'Lint a skill, a workspace or a source. Exits with 1 if there is an error.',
   examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
-  flags: { fix: { kind: 'switch', description: 'Mend what can be mended without a decision' } },
+  flags: { fix: { kind: 'switch', description: 'Fix what can be fixed automatically' } },
   positionals: 1,
   completes: 'files',
   async run({ terminal, flags, positionals, json, cwd, toolbox }) {
@@ -33,7 +33,7 @@ export const check: Verb = {
     const source = looksLikeSource(directory)
       ? await checkAsSource(directory, fix)
       : { items: 0, findings: [] };
-    // After what was mended, so that it is not complained of twice.
+    // After fixing, so that fixed problems are not reported again.
     const own = await checkDirectory(directory, {
       world,
       isThere,
@@ -58,9 +58,7 @@ export const check: Verb = {
     else {
       printFindings(terminal, findings);
       const sum = `${count(errors, 'error')}, ${count(warnings, 'warning')}`;
-      terminal.out(
-        `  ${findings.length === 0 ? `${checked === 1 ? '1 entry' : `${checked} entries`} checked, nothing to say` : sum}\n`,
-      );
+      terminal.out(`  ${findings.length === 0 ? `${count(checked, 'file')} checked, no problems` : sum}\n`);
     }
     return errors > 0 ? 1 : 0;
   },
@@ -68,18 +66,18 @@ export const check: Verb = {
 
 type Shown = CheckFinding & { readonly fixed?: boolean };
 
-const SOURCE_SIGNS = ['wield.toml', 'mind.toml', 'tools', 'agents', 'rules'];
+const SOURCE_FILES = ['wield.toml', 'mind.toml', 'tools', 'agents', 'rules'];
 
-// Looked for here, so that checking a skill loads nothing of installing.
+// Checked here, so that linting a skill does not load the install code.
 function looksLikeSource(directory: string): boolean {
-  return SOURCE_SIGNS.some((name) => existsSync(join(directory, name)));
+  return SOURCE_FILES.some((name) => existsSync(join(directory, name)));
 }
 
 async function checkAsSource(directory: string, fix: boolean) {
   return (await import('../../install/sources/check.js')).checkSource(directory, fix);
 }
 
-// A module is loaded here as for a listing: where it is trusted, and else not at all.
+// Loads a module only if its workspace is trusted, as for a listing.
 async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonly Problem[]> {
   const { problems } = await toolbox.catalog.survey();
   const known = problems.filter(({ path }) => path === file);
@@ -87,12 +85,12 @@ async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonl
   try {
     const { action } = await toolbox.find(file);
     if (action.kind !== 'module' || action.export !== null) return [];
-    const message = 'was not loaded, since this workspace is not trusted, so only its name was checked';
-    return [{ severity: 'warning', path: file, message, hint: 'look at it, then run: wield trust' }];
+    const message = 'was not loaded because this workspace is not trusted; only its name was checked';
+    return [{ severity: 'warning', path: file, message, hint: 'review it, then run: wield trust' }];
   } catch (error) {
-    // Several tools in one file are as good as one.
+    // A file may define several tools.
     if (!isToolError(error) || error.code === 'ambiguous') return [];
-    const { message, hint = 'mend the file' } = error;
+    const { message, hint = 'fix the file' } = error;
     return [{ severity: 'error', path: file, message, hint }];
   }
 }
@@ -107,9 +105,9 @@ function printFindings(terminal: Terminal, findings: readonly Shown[]): void {
     terminal.out(
       `    ${terminal.paint(level === 'error' ? 'red' : 'yellow', level.padEnd(7))}  ${place}${sanitize(message)}\n`,
     );
-    const said = fixed
+    const advice = fixed
       ? terminal.paint('green', 'fixed')
       : `${terminal.paint('cyan', 'hint')}  ${sanitize(hint)}`;
-    terminal.out(`             ${said}\n`);
+    terminal.out(`             ${advice}\n`);
   }
 }

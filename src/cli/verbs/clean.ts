@@ -1,4 +1,4 @@
-// `wield clean`: removes what wield can make again, what has expired or means nothing any more, and nothing else.
+// `wield clean`: removes caches, expired data and unreferenced objects.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ interface Removable {
 export const clean: Verb = {
   name: 'clean',
   usage: 'clean [--dry-run] [--json]',
-  summary: 'Remove caches, approvals and results that expired, and documents that no version needs.',
+  summary: 'Remove caches, expired approvals and results, and unreferenced documents.',
   examples: ['wield clean --dry-run', 'wield clean'],
-  flags: { 'dry-run': { kind: 'switch', description: 'Show what would be removed, and remove nothing' } },
+  flags: { 'dry-run': { kind: 'switch', description: 'Show what would be removed without removing it' } },
   positionals: 0,
   async run({ terminal, flags, json, toolbox }) {
     const dryRun = flags.has('dry-run');

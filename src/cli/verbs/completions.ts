@@ -1,4 +1,4 @@
-// `wield completions`: prints the script that teaches a shell to complete wield.
+// `wield completions`: prints a shell completion script.
 
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
@@ -9,7 +9,7 @@ import type { Verb } from '../verb.js';
 export const completions: Verb = {
   name: 'completions',
   usage: 'completions <bash|zsh|fish>',
-  summary: 'Print a script that completes verbs, tools, flags and values in a shell.',
+  summary: 'Print a shell script that completes verbs, tools, flags and values.',
   examples: [
     'source <(wield completions bash)',
     'wield completions fish > ~/.config/fish/completions/wield.fish',
@@ -21,7 +21,7 @@ export const completions: Verb = {
     const [shell] = positionals;
     if (!isShell(shell)) {
       const problem =
-        shell === undefined ? 'no shell named' : `"${quoteOutside(shell, 40)}" is no shell that is known`;
+        shell === undefined ? 'missing shell name' : `unknown shell "${quoteOutside(shell, 40)}"`;
       throw new ToolError('usage', problem, { hint: `wield completions ${SHELLS.join('|')}` });
     }
     const script = SCRIPTS[shell];

@@ -1,4 +1,4 @@
-// `wield config`: the configuration that holds, and which file and line each value comes from.
+// `wield config`: shows the effective configuration with the file and line of each value.
 
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { printJson, printTable } from '../print.js';
@@ -7,7 +7,7 @@ import type { Verb } from '../verb.js';
 export const config: Verb = {
   name: 'config',
   usage: 'config [--json]',
-  summary: 'Show the configuration that holds here, with the file and line of each value.',
+  summary: 'Show the effective configuration, with the file and line of each value.',
   examples: ['wield config'],
   flags: {},
   positionals: 0,
@@ -24,7 +24,7 @@ export const config: Verb = {
     ]);
     printTable(terminal, ['KEY', 'VALUE', 'FROM'], rows);
     if (fault !== undefined)
-      terminal.err(`\n${terminal.paint('red', 'nothing runs', 'err')}: ${sanitize(fault)}\n`);
+      terminal.err(`\n${terminal.paint('red', 'calls are blocked', 'err')}: ${sanitize(fault)}\n`);
     for (const { path, message, hint } of problems) {
       terminal.err(
         `\n${terminal.paint('yellow', 'problem', 'err')}  ${sanitize(`${path}: ${message}\n  hint  ${hint}`)}\n`,

@@ -1,4 +1,4 @@
-// `wield connect`: writes the configuration of a client so that it starts this server, and takes it back.
+// `wield connect`: adds wield to the configuration of an MCP client, or removes it.
 
 import { dirname } from 'node:path';
 import type { Client, ClientEnvironment, ClientFile, Scope } from '../../clients/client.js';
@@ -32,7 +32,8 @@ import type { Verb, VerbCall } from '../verb.js';
 export const connect: Verb = {
   name: 'connect',
   usage: 'connect [CLIENT] [--scope project|user] [--name NAME] [--dry-run | --print | --undo]',
-  summary: 'Let a client start this server: writes its configuration, after showing the change.',
+  summary:
+    'Add wield to the configuration of a client such as Claude Code or Cursor. Shows the change first.',
   examples: [
     'wield connect',
     'wield connect claude-code',
@@ -43,11 +44,15 @@ export const connect: Verb = {
     scope: {
       kind: 'value',
       value: 'SCOPE',
-      description: 'project: the file of this directory; user: your own, for every directory',
+      description: 'project: the file of this directory; user: your own file, for all directories',
     },
-    name: { kind: 'value', value: 'NAME', description: 'What the server is called there; wield by default' },
-    print: { kind: 'switch', description: 'Print the entry for writing it by hand, and change nothing' },
-    undo: { kind: 'switch', description: 'Take the entry out again, or put back what it replaced' },
+    name: {
+      kind: 'value',
+      value: 'NAME',
+      description: 'The name of the server in the client; wield by default',
+    },
+    print: { kind: 'switch', description: 'Print the entry without writing it' },
+    undo: { kind: 'switch', description: 'Remove the entry, or restore the one it replaced' },
     'dry-run': DRY_RUN,
     yes: YES,
   },
@@ -67,7 +72,7 @@ export const connect: Verb = {
     const store = createRecordStore(toolbox.machine.wieldHome);
     const undo = call.flags.has('undo');
     const plan = undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
-    return carryOut(call, client, plan, { toolbox, undo, name, fleeting: server.fleeting });
+    return carryOut(call, client, plan, { toolbox, undo, name, temporary: server.temporary });
   },
 };
 
@@ -75,7 +80,12 @@ async function carryOut(
   call: VerbCall,
   client: Client,
   plan: ConnectPlan,
-  { toolbox, undo, name, fleeting }: { toolbox: NodeToolbox; undo: boolean; name: string; fleeting: boolean },
+  {
+    toolbox,
+    undo,
+    name,
+    temporary,
+  }: { toolbox: NodeToolbox; undo: boolean; name: string; temporary: boolean },
 ): Promise<number> {
   const { terminal, json, flags } = call;
   const { file, scope, changed } = plan;
@@ -89,7 +99,11 @@ async function carryOut(
   const write = changed && !flags.has('dry-run');
   if (write) {
     if (plan.altered) assertAsked(call, shown, name);
-    const question = undo ? 'Change it back?' : plan.replaces ? 'Replace what is there?' : 'Write it?';
+    const question = undo
+      ? 'Undo the change?'
+      : plan.replaces
+        ? 'Replace the existing entry?'
+        : 'Write this change?';
     if (!(await consent(call, question, shown))) {
       terminal.out('  nothing was written\n');
       return 0;
@@ -105,39 +119,39 @@ async function carryOut(
   if (!changed) {
     terminal.out(
       undo
-        ? `  ${client.name} is not connected: there is no "${name}" in ${shown}\n`
-        : `  ${client.name} is connected already, as "${name}" in ${shown}\n`,
+        ? `  ${client.name} is not connected: no "${name}" in ${shown}\n`
+        : `  ${client.name} is already connected as "${name}" in ${shown}\n`,
     );
   } else if (!write) terminal.out('  nothing was written\n');
-  else if (undo) terminal.out(`  ${client.name} is as it was before. Restart it to see that.\n`);
-  else tellConnected(call, client, scope, name, toolbox, fleeting);
+  else if (undo) terminal.out(`  disconnected  Restart ${client.name}, or reload its servers.\n`);
+  else printConnected(call, client, scope, name, toolbox, temporary);
   return 0;
 }
 
-function tellConnected(
+function printConnected(
   { terminal }: VerbCall,
   client: Client,
   scope: Scope,
   name: string,
   { state: { trust: trustStore }, workspace: { workdir } }: NodeToolbox,
-  fleeting: boolean,
+  temporary: boolean,
 ): void {
   const flags = `${scope === 'user' ? ' --scope user' : ''}${name === 'wield' ? '' : ` --name ${name}`}`;
   terminal.out(`  connected  Restart ${client.name}, or reload its servers.\n`);
   terminal.out(`  undo       wield connect ${client.id}${flags} --undo\n`);
   if (!trustStore.isTrusted(workdir))
-    terminal.out('  trust      wield trust lets models call the tools of this workspace\n');
-  if (fleeting)
+    terminal.out('  trust      run wield trust to let models call the tools of this workspace\n');
+  if (temporary)
     terminal.out(
-      "  install    wield runs from npm's cache, which may be emptied: install it, and connect again\n",
+      "  install    wield runs from npm's cache, which can be cleared; install it, then connect again\n",
     );
 }
 
-// What a person wrote is lost only where a person sees it: consent beforehand was not about that.
+// Overwriting an entry that a person changed needs an answer at a terminal; --yes is not enough.
 function assertAsked({ json, terminal, flags }: VerbCall, file: string, name: string): void {
   if (!flags.has('yes') && !json && terminal.canAsk) return;
   throw new ToolError('conflict', `"${name}" in ${file} was changed since wield wrote it`, {
-    hint: 'repeat the command without --yes at a terminal, or take it out by hand',
+    hint: 'run the command without --yes in a terminal, or edit the file',
   });
 }
 
@@ -152,16 +166,16 @@ function findScoped(
     scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
   const [file] = order.flatMap((one) => findFile(client, one, environment) ?? []);
   if (file !== undefined) return file;
-  throw new ToolError('usage', `${client.name} has no file of the scope ${scope}`, {
-    hint: `leave --scope out, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
+  throw new ToolError('usage', `${client.name} has no ${scope} configuration`, {
+    hint: `omit --scope, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
   });
 }
 
 function readName(named: string | true | undefined): string {
   const name = String(named ?? 'wield');
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return name;
-  throw new ToolError('usage', `"${quoteOutside(name, 40)}" is no name for a server`, {
-    hint: 'use letters, digits, - and _, at most 64',
+  throw new ToolError('usage', `"${quoteOutside(name, 40)}" is not a valid server name`, {
+    hint: 'use up to 64 letters, digits, - and _',
   });
 }
 
@@ -204,7 +218,7 @@ function listClients({ terminal, json }: VerbCall, environment: ClientEnvironmen
     const files = client.files(environment);
     const connected = files.find((file) => isConnected(client, file));
     const present = files.find(({ path }) => statOrNothing(path) !== undefined);
-    // A directory of its own tells of a client that has no configuration yet.
+    // The client may be installed without a configuration file: its directory is enough.
     const found =
       present !== undefined ||
       files.some(({ path, scope }) => {
@@ -225,7 +239,7 @@ function listClients({ terminal, json }: VerbCall, environment: ClientEnvironmen
     shortenPath(file, environment.workdir, environment.home),
   ]);
   printTable(terminal, ['CLIENT', 'NAME', '', 'FILE'], rows);
-  terminal.out('\n  wield connect <client> shows what it would write, and asks.\n');
+  terminal.out('\n  wield connect <client> shows the change and asks before writing.\n');
   return 0;
 }
 
@@ -237,7 +251,7 @@ function isConnected(client: Client, { path, tables }: ClientFile): boolean {
       return isRecord(servers) && Object.values(servers).some((entry) => isOwnEntry(client, entry));
     });
   } catch {
-    // A file that cannot be read is told about when it is to be written.
+    // An unreadable file is reported when it is written.
     return false;
   }
 }

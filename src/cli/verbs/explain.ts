@@ -1,4 +1,4 @@
-// `wield explain`: how the policy judges a call, by which rule of which file, and which rules are not about it.
+// `wield explain`: shows which rule decides a call, and which rules do not match it.
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
@@ -18,21 +18,23 @@ const CALLERS: Readonly<Record<string, Caller>> = {
 export const explain: Verb = {
   name: 'explain',
   usage: 'explain <tool> [--input JSON] [--as user]',
-  summary: 'Say whether a call may run, and which rule of which file decides it.',
+  summary: 'Show whether a call is allowed, and which rule in which file decides it.',
   examples: ['wield explain hello', `wield explain hello --input '{"name":"Ada"}' --as mcp`],
   flags: {
     input: {
       kind: 'value',
       value: 'JSON|@FILE|-',
-      description: 'The whole input; left out: rules about arguments do not match',
+      description: 'The whole input; without it, rules about arguments do not match',
     },
-    as: { kind: 'value', value: 'CALLER', description: 'Who calls: user (you), mcp (a model) or code' },
+    as: { kind: 'value', value: 'CALLER', description: 'The caller: user (you), mcp (a model) or code' },
   },
   positionals: 1,
   async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
     const [ref] = positionals;
     if (ref === undefined)
-      throw new ToolError('usage', 'no tool named', { hint: 'wield explain <tool>; wield list shows them' });
+      throw new ToolError('usage', 'missing tool name; usage: wield explain <tool>', {
+        hint: 'wield list shows the tools',
+      });
     const caller = findCaller(String(flags.get('as') ?? 'user'));
     const source = flags.get('input');
     const input =
@@ -49,12 +51,12 @@ export const explain: Verb = {
 
 function findCaller(name: string): Caller {
   if (Object.hasOwn(CALLERS, name)) return CALLERS[name]!;
-  throw new ToolError('usage', `--as "${quoteOutside(name, 40)}" is no caller`, {
-    hint: `write one of ${Object.keys(CALLERS).join(', ')}`,
+  throw new ToolError('usage', `unknown caller "${quoteOutside(name, 40)}"`, {
+    hint: `use --as ${Object.keys(CALLERS).join(', ')}`,
   });
 }
 
-// Without an input the defaults still count, but what is required may be missing.
+// Without an input, defaults still apply and required parameters may be missing.
 async function explainCall(
   toolbox: Toolbox,
   ref: string,
@@ -82,11 +84,11 @@ function toDocument({ verdict, unmatched }: Explanation) {
 
 function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: string | undefined): void {
   const { rule, reason, source, hint } = verdict;
-  const decided = placed(
+  const decided = toRow(
     { text: rule ?? reason, file: source?.file ?? null, line: source?.line ?? null },
     home,
   );
-  const others = unmatched.map((one) => placed(one, home));
+  const others = unmatched.map((one) => toRow(one, home));
   const width = Math.max(...[decided, ...others].map(([place]) => place.length));
   const row = ([place, text]: readonly [string, string]): string =>
     place === '' ? text : `${place.padEnd(width)}   ${text}`;
@@ -97,7 +99,7 @@ function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: st
   for (const other of others) terminal.out(`         ${terminal.paint('dim', row(other))}\n`);
 }
 
-function placed({ text, file, line }: RuleText, home: string | undefined): readonly [string, string] {
+function toRow({ text, file, line }: RuleText, home: string | undefined): readonly [string, string] {
   const shown =
     file !== null && home !== undefined && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
   return [

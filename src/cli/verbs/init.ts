@@ -1,4 +1,4 @@
-// `wield init`: a first tool and a commented configuration, in a directory that has none.
+// `wield init`: creates a first tool and a commented configuration.
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import type { Verb } from '../verb.js';
 
 const HELLO = `#!/bin/sh
 # @description Say hello.
-# @param *name string   Whom to greet
-# @param shout boolean  In capital letters
+# @param *name string   Who to greet
+# @param shout boolean  Use capital letters
 # @readonly
 # @example {"name":"Ada"}
 
-# Parameters arrive as variables (WIELD_PARAM_NAME) and as one JSON object on standard input.
+# Parameters are passed as variables (WIELD_PARAM_NAME) and as a JSON object on stdin.
 greeting="Hello, $WIELD_PARAM_NAME!"
 if [ "\${WIELD_PARAM_SHOUT:-false}" = true ]; then
   printf '%s\\n' "$greeting" | tr '[:lower:]' '[:upper:]'
@@ -22,13 +22,13 @@ else
 fi
 `;
 
-const CONFIG = `# Settings of this workspace. They can only narrow what your own ~/.wield/config.toml allows.
+const CONFIG = `# Settings of this workspace. They can only restrict what your ~/.wield/config.toml allows.
 
-# allowed-tools = "* #destructive($deny)"   # everything but what can destroy something
+# allowed-tools = "* #destructive($deny)"   # all tools except destructive ones
 
 # [limits]
-# timeout = "1m"        # stop a tool after this long (5m)
-# output = "4M"         # stop a tool that writes more (16M)
+# timeout = "1m"        # default timeout of a tool (5m)
+# output = "4M"         # maximum output of a tool (16M)
 
 # [tools.hello]
 # timeout = "5s"
@@ -37,7 +37,7 @@ const CONFIG = `# Settings of this workspace. They can only narrow what your own
 export const init: Verb = {
   name: 'init',
   usage: 'init [--json]',
-  summary: 'Make a first tool in this directory. Overwrites nothing.',
+  summary: 'Create a first tool in this directory. Existing files are not changed.',
   examples: ['wield init'],
   flags: {},
   positionals: 0,
@@ -59,9 +59,9 @@ export const init: Verb = {
     for (const { name, text, mode, about } of files) {
       const made = writeNew(join(cwd, name), text, mode);
       if (made) created.push(name);
-      lines.push([made ? 'created' : 'kept', name, made ? about : 'was there already']);
+      lines.push([made ? 'created' : 'exists', name, made ? about : 'not changed']);
     }
-    // Only what this command made itself is known to be harmless (CLI-5).
+    // Trusted only if this command created the whole directory (CLI-5).
     const {
       state: { trust },
       machine: { insideCall, world },
@@ -79,12 +79,12 @@ export const init: Verb = {
     if (!trust.isTrusted(cwd)) {
       terminal.out(
         isNew
-          ? '\n  A tool made this: a person must run wield trust to let a model call it.\n'
-          : '\n  .agents was here already: look at its tools, then run wield trust to let a model call them.\n',
+          ? '\n  Created from inside a tool call, so not trusted: run wield trust to let models call it.\n'
+          : '\n  .agents existed before: review its tools, then run wield trust to let models call them.\n',
       );
     }
     terminal.out(
-      '\n  Try      wield call hello --name Ada\n  Connect  wield connect   shows the agents that can start wield serve\n',
+      '\n  Try      wield call hello --name Ada\n  Connect  wield connect   adds wield to Claude Code, Cursor, …\n',
     );
     return 0;
   },
@@ -94,8 +94,8 @@ function mkdirOrFail(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true });
   } catch (error) {
-    throw new ToolError('io', `cannot make ${directory}: ${(error as Error).message}`, {
-      hint: 'check who may write here, or name another directory with --cwd',
+    throw new ToolError('io', `cannot create ${directory}: ${(error as Error).message}`, {
+      hint: 'check the permissions of the directory, or pass another one with --cwd',
     });
   }
 }
@@ -106,10 +106,10 @@ function writeNew(path: string, text: string, mode: number): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw new ToolError('io', `cannot write ${path}: ${(error as Error).message}`, {
-      hint: 'check who may write here',
+      hint: 'check the permissions of the directory',
     });
   }
-  // Exactly these bits, whatever the umask leaves of them.
+  // Not in writeFileSync, where the umask would apply.
   chmodSync(path, mode);
   return true;
 }

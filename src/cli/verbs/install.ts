@@ -1,4 +1,4 @@
-// `wield install`: installs items of sources with everything they refer to.
+// `wield install`: installs items with their dependencies.
 
 import { ToolError } from '../../core/error.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
@@ -28,12 +28,12 @@ import type { Verb, VerbCall } from '../verb.js';
 export const install: Verb = {
   name: 'install',
   usage: 'install <item…> [--all] [--source ID] [--accept] [--dry-run] [--yes]',
-  summary: 'Install items of registered sources, with everything that they refer to.',
+  summary: 'Install items of the added sources with their dependencies.',
   examples: ['wield install acme:scan', 'wield install --all --source acme/agent-tools --yes'],
   flags: {
-    all: { kind: 'switch', description: 'Everything that the sources offer' },
+    all: { kind: 'switch', description: 'Install all items of the sources' },
     source: { kind: 'value', value: 'ID', repeats: true, description: 'Only items of this source' },
-    accept: { kind: 'switch', description: 'Take the installed files as they are now for the right ones' },
+    accept: { kind: 'switch', description: 'Accept local changes' },
     'dry-run': DRY_RUN,
     'run-hooks': RUN_HOOKS,
     force: FORCE,
@@ -43,7 +43,9 @@ export const install: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     if (positionals.length === 0 && !flags.has('all'))
-      throw new ToolError('usage', 'no item given', { hint: 'wield install NAME, or --all' });
+      throw new ToolError('usage', 'missing item; usage: wield install <item…>', {
+        hint: 'wield list --available shows the items; --all installs all',
+      });
     if (flags.has('accept')) return accept(call);
     const toolbox = call.toolbox();
     const environment = createInstallEnvironment(call, toolbox);
@@ -67,7 +69,7 @@ export const install: Verb = {
       }
       const needed = plan.planned.some(({ neededBy }) => neededBy !== null);
       if (!json && (needed || plan.planned.length > 1)) showPlan(terminal, plan);
-      // What was asked for by name needs no second word; what comes along does, where someone can give it.
+      // Items named by the user are not confirmed; dependencies are.
       if (
         (needed || flags.has('all')) &&
         !flags.has('yes') &&
@@ -87,7 +89,7 @@ export const install: Verb = {
           unchanged,
           hooks: plan.hooks,
         });
-      else if (applied.length === 0) terminal.out('  installed already, and up to date\n');
+      else if (applied.length === 0) terminal.out('  already installed and up to date\n');
       else printApplied(terminal, applied, inventory);
       return 0;
     });

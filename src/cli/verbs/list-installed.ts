@@ -1,4 +1,4 @@
-// `wield list --installed` and `--available`: what came from sources and how it stands, and what more they offer.
+// `wield list --installed` and `--available`: installed items with their state, and items of sources.
 
 import { isLocked } from '../../files/lock.js';
 import { isInterrupted } from '../../install/apply/journal.js';
@@ -13,7 +13,7 @@ import type { VerbCall } from '../verb.js';
 export async function listInstalled({ terminal, flags, json, toolbox, signal }: VerbCall): Promise<number> {
   const environment = toReadOnlyEnvironment(toolbox(), { signal });
   const { paths } = environment;
-  // What a killed process left is settled first, so that what is shown is what is there.
+  // Recovers from an interrupted install first.
   if (isInterrupted(paths) && !isLocked(paths.lock)) await withInstallLock(environment, async () => {});
   const inventory = loadInventory(environment);
   if (flags.has('available')) {
@@ -26,7 +26,7 @@ export async function listInstalled({ terminal, flags, json, toolbox, signal }: 
           installed: offer.installed,
         })),
       });
-    else if (offers.length === 0) terminal.out('No source offers anything. wield add owner/repo adds one.\n');
+    else if (offers.length === 0) terminal.out('No items available. Add a source: wield add owner/repo\n');
     else {
       const rows = offers.map(({ effective, item, source, installed }) => [
         effective,
@@ -46,8 +46,7 @@ export async function listInstalled({ terminal, flags, json, toolbox, signal }: 
       return { ...shown, states, renamedTo: renamedTo ?? null };
     });
     printJson(terminal, { ok: true, items });
-  } else if (all.length === 0)
-    terminal.out('Nothing is installed. wield install NAME installs an item of a source.\n');
+  } else if (all.length === 0) terminal.out('Nothing installed. Install an item: wield install NAME\n');
   else {
     const rows = all.map(({ item, states }) => [
       item.effective,

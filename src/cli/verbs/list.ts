@@ -1,4 +1,4 @@
-// `wield list`: what tools there are, and how many files gave none.
+// `wield list`: lists tools and skills.
 
 import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/error.js';
@@ -15,7 +15,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 export const list: Verb = {
   name: 'list',
   usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--installed | --available] [--json]',
-  summary: 'Show the tools that can be called from here.',
+  summary: 'List the tools that can be called from this directory.',
   examples: [
     'wield list',
     'wield list --all --json',
@@ -23,22 +23,22 @@ export const list: Verb = {
     'wield list --format skill',
   ],
   flags: {
-    hidden: { kind: 'switch', description: 'Hidden tools too' },
-    all: { kind: 'switch', description: 'Hidden, shadowed and denied tools too' },
+    hidden: { kind: 'switch', description: 'Also list hidden tools' },
+    all: { kind: 'switch', description: 'Also list hidden, shadowed and denied tools' },
     tag: {
       kind: 'value',
       value: 'TAG',
       repeats: true,
-      description: 'Only those with this tag; given more than once, with all of them',
+      description: 'Only tools with this tag; can be repeated to require several',
     },
     format: {
       kind: 'value',
       value: 'FORMAT',
       repeats: true,
-      description: 'Only those written as this: script, tools-json, skill, …',
+      description: 'Only tools of this format: script, tools-json, skill, …; can be repeated',
     },
-    installed: { kind: 'switch', description: 'What is installed from sources, and how it stands' },
-    available: { kind: 'switch', description: 'What sources offer, installed or not' },
+    installed: { kind: 'switch', description: 'List installed items with their state' },
+    available: { kind: 'switch', description: 'List all items of the sources' },
   },
   positionals: 0,
   async run(call) {
@@ -57,18 +57,18 @@ export const list: Verb = {
     } = toolbox;
     const servers = toolbox.state.upstreams.states();
     const changed = new Set(servers.flatMap((server) => server.changed));
-    const fits = createFilter(repeated('tag'), repeated('format'));
+    const matches = createFilter(repeated('tag'), repeated('format'));
     const entries: Entry[] = [];
     for (const tool of survey.tools)
-      if ((hidden || !tool.traits.hidden) && fits(tool.traits.tags, tool.origin.format))
+      if ((hidden || !tool.traits.hidden) && matches(tool.traits.tags, tool.origin.format))
         entries.push({ tool, shadowedBy: null });
     for (const { tool, verdict } of all ? survey.denied : [])
-      if (fits(tool.traits.tags, tool.origin.format))
+      if (matches(tool.traits.tags, tool.origin.format))
         entries.push({ tool, shadowedBy: null, deniedBy: verdict.rule ?? verdict.reason });
     for (const { tool, by } of all ? survey.shadowed : [])
-      if (fits(tool.traits.tags, tool.origin.format))
+      if (matches(tool.traits.tags, tool.origin.format))
         entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
-    const skills = survey.skills.filter((skill) => (hidden || !skill.hidden) && fits(skill.tags, 'skill'));
+    const skills = survey.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill'));
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -86,11 +86,11 @@ export const list: Verb = {
         marks(entry, trusted, changed).join(' '),
       ]);
       printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
-    } else if (survey.tools.length > 0) terminal.out('No tool fits. wield list --all shows all there are.\n');
+    } else if (survey.tools.length > 0) terminal.out('No matching tools. wield list --all shows all.\n');
     else if (survey.denied.length > 0)
-      terminal.out('Rules deny every tool here. wield list --all shows them.\n');
-    else terminal.out('No tools here yet. wield init makes a first one.\n');
-    // Most skills stand among the tools; these can be read, and not called.
+      terminal.out('All tools are denied by rules. wield list --all shows them.\n');
+    else terminal.out('No tools yet. Create one: wield init\n');
+    // Skills that are tools are listed above; these can only be read.
     const known = [...entries, ...survey.denied];
     const listed = new Set(known.map(({ tool }) => tool.origin.uri));
     const others = skills.filter(({ file }) => !listed.has(pathToFileURL(file).href));
@@ -103,25 +103,24 @@ export const list: Verb = {
     if (unstarted > 0) {
       const are = unstarted === 1 ? 'is' : 'are';
       terminal.err(
-        `\n${count(unstarted, 'server')} of this workspace ${are} not started, since it is not trusted; wield mcp shows what would run\n`,
+        `\n${count(unstarted, 'server')} of this workspace ${are} not started because it is not trusted; wield mcp shows what would run\n`,
       );
     }
     if (problems.length > 0) {
-      const them = problems.length === 1 ? 'it' : 'them';
       terminal.err(
-        `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor says how to mend ${them}\n`,
+        `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor suggests fixes\n`,
       );
     }
     return 0;
   },
 };
 
-// RES-30: all of the tags, any of the formats.
+// RES-30: a tool must have all tags and one of the formats.
 function createFilter(tags: readonly string[], formats: readonly string[]) {
   const empty = tags.find((tag) => normalizeTags([tag]).length === 0);
   if (empty !== undefined) {
-    throw new ToolError('usage', `--tag "${quoteOutside(empty, 40)}" has neither letter nor digit`, {
-      hint: 'write --tag name',
+    throw new ToolError('usage', `--tag "${quoteOutside(empty, 40)}" has no letters or digits`, {
+      hint: 'for example --tag api',
     });
   }
   const wanted = normalizeTags(tags);
@@ -157,7 +156,7 @@ function isUntrusted(tool: Tool, trusted: boolean): boolean {
   return needsTrust(tool) && !trusted;
 }
 
-// Shown as it was approved, until someone has looked at what it is now (POL-21).
+// Shown in its approved form until the change is accepted (POL-21).
 function isChanged({ name, origin }: Tool, changed: ReadonlySet<string>): boolean {
   return origin.server !== null && changed.has(name);
 }

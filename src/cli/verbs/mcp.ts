@@ -1,4 +1,4 @@
-// `wield mcp`: servers of others whose tools are used here, an action each.
+// `wield mcp`: manages upstream MCP servers.
 
 import { ToolError } from '../../core/error.js';
 import { nearest, quoteOutside } from '../../core/text.js';
@@ -29,12 +29,12 @@ const actions = Object.values(ACTIONS);
 export const mcp: Verb = {
   name: 'mcp',
   usage: actions.map(({ usage }) => `mcp ${usage}`).join('\n  wield '),
-  summary: 'Use the tools of other servers like any other: which there are, how they stand, what changed.',
+  summary: 'Manage upstream MCP servers: list, add, remove, import, refresh, accept changes, log in.',
   examples: actions.map(({ example }) => example),
   flags: joinFlags(),
   positionals: Number.POSITIVE_INFINITY,
   strayFlag:
-    'what belongs to a command stands after --: wield mcp add NAME -- COMMAND …; else wield mcp --help',
+    'put the command of a server after --: wield mcp add NAME -- COMMAND …; wield mcp --help shows all flags',
   completes: Object.keys(ACTIONS),
   async run(call) {
     const [name = 'list', ...rest] = call.positionals;
@@ -44,7 +44,7 @@ export const mcp: Verb = {
     const hint = `wield mcp ${action.usage}`;
     for (const flag of call.flags.keys()) {
       if (Object.hasOwn(known, flag)) continue;
-      throw new ToolError('usage', `--${flag} is not for wield mcp ${name}`, { hint });
+      throw new ToolError('usage', `wield mcp ${name} has no flag --${flag}`, { hint });
     }
     if (rest.length > action.positionals) {
       const odd = quoteOutside(rest[action.positionals]!, 60);
@@ -54,7 +54,7 @@ export const mcp: Verb = {
   },
 };
 
-// A flag that several actions have is explained once, by each that says something else of it.
+// Merges the flags of all actions; different descriptions of a flag are joined.
 function joinFlags(): Record<string, FlagHelp> {
   const joined: Record<string, FlagHelp> = {};
   for (const { flags } of actions) {
@@ -71,7 +71,7 @@ function joinFlags(): Record<string, FlagHelp> {
 function unknownAction(name: string): ToolError {
   const all = Object.keys(ACTIONS);
   const [close] = nearest(name, all);
-  return new ToolError('usage', `there is no wield mcp ${quoteOutside(name, 40)}`, {
+  return new ToolError('usage', `unknown action "${quoteOutside(name, 40)}"`, {
     hint: close === undefined ? `use ${all.join(', ')}` : `did you mean wield mcp ${close}?`,
   });
 }

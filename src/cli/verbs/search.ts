@@ -1,4 +1,4 @@
-// `wield search`: the tools that fit some words, best first.
+// `wield search`: searches tools and available items.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,16 +11,17 @@ const DEFAULT_LIMIT = 10;
 export const search: Verb = {
   name: 'search',
   usage: 'search <words> [--limit 10] [--json]',
-  summary: 'Find tools by what they do. A name that is given exactly comes first.',
+  summary: 'Search tools by name and description, best match first.',
   examples: ['wield search publish the site', 'wield search deploy --json'],
-  flags: { limit: { kind: 'value', value: 'NUMBER', description: 'Show at most this many' } },
+  flags: { limit: { kind: 'value', value: 'NUMBER', description: 'Maximum number of results' } },
   positionals: Number.POSITIVE_INFINITY,
   async run({ terminal, flags, positionals, json, toolbox }) {
     const query = positionals.join(' ');
-    if (query.trim() === '') throw new ToolError('usage', 'no words given', { hint: 'wield search <words>' });
+    if (query.trim() === '')
+      throw new ToolError('usage', 'missing search words', { hint: 'wield search <words>' });
     const limit = Number(flags.get('limit') ?? DEFAULT_LIMIT);
     if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new ToolError('usage', '--limit must be a whole number above 0', { hint: 'write --limit 10' });
+      throw new ToolError('usage', '--limit must be a positive integer', { hint: 'for example --limit 10' });
     }
     const box = toolbox();
     const { wieldHome } = box.machine;
@@ -41,8 +42,7 @@ export const search: Verb = {
         })),
         offers,
       });
-    } else if (hits.length + offers.length === 0)
-      terminal.out('No tool fits these words. wield list shows all.\n');
+    } else if (hits.length + offers.length === 0) terminal.out('No matching tools. wield list shows all.\n');
     else {
       const rows = hits.map(({ name, origin, description }) => [name, origin.format, oneLine(description)]);
       if (rows.length > 0) printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION'], rows);

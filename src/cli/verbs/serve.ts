@@ -1,4 +1,4 @@
-// `wield serve`: the tools of a workdir for an agent, over stdio or HTTP.
+// `wield serve`: serves the tools over MCP, on stdio or HTTP.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,20 +21,20 @@ const MIN_TOKEN = 16;
 export const serve: Verb = {
   name: 'serve',
   usage: 'serve [--http [HOST:]PORT] [--with GROUP]',
-  summary: 'Serve the tools of this workdir to an agent, over stdio (MCP) or HTTP.',
+  summary: 'Serve the tools of this workdir to an agent over MCP, on stdio or HTTP.',
   examples: ['wield serve', 'wield serve --http 7070', 'WIELD_TOKEN=… wield serve --http 0.0.0.0:7070'],
   flags: {
     http: {
       kind: 'value',
       value: '[HOST:]PORT',
-      description: 'Serve over HTTP at /mcp; 127.0.0.1 unless a host is named',
+      description: 'Serve over HTTP at /mcp; the default host is 127.0.0.1',
     },
     'token-file': {
       kind: 'value',
       value: 'FILE',
-      description: 'Ask for this bearer token (or set WIELD_TOKEN)',
+      description: 'Require this bearer token (or set WIELD_TOKEN)',
     },
-    with: { kind: 'value', value: 'GROUP,…', description: 'Offer these built-in tools too' },
+    with: { kind: 'value', value: 'GROUP,…', description: 'Also offer these built-in tools' },
     trust: { kind: 'switch', description: 'Trust this workspace while the server runs' },
   },
   positionals: 0,
@@ -42,7 +42,7 @@ export const serve: Verb = {
   async run(call) {
     const toolbox = call.toolbox({
       guard: true,
-      // A client that waits for its first list must not wait for a slow server: what comes later is told as a change.
+      // A client must not wait long for its first list; servers that answer later are announced as a change.
       upstreamPatienceMs: 5000,
       trust: call.flags.has('trust'),
       offer: String(call.flags.get('with') ?? '')
@@ -59,7 +59,7 @@ export const serve: Verb = {
 async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolbox): Promise<number> {
   if (terminal.inIsTerminal) {
     terminal.err(
-      'wield serve speaks MCP on standard input and output; an agent starts it. Ctrl-C ends it.\n',
+      'wield serve reads MCP messages from stdin; it is meant to be started by an agent. Press Ctrl-C to stop.\n',
     );
   }
   const { io } = terminal;
@@ -88,13 +88,13 @@ async function serveOverHttp(
 ): Promise<number> {
   const { terminal, signal } = call;
   if (!isLoopback(address.host) && token === undefined) {
-    throw new ToolError('usage', `${address.host} is reachable from elsewhere, and no token is set`, {
-      hint: 'set WIELD_TOKEN or --token-file, or serve on 127.0.0.1',
+    throw new ToolError('usage', `${address.host} is reachable from other machines and needs a token`, {
+      hint: 'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
     });
   }
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
-    access: { host: address.host, ...(token === undefined ? {} : { token }) },
+    access: { host: address.host, token },
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   const server = createServer(
@@ -102,7 +102,7 @@ async function serveOverHttp(
       headersTimeout: 10_000,
       requestTimeout: 60_000,
       keepAliveTimeout: 5000,
-      // How often the first two are looked at.
+      // How often the first two are checked.
       connectionsCheckingInterval: 2000,
       maxHeaderSize: 16 * 1024,
     },
@@ -125,9 +125,9 @@ function listen(server: ReturnType<typeof createServer>, { host, port }: Address
       reject(
         new ToolError(
           'unavailable',
-          taken ? `port ${port} is taken` : `cannot listen on ${host}:${port}: ${error.message}`,
+          taken ? `port ${port} is in use` : `cannot listen on ${host}:${port}: ${error.message}`,
           {
-            hint: 'choose another port; 0 takes a free one',
+            hint: 'choose another port, or 0 for any free one',
           },
         ),
       );
@@ -137,16 +137,16 @@ function listen(server: ReturnType<typeof createServer>, { host, port }: Address
 }
 
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
-  // Starting a server starts no other one (UPS-3).
+  // `knownOnly`: starting this server must not start others (UPS-3).
   const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
   terminal.out(
     `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
   );
-  terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; Ctrl-C ends it\n`);
+  terminal.err(
+    `  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
+  );
   if (!toolbox.workspace.trusted && tools.some(needsTrust)) {
-    terminal.err(
-      '  this workspace is not trusted: its tools are listed and cannot be called until you run wield trust\n',
-    );
+    terminal.err('  this workspace is not trusted: models cannot call its tools until you run wield trust\n');
   }
 }
 
@@ -154,8 +154,8 @@ function parseAddress(text: string): Address {
   const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
   if (!match || port > 65_535) {
-    throw new ToolError('usage', `--http "${sanitize(text)}" is no address`, {
-      hint: 'write PORT or HOST:PORT, as in --http 7070',
+    throw new ToolError('usage', `--http "${sanitize(text)}" is not an address`, {
+      hint: 'write PORT or HOST:PORT, for example --http 7070',
     });
   }
   return { host: match[1] ?? '127.0.0.1', port };
@@ -167,7 +167,7 @@ function readToken({ flags, env, terminal }: VerbCall): string | undefined {
   if (token === undefined || token === '') return undefined;
   if (token.length < MIN_TOKEN) {
     throw new ToolError('usage', `the token is shorter than ${MIN_TOKEN} characters`, {
-      hint: 'make one: openssl rand -hex 32',
+      hint: 'generate one: openssl rand -hex 32',
     });
   }
   return token;
@@ -178,9 +178,9 @@ function readTokenFile(file: string): string {
     const text = readTextFile(file, 4096)?.trim();
     if (text) return text;
   } catch {
-    // Said below: a file that cannot be read and one that is not there get the same answer.
+    // Reported below, like a missing file.
   }
   throw new ToolError('io', `no token in ${file}`, {
-    hint: 'write one into it: openssl rand -hex 32 > FILE',
+    hint: 'generate one: openssl rand -hex 32 > FILE',
   });
 }

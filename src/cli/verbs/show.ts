@@ -1,4 +1,4 @@
-// `wield show`: everything about one tool.
+// `wield show`: shows the details of a tool.
 
 import { exampleArguments, parameterRows } from '../../commands/index.js';
 import { isToolError, ToolError } from '../../core/error.js';
@@ -19,7 +19,7 @@ const CALLERS: readonly Caller[] = [
 export const show: Verb = {
   name: 'show',
   usage: 'show <tool> [--json]',
-  summary: 'Show one tool in full: parameters, origin, what it runs, who may call it.',
+  summary: 'Show the details of a tool: parameters, origin, what it runs, who may call it.',
   examples: ['wield show hello', 'wield show hello --json'],
   flags: {},
   positionals: 1,
@@ -27,12 +27,14 @@ export const show: Verb = {
   async run({ terminal, positionals, json, cwd, reserved, toolbox: open }) {
     const [named] = positionals;
     if (named === undefined)
-      throw new ToolError('usage', 'no tool named', { hint: 'wield show <tool>; wield list shows them' });
+      throw new ToolError('usage', 'missing tool name; usage: wield show <tool>', {
+        hint: 'wield list shows the tools',
+      });
     const ref = anchorRef(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
     const { command, verdicts } = await judge(toolbox, ref, tool);
-    // What was named by a path has no command of its own.
+    // A tool named by path has no command.
     const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.catalog.cascade(tool).catch(() => null);
     if (json) {
@@ -41,7 +43,7 @@ export const show: Verb = {
         name: tool.name,
         description: tool.description,
         input: tool.input.json,
-        ...(tool.output === undefined ? {} : { output: tool.output.json }),
+        output: tool.output?.json,
         action: tool.action,
         origin: tool.origin,
         traits: tool.traits,
@@ -74,7 +76,7 @@ export const show: Verb = {
   },
 };
 
-// What would run, and what the policy says to a person and to a model. A tool that cannot run says why instead.
+// Plans a call by a person and by a model; an error becomes the verdict.
 async function judge(
   toolbox: Toolbox,
   ref: string,
@@ -99,21 +101,20 @@ async function judge(
   return { command, verdicts };
 }
 
-/** What a plan does, in a few words. */
 function describeRun(plan: Plan): string {
   switch (plan.kind) {
     case 'process':
       return [...plan.launcher, plan.binary, ...plan.argv.slice(1)].join(' ');
     case 'text':
-      return `nothing: answers with the text of ${plan.file}`;
+      return `nothing: returns the text of ${plan.file}`;
     case 'delegate':
-      return `${plan.ref}, in its place`;
+      return `${plan.ref} instead`;
     case 'module':
       return `${plan.export} of ${plan.source.file}, in the tool host`;
     case 'remote':
       return `${plan.remoteTool} of the server ${plan.server}: ${plan.target}`;
     case 'function':
-      return 'code of this process';
+      return 'a function in this process';
   }
 }
 

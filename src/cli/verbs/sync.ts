@@ -1,21 +1,21 @@
-// `wield sync`: fetches what sources offer now; what is installed stays as it is.
+// `wield sync`: fetches updates of sources without changing installed items.
 
 import { sanitize } from '../../core/text.js';
 import { withInstallLock } from '../../install/lock.js';
 import { findSource } from '../../install/sources/load.js';
 import { syncSource } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
-import { createInstallEnvironment, offersLine, RUN_HOOKS } from '../installing.js';
+import { createInstallEnvironment, RUN_HOOKS, summarizeItems } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
 export const sync: Verb = {
   name: 'sync',
   usage: 'sync [source…] [--accept]',
-  summary: 'Fetch what sources offer now. Nothing that is installed changes; wield upgrade does that.',
+  summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
   examples: ['wield sync', 'wield sync acme/agent-tools'],
   flags: {
-    accept: { kind: 'switch', description: 'Take a tag that moved' },
+    accept: { kind: 'switch', description: 'Accept a tag that moved' },
     'run-hooks': RUN_HOOKS,
   },
   positionals: Number.POSITIVE_INFINITY,
@@ -38,15 +38,14 @@ export const sync: Verb = {
           warnings: scan.warnings,
         }));
         printJson(terminal, { ok: true, sources });
-      } else if (synced.length === 0)
-        terminal.out('  no source is registered; wield add owner/repo adds one\n');
+      } else if (synced.length === 0) terminal.out('  no sources; add one: wield add owner/repo\n');
       for (const { record, before, scan } of json ? [] : synced) {
         const { id, commit } = record;
         const moved =
           commit === before
-            ? (commit?.slice(0, 12) ?? 'read as it is')
+            ? (commit?.slice(0, 12) ?? 'used in place')
             : `${before?.slice(0, 12)} → ${commit?.slice(0, 12)}`;
-        terminal.out(`  ${sanitize(id)}  ${moved}  offers ${offersLine(scan.items)}\n`);
+        terminal.out(`  ${sanitize(id)}  ${moved}  offers ${summarizeItems(scan.items)}\n`);
       }
       return 0;
     });

@@ -1,4 +1,4 @@
-// `wield trust`: lets models call the tools of a workspace, or takes that back.
+// `wield trust`: grants, lists and revokes trust in workspaces.
 
 import { resolve } from 'node:path';
 import { assertPerson } from '../../core/caller.js';
@@ -12,11 +12,11 @@ import type { Verb, VerbCall } from '../verb.js';
 export const trust: Verb = {
   name: 'trust',
   usage: 'trust [DIR] [--list | --revoke]',
-  summary: 'Trust a workspace: let models call its tools. Your own calls need no trust.',
+  summary: 'Trust a workspace, so that models can call its tools. Your own calls need no trust.',
   examples: ['wield trust', 'wield trust --list', 'wield trust --revoke'],
   flags: {
-    list: { kind: 'switch', description: 'Show the trusted workspaces' },
-    revoke: { kind: 'switch', description: 'Take trust back' },
+    list: { kind: 'switch', description: 'List the trusted workspaces' },
+    revoke: { kind: 'switch', description: 'Revoke trust' },
   },
   positionals: 1,
   completes: 'files',
@@ -45,7 +45,7 @@ async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<numbe
     const rows = workspaces.map(({ directory, since, changed }) => [
       directory,
       since.slice(0, 10),
-      changed.length === 0 ? '' : `not now: ${changed.join(', ')} changed`,
+      changed.length === 0 ? '' : `suspended: ${changed.join(', ')} changed`,
     ]);
     printTable(terminal, ['WORKSPACE', 'SINCE', ''], rows);
   }
@@ -60,7 +60,7 @@ async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: strin
   const changes = trustStore
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
-  trustStore.trust(workdir, new Date());
+  trustStore.trust(workdir, new Date(terminal.io.now()));
   const tools = (await toolbox.list()).filter(needsTrust);
   if (json) {
     printJson(terminal, {

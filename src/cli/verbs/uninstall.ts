@@ -1,4 +1,4 @@
-// `wield uninstall` and `wield remove-source`: take items away again, with every link that was made for them.
+// `wield uninstall` and `wield remove-source`: remove items with their links.
 
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
@@ -12,9 +12,9 @@ import { findWithNested } from '../../install/sources/load.js';
 import { dropSource } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
 import {
+  confirmDestructive,
   createInstallEnvironment,
   DRY_RUN,
-  mayDestroy,
   needsYes,
   RUN_HOOKS,
   showHooks,
@@ -28,22 +28,22 @@ const FLAGS = { 'dry-run': DRY_RUN, 'run-hooks': RUN_HOOKS, yes: YES };
 export const uninstall: Verb = {
   name: 'uninstall',
   usage: 'uninstall <item…> [--dry-run] [--yes]',
-  summary: 'Remove installed items. Those that refer to them are named first.',
+  summary: 'Uninstall items. Items that depend on them are shown first.',
   examples: ['wield uninstall acme:scan', 'wield uninstall skill:scan --yes'],
   flags: FLAGS,
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     if (positionals.length === 0)
-      throw new ToolError('usage', 'no item given', {
-        hint: 'wield uninstall NAME; wield list --installed shows them',
+      throw new ToolError('usage', 'missing item; usage: wield uninstall <item…>', {
+        hint: 'wield list --installed shows the items',
       });
     const environment = createInstallEnvironment(call, call.toolbox());
     return withInstallLock(environment, async () => {
       const inventory = loadInventory(environment);
       const plan = planUninstall(positionals, inventory);
       const dependents = findDependents(plan.removed, inventory.installed);
-      // What people or skills wrote into it goes with it, so they hear of it.
+      // Local changes are lost, so they are shown.
       const modified = plan.removed.filter((item) => isModified(item, environment.paths));
       const document = {
         ok: true,
@@ -55,9 +55,7 @@ export const uninstall: Verb = {
       };
       if (!json) {
         for (const item of modified)
-          terminal.err(
-            `  ${terminal.paint('yellow', 'changed', 'err')}  where it is installed: ${nameOf(item)}\n`,
-          );
+          terminal.err(`  ${terminal.paint('yellow', 'changed', 'err')}  locally: ${nameOf(item)}\n`);
         for (const item of dependents)
           terminal.err(`  ${terminal.paint('yellow', 'needed', 'err')}  by ${item.kind} ${item.effective}\n`);
         if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
@@ -67,9 +65,9 @@ export const uninstall: Verb = {
         const refusal =
           dependents.length === 0
             ? needsYes(`this removes ${what}`)
-            : neededError(plan.removed, dependents, 'repeat the command with --yes');
-        const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} all the same?`;
-        if (!(await mayDestroy(call, question, refusal))) return 0;
+            : neededError(plan.removed, dependents, 'pass --yes');
+        const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} anyway?`;
+        if (!(await confirmDestructive(call, question, refusal))) return 0;
         await applyPlan(plan, true, inventory);
       }
       if (json) printJson(terminal, document);
@@ -84,14 +82,16 @@ export const uninstall: Verb = {
 export const removeSource: Verb = {
   name: 'remove-source',
   usage: 'remove-source <source> [--dry-run] [--yes]',
-  summary: 'Forget a source and those it brought in, and remove everything installed from them.',
+  summary: 'Remove a source, the sources it added, and everything installed from them.',
   examples: ['wield remove-source acme/agent-tools', 'wield remove-source ./my-tools --yes'],
   flags: FLAGS,
   positionals: 1,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
     if (positionals[0] === undefined)
-      throw new ToolError('usage', 'no source given', { hint: 'wield remove-source ID' });
+      throw new ToolError('usage', 'missing source; usage: wield remove-source <source>', {
+        hint: 'wield list --available shows the sources',
+      });
     const environment = createInstallEnvironment(call, call.toolbox());
     return withInstallLock(environment, async () => {
       const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
@@ -106,7 +106,7 @@ export const removeSource: Verb = {
       };
       if (!flags.has('dry-run')) {
         const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
-        if (!(await mayDestroy(call, `Remove ${what}?`, needsYes(`this removes ${what}`)))) return 0;
+        if (!(await confirmDestructive(call, `Remove ${what}?`, needsYes(`this removes ${what}`)))) return 0;
         await applyPlan(plan, true, inventory);
         for (const record of records) await dropSource(record, environment);
       }

@@ -1,4 +1,4 @@
-// `wield upgrade`: brings installed items to what their sources offer now, and shows every change first.
+// `wield upgrade`: upgrades installed items and shows every change first.
 
 import { sanitize } from '../../core/text.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
@@ -27,11 +27,11 @@ import type { Verb } from '../verb.js';
 export const upgrade: Verb = {
   name: 'upgrade',
   usage: 'upgrade [item…] [--offline] [--dry-run] [--force] [--yes]',
-  summary: 'Bring installed items to what their sources offer now. Every change is shown first.',
+  summary: 'Upgrade installed items to the current version of their sources. Shows every change first.',
   examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
   flags: {
-    offline: { kind: 'switch', description: 'Fetch nothing first' },
-    accept: { kind: 'switch', description: 'Take a tag that moved' },
+    offline: { kind: 'switch', description: 'Do not fetch updates first' },
+    accept: { kind: 'switch', description: 'Accept a tag that moved' },
     'dry-run': DRY_RUN,
     'run-hooks': RUN_HOOKS,
     force: FORCE,
@@ -91,7 +91,7 @@ export const upgrade: Verb = {
   },
 };
 
-// INS-27: hash and commit deltas, and the content.
+// INS-27: shows the change of hash or commit, and of the content.
 function printPreview(terminal: Terminal, items: readonly AppliedItem[], { kept }: InstallPlan): void {
   for (const { planned, files } of items) {
     const { existing, change, effective, form, source } = planned;
@@ -100,7 +100,7 @@ function printPreview(terminal: Terminal, items: readonly AppliedItem[], { kept 
       change === 'rename'
         ? `renamed from ${existing!.effective}`
         : change === 'pending'
-          ? 'unchanged, but its references move'
+          ? 'unchanged, but its references changed'
           : change === 'new'
             ? 'new'
             : existing?.commit !== commit && commit !== null
@@ -108,9 +108,7 @@ function printPreview(terminal: Terminal, items: readonly AppliedItem[], { kept 
               : `${existing?.sourceHash.slice(0, 12)} → ${form.hash.slice(0, 12)}`;
     terminal.out(`  ${terminal.paint('bold', sanitize(effective))}  ${moved}\n`);
     for (const { path, added, removed, lines } of files) {
-      terminal.out(
-        `    ${sanitize(path)}  +${added} −${removed}${lines.length === 0 ? '  (no text)' : ''}\n`,
-      );
+      terminal.out(`    ${sanitize(path)}  +${added} −${removed}${lines.length === 0 ? '  (binary)' : ''}\n`);
       for (const line of lines.slice(0, 40)) {
         const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
         terminal.out(`      ${terminal.paint(colour, sanitize(line))}\n`);

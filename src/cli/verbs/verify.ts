@@ -1,4 +1,4 @@
-// `wield verify`: hashes what is installed anew and names every difference.
+// `wield verify`: checks installed files against their recorded hashes.
 
 import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
@@ -14,7 +14,7 @@ const INTEGRITY = 7;
 export const verify: Verb = {
   name: 'verify',
   usage: 'verify [--json]',
-  summary: 'Hash what is installed anew and name every difference. Exits 7 where there is one.',
+  summary: 'Check installed files against their recorded hashes. Exits with 7 if one differs.',
   examples: ['wield verify'],
   flags: {},
   positionals: 0,
@@ -28,14 +28,14 @@ export const verify: Verb = {
     });
     if (differences.length === 0) {
       if (json) printJson(terminal, { ok: true, items: items.length, differences });
-      else terminal.out(`  ${count(items.length, 'item')} as installed\n`);
+      else terminal.out(`  ${count(items.length, 'item')} unchanged\n`);
       return 0;
     }
     const names = differences.map(
       ({ kind, effective, states }) => `${kind} ${effective}: ${states.join(', ')}`,
     );
-    const error = new ToolError('integrity', `not as installed: ${names.join('; ')}`, {
-      hint: 'wield install NAME --force installs it anew; --accept takes it as it is',
+    const error = new ToolError('integrity', `changed since installation: ${names.join('; ')}`, {
+      hint: 'wield install NAME --force reinstalls it; --accept keeps the changes',
       data: { differences },
     });
     if (json) printJson(terminal, { ok: false, error: error.toJSON() });

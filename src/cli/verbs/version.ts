@@ -1,4 +1,4 @@
-// `wield version`: the version, and with --json what it runs on.
+// `wield version`: prints the version.
 
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';

@@ -1,4 +1,4 @@
-// `wield index`: writes the index that a library ships with its skills, or removes it.
+// `wield index`: writes or removes the index of a skill library.
 
 import { resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -10,15 +10,15 @@ import type { Verb } from '../verb.js';
 export const writeIndex: Verb = {
   name: 'index',
   usage: 'index [DIR] [--clean]',
-  summary: 'Write the index that a library ships with its directory of skills.',
+  summary: 'Write the index of a skill library, which is published with the skills.',
   examples: ['wield index skills', 'wield index skills --clean'],
-  flags: { clean: { kind: 'switch', description: 'Remove it' } },
+  flags: { clean: { kind: 'switch', description: 'Remove the index' } },
   positionals: 1,
   async run({ terminal, positionals, flags, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');
     if (!statOrNothing(directory)?.isDirectory()) {
-      throw new ToolError('not_found', `there is no directory ${directory}`, {
-        hint: 'name a directory of skills',
+      throw new ToolError('not_found', `directory not found: ${directory}`, {
+        hint: 'pass a directory of skills',
       });
     }
     if (flags.has('clean')) {

@@ -25,7 +25,7 @@ export function untrusted(server: ServerEntry): Problem {
 /** Why a tool of a server is not there: nobody may start it. */
 export function needsTrust({ name }: ServerEntry): ToolError {
   return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
-    hint: 'wield mcp shows what it runs; then: wield trust',
+    hint: 'wield mcp shows what it runs; then run: wield trust',
     data: { server: name },
   });
 }

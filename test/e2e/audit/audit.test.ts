@@ -333,7 +333,7 @@ describe('wield audit', () => {
       /^ {2}TIME +CALLER +TOOL +WHY\n {2}\S+ +mcp:cursor +deploy +the workspace is not trusted\n$/,
     );
     const fresh = await wield(createWorkspace(), ['audit']);
-    expect(fresh).toMatchObject({ status: 0, stdout: 'No calls are recorded yet.\n' });
+    expect(fresh).toMatchObject({ status: 0, stdout: 'No calls recorded yet.\n' });
   });
 
   spec('OBS-3', 'gives the records of the log as JSON, and filters them', async () => {
@@ -365,7 +365,7 @@ describe('wield audit', () => {
     ]) {
       const run = await wield(workspace, ['audit', '--json', ...flags]);
       expect([run.status, json(run).error.code], flags.join(' ')).toEqual([2, 'usage']);
-      expect(json(run).error.hint).toMatch(/^write /);
+      expect(json(run).error.hint).toMatch(/^(?:write|for example) /);
     }
   });
 
@@ -415,7 +415,7 @@ describe('wield audit', () => {
     const run = json(await wield(workspace, ['audit', '--json']));
     expect(run.records).toHaveLength(4);
     expect(run.skipped).toBe(7);
-    expect((await wield(workspace, ['audit'])).stderr).toContain('7 lines not whole, and left out');
+    expect((await wield(workspace, ['audit'])).stderr).toContain('skipped 7 incomplete lines');
   });
 
   spec('OBS-3', 'follows the log, across files, a JSON document a line', async () => {

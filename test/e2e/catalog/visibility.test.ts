@@ -169,7 +169,7 @@ describe('tags', () => {
     ]);
     expect(await list('--format', 'skill', '--tag', 'slow')).toEqual(['slow-notes']);
     const run = await wield(workspace, ['list', '--tag', 'none']);
-    expect(run).toMatchObject({ status: 0, stdout: 'No tool fits. wield list --all shows all there are.\n' });
+    expect(run).toMatchObject({ status: 0, stdout: 'No matching tools. wield list --all shows all.\n' });
     expect(await wield(workspace, ['list', '--tag', '!!'])).toMatchObject({ status: 2 });
     expect(await wield(workspace, ['list', '--tag'])).toMatchObject({ status: 2 });
   });

@@ -101,7 +101,7 @@ describe('errors', () => {
     const missing = await wield(workspace, ['check', 'nowhere', '--json']);
     expect([missing.status, json(missing).error.code]).toEqual([3, 'not_found']);
     const empty = await wield(workspace, ['check']);
-    expect([empty.status, empty.stdout]).toEqual([0, '  0 entries checked, nothing to say\n']);
+    expect([empty.status, empty.stdout]).toEqual([0, '  0 files checked, no problems\n']);
   });
 });
 

@@ -134,13 +134,13 @@ describe('debug', () => {
     ['WIELD_LOG=debug', [], { WIELD_LOG: 'debug' }],
     ['OCTOMIND_LOG=debug', [], { OCTOMIND_LOG: 'debug' }],
   ] as const) {
-    spec('CLI-12', `${how} says on stderr what was passed over and what was spawned`, async () => {
+    spec('CLI-12', `${how} prints ignored files and spawned processes to stderr`, async () => {
       const workspace = create();
       workspace.script('.hidden', HELLO);
       workspace.script('folder/inner', HELLO);
       const list = await wield(workspace, ['list', '--json', ...args], { env });
-      expect(list.stderr).toMatch(/debug {2}.*\.hidden: passed over/);
-      expect(list.stderr).toMatch(/debug {2}.*folder: passed over/);
+      expect(list.stderr).toMatch(/debug {2}.*\.hidden: ignored/);
+      expect(list.stderr).toMatch(/debug {2}.*folder: ignored/);
       expect(json(list).ok).toBe(true);
       const call = await wield(workspace, ['call', 'hello', '--name', 'x', ...args], { env });
       expect(call.stderr).toMatch(/debug {2}spawned .*hello/);

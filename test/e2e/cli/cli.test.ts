@@ -204,7 +204,7 @@ describe('list, show, doctor', () => {
 
   spec('CLI-6', 'list in an empty place says how to begin', async () => {
     const run = await wield(createWorkspace(), ['list']);
-    expect([run.status, run.stdout]).toEqual([0, 'No tools here yet. wield init makes a first one.\n']);
+    expect([run.status, run.stdout]).toEqual([0, 'No tools yet. Create one: wield init\n']);
   });
 
   spec('CLI-7', 'show gives everything about a tool, as text and as a document', async () => {

@@ -210,7 +210,7 @@ describe('existing files', () => {
     const { mtimeMs } = statSync(path);
     const again = await wield(workspace, flagsOf(fixture));
     expect(again.status).toBe(0);
-    expect(again.stdout).toContain('is connected already');
+    expect(again.stdout).toContain('is already connected');
     expect(statSync(path).mtimeMs).toBe(mtimeMs);
   });
 

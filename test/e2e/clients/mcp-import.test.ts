@@ -305,7 +305,7 @@ describe('existing servers', () => {
     expect(readWritten(workspace).docs).toEqual({ command: 'mine' });
     expect(readFileSync(destination(workspace), 'utf8')).toContain('\n\t\t"figma": {\n\t\t\t"type"');
     const again = await wield(workspace, ['mcp', 'import', 'codex', '--yes']);
-    expect(again.stdout).toContain('There is nothing to import.');
+    expect(again.stdout).toContain('nothing to import');
     await wield(workspace, ['mcp', 'import', 'codex', '--server', 'docs', '--force', '--yes']);
     expect(readWritten(workspace).docs.command).toBe('docs-server');
     expect(JSON.parse(readFileSync(destination(workspace), 'utf8')).other).toBe(1);
@@ -363,7 +363,7 @@ describe('sources', () => {
     const unknown = await wield(workspace, ['mcp', 'import', 'cursr']);
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining('did you mean cursor?')]);
     const missing = await wield(workspace, ['mcp', 'import', './nothing.json']);
-    expect([missing.status, missing.stderr]).toEqual([3, expect.stringContaining('no file')]);
+    expect([missing.status, missing.stderr]).toEqual([3, expect.stringContaining('file not found')]);
     const none = await wield(workspace, ['mcp', 'import', 'zed']);
     expect([none.status, none.stderr]).toEqual([3, expect.stringContaining('zed/settings.json')]);
     const action = await wield(workspace, ['mcp', 'imprt']);

@@ -177,7 +177,7 @@ describe('commands', () => {
   });
 
   spec('MOD-20 CLI-1', 'the first help says that tools are commands', async () => {
-    expect((await wieldProcess(create(), [])).stdout).toContain('Every tool is a command too');
+    expect((await wieldProcess(create(), [])).stdout).toContain('Tools are commands too');
   });
 });
 
@@ -280,7 +280,7 @@ describe('collisions', () => {
     const listed = await wield(workspace, ['list']);
     expect(listed.stdout).toContain('NAME');
     expect(listed.stderr).toContain('2 problems; wield doctor');
-    expect((await wieldProcess(workspace, ['help'])).stdout).toContain('every tool, one grip');
+    expect((await wieldProcess(workspace, ['help'])).stdout).toContain('a tool runtime for AI agents');
     expect((await wield(workspace, ['call', 'list'])).stdout).toBe('{}');
     const { problems } = json(await wield(workspace, ['doctor', '--json']));
     expect(problems).toContainEqual({

@@ -93,7 +93,7 @@ describe('what is wrong', () => {
       expect(called.error.message).toContain(`${file}:2`);
       expect((await wield(workspace, ['list'])).stdout).toContain('greet');
       const shown = await wield(workspace, ['config']);
-      expect(shown.stderr).toContain('nothing runs');
+      expect(shown.stderr).toContain('calls are blocked');
       expect(json(await wield(workspace, ['config', '--json'])).fault).toContain(`${file}:2`);
     });
   }

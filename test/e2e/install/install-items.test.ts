@@ -462,7 +462,7 @@ spec(
       ['uninstall', 'scan'],
       ['remove-source', 'tooling'],
     ])
-      expect([args, (await workspace.fail(...args)).hint]).toEqual([args, 'repeat the command with --yes']);
+      expect([args, (await workspace.fail(...args)).hint]).toEqual([args, 'pass --yes']);
     expect(Object.keys(await statesOf(workspace))).toEqual(['detect', 'scan']);
   },
   60_000,
@@ -478,7 +478,7 @@ specIf(
     await installWorked(workspace);
     const remove = (answer: string) =>
       wieldAtTerminal(workspace, ['uninstall', 'detect'], {
-        answers: [['all the same?', `${answer}\n`]],
+        answers: [['anyway?', `${answer}\n`]],
         env: { NO_COLOR: '1' },
       });
     expect((await remove('n')).screen).toContain('needed  by skill scan');

@@ -61,7 +61,7 @@ describe('adding', () => {
       const workspace = createInstallWorkspace();
       const source = workspace.source('tooling', WORKED);
       const run = await wieldAtTerminal(workspace, ['add', source], {
-        answers: [['Install all of it?', 'y\n']],
+        answers: [['Install all of them?', 'y\n']],
       });
       expect(run.screen).toContain('install  tool detect');
       expect(run.screen).toContain('installed  skill scan');

@@ -227,7 +227,7 @@ describe('misbehaving clients', () => {
     const { port } = taken.address() as { port: number };
     const run = await wield(createTools(), ['serve', '--http', String(port)]);
     expect(run.status).not.toBe(0);
-    expect(run.stderr).toContain(`port ${port} is taken`);
+    expect(run.stderr).toContain(`port ${port} is in use`);
     expect(run.stderr).toContain('hint');
     expect(run.stdout).toBe('');
   });

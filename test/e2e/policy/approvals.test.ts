@@ -120,7 +120,7 @@ spec('CLI-8', '--yes is consent to this call, and leaves no question behind', as
 describe('wield approvals', () => {
   spec('POL-6', 'lists and shows what waits, with the exact command and input', async () => {
     const workspace = createAskingWorkspace();
-    expect((await wield(workspace, ['approvals'])).stdout).toBe('No call waits for approval.\n');
+    expect((await wield(workspace, ['approvals'])).stdout).toBe('No pending approvals.\n');
     const id = await askFor(workspace, 'main');
     const { approvals } = json(await wield(workspace, ['approvals', 'list', '--json']));
     const file = join(workspace.dir, '.agents/tools/deploy');
@@ -168,7 +168,7 @@ describe('wield approvals', () => {
     expect((await wield(workspace, ['approvals', 'approve', '../../x'])).status).toBe(3);
     expect(await wield(workspace, ['approvals', 'approve'])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('needs an id'),
+      stderr: expect.stringContaining('missing id'),
     });
     expect((await wield(workspace, ['approvals', 'aprove', 'x'])).stderr).toContain(
       'did you mean wield approvals approve?',
@@ -287,7 +287,7 @@ describe('at a terminal', () => {
     async () => {
       const workspace = createAskingWorkspace();
       const { screen } = await ask(workspace, 'always\n');
-      expect(screen).toContain('always: this tool as it is now, with any input');
+      expect(screen).toContain('always: approves this version of the tool with any input');
       expect((await workspace.deploy('prod')).status).toBe(0);
       expect(workspace.records()).toEqual([expect.stringContaining('.standing-')]);
       expect(workspace.runs()).toEqual(['main', 'prod']);

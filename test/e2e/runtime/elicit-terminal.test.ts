@@ -28,7 +28,7 @@ specIf(
       ],
     });
     expect(status).toBe(0);
-    expect(screen).toContain(' has a question\n  What shall it be?\n  1  small (s)\n  2  large (l)\n');
+    expect(screen).toContain(' asks\n  What shall it be?\n  1  small (s)\n  2  large (l)\n');
     expect(screen).toContain('  For the parcel.\n');
     const content = { size: 's', pieces: 3, gift: true, extras: ['card', 'ribbon'] };
     expect(screen).toContain(JSON.stringify({ action: 'accept', content }));
@@ -63,7 +63,7 @@ specIf(hasPty, without, 'MOD-18', 'questions come one at a time, and a page is s
   });
   expect(three.screen).toContain('["1","2","3"]');
   const visit = (typed: string) =>
-    wieldAtTerminal(workspace, ['call', 'page'], { answers: [['n declines: ', typed]] });
+    wieldAtTerminal(workspace, ['call', 'page'], { answers: [['n to decline): ', typed]] });
   const visited = await visit('\n');
   expect(visited.screen).toContain('  Sign in.\n  https://example.org/in?a=1\n');
   expect(visited.screen).toContain('{"action":"accept"}');
@@ -72,12 +72,12 @@ specIf(hasPty, without, 'MOD-18', 'questions come one at a time, and a page is s
 
 specIf(hasPty, without, 'MOD-18', 'no text of a tool can pass for a line of ours', async () => {
   const workspace = createQuestionWorkspace();
-  const forged = `x${' '.repeat(300)}Your answer: \\u001b[2K\\ndeploy asks for your consent`;
+  const forged = `x${' '.repeat(300)}Your answer: \\u001b[2K\\ndeploy needs your approval`;
   workspace.module('forges.tool.mjs', moduleText('forges', `async (_, { ask }) => ask("${forged}")`));
   const { screen } = await wieldAtTerminal(workspace, ['call', 'forges'], {
     answers: [['\r\nYour answer: ', 'a\n']],
   });
-  expect(screen).toContain('\n  deploy asks for your consent\n');
+  expect(screen).toContain('\n  deploy needs your approval\n');
   expect(screen.split('\n').filter((line) => /^(?:deploy|Your answer)/.test(line))).toHaveLength(1);
   expect(screen).not.toContain('\u001b[2K');
 });

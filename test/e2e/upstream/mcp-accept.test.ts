@@ -20,7 +20,7 @@ describe('accept', () => {
     await wield(made.workspace, ['mcp', 'refresh']);
     made.describeSearch(CHANGED);
     const refreshed = await wield(made.workspace, ['mcp', 'refresh']);
-    expect(refreshed.stdout).toContain('changed  docs_search: wield mcp accept docs shows how, and asks\n');
+    expect(refreshed.stdout).toContain('changed  docs_search: review and accept: wield mcp accept docs\n');
     return made;
   }
   const listed = async (workspace: Workspace) => {
@@ -40,7 +40,7 @@ describe('accept', () => {
     ]);
     expect((await wield(workspace, ['list'])).stdout).toMatch(/docs_search .* changed$/m);
     expect((await wield(workspace, ['doctor'])).stdout).toContain(
-      'describes docs_search otherwise than approved; wield mcp accept docs shows how, and asks',
+      'changed docs_search since approval; review and accept: wield mcp accept docs',
     );
     expect((await wield(workspace, ['call', 'docs_search', '--words', 'x'])).status).toBe(5);
     expect((await wield(workspace, ['call', 'docs_other'])).status).toBe(0);
@@ -80,7 +80,7 @@ describe('accept', () => {
     ]);
     expect((await wield(workspace, ['call', 'docs_search', '--words', 'x'])).status).toBe(0);
     const again = await wield(workspace, ['mcp', 'accept', 'docs']);
-    expect([again.status, again.stdout]).toEqual([0, 'No tool of docs changed since it was approved.\n']);
+    expect([again.status, again.stdout]).toEqual([0, 'No tool of docs changed since approval.\n']);
     expect((await wield(workspace, ['mcp', 'accept', 'docs', 'serch'])).stderr).toContain(
       'did you mean search?',
     );

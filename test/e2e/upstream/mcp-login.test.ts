@@ -45,7 +45,7 @@ describe('login', () => {
     const refused = await wield(workspace, ['mcp', 'refresh', 'notes']);
     expect([refused.status, refused.stderr]).toEqual([8, expect.stringContaining('wield mcp login notes')]);
     const { status, out } = await logIn(workspace);
-    expect([status, out]).toEqual([0, `Logged in to notes (${upstream.url}), renewed by itself.\n`]);
+    expect([status, out]).toEqual([0, `Logged in to notes (${upstream.url}), renewed automatically.\n`]);
     const ready = await wield(workspace, ['mcp', 'refresh', 'notes']);
     expect([ready.status, ready.stdout]).toEqual([0, expect.stringContaining('ready    notes')]);
     const shown = await wield(workspace, ['mcp', '--json']);
@@ -53,7 +53,7 @@ describe('login', () => {
     const gone = await wield(workspace, ['mcp', 'logout', 'notes', '--json']);
     expect(json(gone)).toMatchObject({ ok: true, server: 'notes', loggedOut: true });
     expect(upstream.revoked.length).toBeGreaterThan(0);
-    expect((await wield(workspace, ['mcp', 'logout', 'notes'])).stdout).toBe('There is no login to notes.\n');
+    expect((await wield(workspace, ['mcp', 'logout', 'notes'])).stdout).toBe('Not logged in to notes.\n');
   });
 
   spec('UPS-22', 'times out, and is for people and http servers only', async () => {
@@ -71,7 +71,7 @@ describe('login', () => {
       const process = await wield(workspace, ['mcp', action, 'own']);
       expect([process.status, process.stderr]).toEqual([
         2,
-        expect.stringContaining('there is no login to it'),
+        expect.stringContaining('is a local process and has no login'),
       ]);
       expect((await wield(workspace, ['mcp', action])).status).toBe(2);
       expect((await wield(workspace, ['mcp', action, 'nots'])).stderr).toContain('did you mean notes?');
@@ -91,8 +91,8 @@ describe('login', () => {
       configureServers(workspace, { notes: { url: upstream.url } });
       const { status, screen } = await wieldAtTerminal(workspace, ['mcp', 'login', 'notes', '--no-browser'], {
         answers: [
-          ['paste its address here:', 'http://127.0.0.1:1/callback?code=x&state=y\n'],
-          ['That is not the answer', async (shown) => `${await agree(addressIn(shown)!)}\n`],
+          ['paste its URL here:', 'http://127.0.0.1:1/callback?code=x&state=y\n'],
+          ['That URL does not belong', async (shown) => `${await agree(addressIn(shown)!)}\n`],
         ],
       });
       expect([status, screen]).toEqual([0, expect.stringContaining('Logged in to notes')]);

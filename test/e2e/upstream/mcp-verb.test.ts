@@ -65,8 +65,8 @@ describe('list', () => {
       /^ {2}broken {3}failed /m,
       /^ {2}later {4}not started yet /m,
       /^ {2}theirs {3}untrusted .* \.mcp\.json:1 /m,
-      /^ {2}off {6}switched off .*https:\/\/example\.com\/mcp$/m,
-      /^ {2}untrusted {3}1 server of this workspace is not started before you trust it: wield trust$/m,
+      /^ {2}off {6}disabled .*https:\/\/example\.com\/mcp$/m,
+      /^ {2}untrusted {3}1 server of this workspace is not started until you trust it: wield trust$/m,
       /^ {2}failed {6}could not start the server broken: .*no configuration found$/m,
     ])
       expect(stdout).toMatch(words);
@@ -90,7 +90,7 @@ describe('list', () => {
       const flag = await wield(workspace, ['mcp', 'list', '--yes']);
       expect([flag.status, flag.stderr]).toEqual([
         2,
-        expect.stringContaining('--yes is not for wield mcp list'),
+        expect.stringContaining('wield mcp list has no flag --yes'),
       ]);
       const more = await wield(workspace, ['mcp', 'list', 'all']);
       expect([more.status, more.stderr]).toEqual([2, expect.stringContaining('unexpected argument "all"')]);
@@ -143,7 +143,7 @@ describe('refresh', () => {
     configureServers(workspace, { off: { ...off.entry, disabled: true } });
     workspace.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: theirs.entry } }));
     const all = await wield(workspace, ['mcp', 'refresh']);
-    expect([all.status, all.stdout]).toEqual([0, expect.stringContaining('There is no server to ask')]);
+    expect([all.status, all.stdout]).toEqual([0, expect.stringContaining('No servers to refresh')]);
     expect((await wield(workspace, ['mcp', 'refresh', 'theirs'])).status).toBe(5);
     expect((await wield(workspace, ['mcp', 'refresh', 'off'])).status).toBe(8);
     expect([...theirs.starts(), ...off.starts()]).toEqual([]);
@@ -195,7 +195,7 @@ describe('waiting', () => {
     expect(failed.stderr).toContain('no configuration found');
     const untrusted = await wield(workspace, ['call', 'theirs_echo']);
     expect(untrusted.status).toBe(5);
-    expect(untrusted.stderr).toContain('wield mcp shows what it runs; then: wield trust');
+    expect(untrusted.stderr).toContain('wield mcp shows what it runs; then run: wield trust');
     expect((await wield(workspace, ['list'])).stderr).toContain('1 server of this workspace is not started');
     expect((await wield(workspace, ['call', 'brok'])).status).toBe(3);
   });

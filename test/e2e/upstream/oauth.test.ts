@@ -511,13 +511,13 @@ describe('the command', () => {
             renewable: true,
           },
         });
-      } else expect(printed.out).toBe(`Logged in to notes (${upstream.url}), renewed by itself.\n`);
+      } else expect(printed.out).toBe(`Logged in to notes (${upstream.url}), renewed automatically.\n`);
       for (const secret of upstream.secrets) expect(printed.out + printed.err).not.toContain(secret);
     }
     const { call, printed } = createCall(setting);
     expect(await logoutOf(call, server)).toBe(0);
     expect(await logoutOf(call, server)).toBe(0);
-    expect(printed.out).toBe('Logged out of notes.\nThere is no login to notes.\n');
+    expect(printed.out).toBe('Logged out of notes.\nNot logged in to notes.\n');
   });
 
   spec(

@@ -1,4 +1,4 @@
-// `wield mcp accept`: shows how tools of a server changed since they were approved, asks, and approves what they are now.
+// `wield mcp accept`: shows how tools of a server changed since approval, and approves the changes.
 
 import { wrap } from '../../../core/approval-text.js';
 import { assertPerson } from '../../../core/caller.js';
@@ -6,9 +6,9 @@ import { ToolError } from '../../../core/error.js';
 import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { printDiff } from '../../consent.js';
-import { DRY_RUN, mayDestroy, YES } from '../../installing.js';
-import { widthOf } from '../../line.js';
+import { confirmDestructive, DRY_RUN, YES } from '../../installing.js';
 import { printJson } from '../../print.js';
+import { widthOf } from '../../read-line.js';
 import type { VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';
 import { findState, type ServerState, someOf } from './server.js';
@@ -20,8 +20,8 @@ export const accept: McpAction = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...named]) {
     if (name === undefined)
-      throw new ToolError('usage', 'no server named', {
-        hint: 'wield mcp accept NAME; wield mcp shows them',
+      throw new ToolError('usage', 'missing server name; usage: wield mcp accept NAME', {
+        hint: 'wield mcp shows the servers',
       });
     const toolbox = call.toolbox();
     const dry = call.flags.has('dry-run');
@@ -29,7 +29,7 @@ export const accept: McpAction = {
     const state = findState(toolbox, name);
     const changed = choose(toolbox, state, named);
     if (!call.json) show(call, changed);
-    const question = changed.length === 1 ? 'Approve what it is now?' : 'Approve what they are now?';
+    const question = changed.length === 1 ? 'Approve this change?' : 'Approve these changes?';
     const isAccepted = changed.length > 0 && !dry && (await mayApprove(call, question));
     if (isAccepted) toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
     if (call.json) {
@@ -40,7 +40,7 @@ export const accept: McpAction = {
         accepted: isAccepted,
       });
     } else if (changed.length === 0)
-      call.terminal.out(`No tool of ${spellOut(name)} changed since it was approved.\n`);
+      call.terminal.out(`No tool of ${spellOut(name)} changed since approval.\n`);
     else if (isAccepted) call.terminal.out(`  approved  ${someOf(changed.map(({ tool }) => tool.name))}\n`);
     else call.terminal.out('  nothing was approved\n');
     return 0;
@@ -48,10 +48,14 @@ export const accept: McpAction = {
 };
 
 function mayApprove(call: VerbCall, question: string): Promise<boolean> {
-  const refusal = new ToolError('needs_approval', 'nothing was approved: nobody is there to ask', {
-    hint: 'look at the change with --dry-run, then repeat the command with --yes',
-  });
-  return mayDestroy(call, question, refusal);
+  const refusal = new ToolError(
+    'needs_approval',
+    'nothing was approved: needs confirmation, and this is not a terminal',
+    {
+      hint: 'review the change with --dry-run, then pass --yes',
+    },
+  );
+  return confirmDestructive(call, question, refusal);
 }
 
 type Changed = ReturnType<NodeToolbox['state']['upstreams']['changes']>;
@@ -61,7 +65,7 @@ type NamedTool = Changed[number]['tool'];
 const namesOf = ({ name, action }: NamedTool): string[] =>
   action.kind === 'remote' ? [name, action.tool] : [name];
 
-// A tool is named as its server names it, or as it is called here.
+// Tools can be named as on the server or as in wield.
 function choose(
   { state: { upstreams } }: NodeToolbox,
   state: ServerState,
@@ -76,18 +80,18 @@ function choose(
       throw new ToolError(
         'not_found',
         `the server ${spellOut(state.server.name)} has no tool "${quoteOutside(name, 60)}"`,
-        { hint: close === undefined ? 'wield mcp list --json names its tools' : `did you mean ${close}?` },
+        { hint: close === undefined ? 'wield mcp list --json shows its tools' : `did you mean ${close}?` },
       );
     }
     return all.filter(({ tool }) => isNamed(tool));
   });
 }
 
-// Everything that changed, however long it is: nobody approves what they were not shown.
+// Shows changes in full: only what was shown can be approved.
 function show({ terminal }: VerbCall, changed: Changed): void {
   const width = widthOf(terminal) - 6;
   for (const { tool, diff } of changed) {
-    terminal.out(`  ${terminal.paint('bold', tool.name)}   changed since it was approved\n`);
+    terminal.out(`  ${terminal.paint('bold', tool.name)}   changed since approval\n`);
     printDiff(
       terminal,
       diff.flatMap((line) =>

@@ -1,21 +1,21 @@
-// An action of `wield mcp`: what it takes beside its name, and what it does.
+// The definition of an action of `wield mcp`.
 
 import type { FlagHelp, VerbCall } from '../../verb.js';
 
-/** Which of the two files that are ours to write. */
+/** Selects one of the two files that wield writes. */
 export const SCOPE: FlagHelp = {
   kind: 'value',
   value: 'SCOPE',
-  description: 'user: ~/.agents/mcp.json, which is the default; project: .agents/mcp.json of this directory',
+  description: 'user (default): ~/.agents/mcp.json; project: .agents/mcp.json of this directory',
 };
 
 export interface McpAction {
-  /** What stands behind `wield mcp`. */
+  /** The usage after `wield mcp`. */
   readonly usage: string;
   readonly example: string;
   readonly flags: Readonly<Record<string, FlagHelp>>;
-  /** How many words it takes behind its name at most. */
+  /** The maximum number of positionals after its name. */
   readonly positionals: number;
-  /** Does the work with what follows the action's name, and gives the exit status. */
+  /** Returns the exit status. */
   run(call: VerbCall, positionals: readonly string[]): Promise<number>;
 }

@@ -1,4 +1,4 @@
-// `wield mcp add`: names a server, by its command or its address, in a file of yours or of the project.
+// `wield mcp add`: adds an upstream server to mcp.json.
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
@@ -22,28 +22,28 @@ export const add: McpAction = {
     url: {
       kind: 'value',
       value: 'URL',
-      description: 'The address of a server over HTTP, in place of a command',
+      description: 'The URL of an HTTP server, instead of a command',
     },
     env: {
       kind: 'value',
       value: 'K=V',
       repeats: true,
-      description: 'A variable for its process; a secret as ${VAR} or file:~/path',
+      description: 'A variable for the process; write secrets as ${VAR} or file:~/path',
     },
     header: {
       kind: 'value',
       value: 'K=V',
       repeats: true,
-      description: 'A header for its address; a secret as ${VAR} or file:~/path',
+      description: 'An HTTP header; write secrets as ${VAR} or file:~/path',
     },
     scope: SCOPE,
-    force: { kind: 'switch', description: 'Replace servers that are here already' },
+    force: { kind: 'switch', description: 'Replace existing servers' },
     'dry-run': DRY_RUN,
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...command]) {
     if (name === undefined)
-      throw new ToolError('usage', 'no name given', { hint: 'wield mcp add NAME -- COMMAND …' });
+      throw new ToolError('usage', 'missing server name', { hint: 'wield mcp add NAME -- COMMAND …' });
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
@@ -54,11 +54,11 @@ export const add: McpAction = {
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     assertEntry(name, entry, edit.file.path);
     if (edit.exists && edit.changed && !call.flags.has('force')) {
-      throw new ToolError('conflict', `${file} has a server "${quoteOutside(name, 60)}" already`, {
-        hint: 'choose another name, or replace it with --force',
+      throw new ToolError('conflict', `${file} already has a server "${quoteOutside(name, 60)}"`, {
+        hint: 'choose another name, or pass --force to replace it',
       });
     }
-    // What comes has no secret in it; what goes may have one.
+    // The new entry contains no secrets (checked above); the old one may.
     const diff = (edit.changed ? diffOf(edit) : []).map((line) =>
       line.startsWith('+') ? spellOut(line) : toShownDiff([line])[0]!,
     );
@@ -78,11 +78,11 @@ export const add: McpAction = {
       terminal.out(`  ${terminal.paint('bold', file)}\n`);
       printDiff(terminal, diff);
     }
-    if (!edit.changed) terminal.out(`  ${file} has exactly this server already\n`);
+    if (!edit.changed) terminal.out(`  ${file} already has this server\n`);
     else if (!isWritten) terminal.out('  nothing was written\n');
     else
       terminal.out(
-        `  added   ${spellOut(name)}\n  next    wield mcp refresh ${spellOut(name)} starts it, and lists its tools\n`,
+        `  added   ${spellOut(name)}\n  next    wield mcp refresh ${spellOut(name)} starts it and lists its tools\n`,
       );
     return 0;
   },
@@ -94,23 +94,23 @@ function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonO
   const headers = readPairs('header', call.repeated('header'), /^([^=:\s]+)(?:=|:\s*)(.*)$/s);
   if (url !== undefined) {
     if (command !== undefined || env !== undefined) {
-      throw new ToolError('usage', 'a server has either an address or a command', {
-        hint: 'leave --url out, or the command with its --env',
+      throw new ToolError('usage', 'a server has either a URL or a command', {
+        hint: 'omit --url, or the command with its --env',
       });
     }
-    return { type: 'http', url: String(url), ...(headers === undefined ? {} : { headers }) };
+    return { type: 'http', url: String(url), ...(headers && { headers }) };
   }
   if (command === undefined) {
-    throw new ToolError('usage', 'neither a command nor an address is given', {
+    throw new ToolError('usage', 'missing command or URL', {
       hint: 'wield mcp add NAME -- COMMAND …, or wield mcp add NAME --url URL',
     });
   }
   if (headers !== undefined) {
-    throw new ToolError('usage', '--header is for a server with an address', {
+    throw new ToolError('usage', '--header needs --url', {
       hint: 'use --env for the variables of a command',
     });
   }
-  return { command, ...(args.length === 0 ? {} : { args }), ...(env === undefined ? {} : { env }) };
+  return { command, ...(args.length > 0 && { args }), ...(env && { env }) };
 }
 
 function readPairs(flag: string, pairs: readonly string[], form: RegExp): JsonObject | undefined {
@@ -119,8 +119,8 @@ function readPairs(flag: string, pairs: readonly string[], form: RegExp): JsonOb
     pairs.map((pair) => {
       const [, key, value] = form.exec(pair) ?? [];
       if (key !== undefined && value !== undefined) return [key, value];
-      // What stands there may be a secret.
-      throw new ToolError('usage', `--${flag} is given without a name and a value`, {
+      // Not repeated in the message: it may be a secret.
+      throw new ToolError('usage', `--${flag} must be NAME=VALUE`, {
         hint: `write --${flag} NAME=VALUE`,
       });
     }),

@@ -1,4 +1,4 @@
-// `wield mcp import`: brings servers that other clients are configured with here, with references in place of secrets.
+// `wield mcp import`: imports servers from the configuration of other MCP clients, without their secrets.
 
 import { resolve } from 'node:path';
 import type { ClientEnvironment } from '../../../clients/client.js';
@@ -32,10 +32,10 @@ export const importServers: McpAction = {
       kind: 'value',
       value: 'NAME',
       repeats: true,
-      description: 'Only this one; may stand more than once',
+      description: 'Only this server; can be repeated',
     },
     scope: SCOPE,
-    force: { kind: 'switch', description: 'Replace servers that are here already' },
+    force: { kind: 'switch', description: 'Replace existing servers' },
     'dry-run': DRY_RUN,
     yes: YES,
   },
@@ -67,10 +67,7 @@ export const importServers: McpAction = {
     }
     if (call.json) printJson(call.terminal, { ok: true, ...toDocument(from, plan), written: write });
     else if (write) call.terminal.out(`  imported  ${count(plan.written.length, 'server')} into ${file}\n`);
-    else
-      call.terminal.out(
-        plan.written.length === 0 ? '  There is nothing to import.\n' : '  nothing was written\n',
-      );
+    else call.terminal.out(plan.written.length === 0 ? '  nothing to import\n' : '  nothing was written\n');
     return 0;
   },
 };
@@ -80,22 +77,22 @@ function findNamedSources(from: string, call: VerbCall, environment: ClientEnvir
   const isClient = CLIENTS.some(({ id }) => id === from);
   if (!isClient && statOrNothing(path) !== undefined) return [findSourceOf(path, environment)];
   if (!isClient && /[./\\]/.test(from)) {
-    throw new ToolError('not_found', `there is no file ${quoteOutside(from, 120)}`, {
+    throw new ToolError('not_found', `file not found: ${quoteOutside(from, 120)}`, {
       hint: 'wield mcp import shows the clients that have servers',
     });
   }
   const client = findClient(from, 'wield mcp import');
   const sources = findSources(client, environment);
   if (sources.length > 0) return sources;
-  throw new ToolError('not_found', `${client.name} has no configuration that could be imported`, {
-    hint: `looked at ${client
+  throw new ToolError('not_found', `no configuration of ${client.name} found`, {
+    hint: `checked ${client
       .files(environment)
       .map((file) => shortenPath(file.path, environment.workdir, environment.home))
-      .join(', ')}; name another file`,
+      .join(', ')}; pass another file`,
   });
 }
 
-// Everything that is read and written, and of secrets nothing but their names (UPS-5).
+// Shows everything that is read and written, but only the names of secrets (UPS-5).
 function show(
   { terminal }: VerbCall,
   { read, destination, servers }: ImportPlan,
@@ -118,7 +115,7 @@ function show(
     if (server.env.length > 0) line('env', server.env.join(' '));
     if (server.headers.length > 0) line('headers', server.headers.join(' '));
     if (server.variables.length > 0) line('needs', `${server.variables.join(' ')} in the environment`);
-    for (const secret of server.secrets) line('secret', `${secret.name} goes into ${short(secret.path)}`);
+    for (const secret of server.secrets) line('secret', `${secret.name} is stored in ${short(secret.path)}`);
     for (const note of server.notes) line('note', note);
   }
   if (servers.length > 0) terminal.out('\n');
@@ -137,8 +134,9 @@ function toServerJson(server: ImportedServer) {
   return {
     name,
     kind,
-    ...(command === undefined ? {} : { command, args }),
-    ...(url === undefined ? {} : { url }),
+    command,
+    args: command === undefined ? undefined : args,
+    url,
     env,
     headers,
     variables,
@@ -168,7 +166,7 @@ function listSources({ terminal, json }: VerbCall, environment: ClientEnvironmen
     return 0;
   }
   if (clients.length === 0) {
-    terminal.out('No client has a configuration here that could be imported.\n');
+    terminal.out('No client configuration found.\n');
     return 0;
   }
   const rows = clients.flatMap(({ name, files, command }) =>

@@ -1,4 +1,4 @@
-// `wield mcp list`: the servers there are, how each stands, and what to do about those that stand badly. Starts nothing.
+// `wield mcp list`: lists upstream servers with their state. Starts none.
 
 import { count, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
@@ -19,7 +19,7 @@ export const list: McpAction = {
     if (call.json) printJson(call.terminal, { ok: true, servers: states.map(toServerJson) });
     else if (states.length === 0) {
       call.terminal.out(
-        'No servers here yet. wield mcp add NAME -- COMMAND adds one; wield mcp import brings those of other clients.\n',
+        'No servers yet. Add one: wield mcp add NAME -- COMMAND; import those of other clients: wield mcp import\n',
       );
     } else print(call, states, toolbox);
     return 0;
@@ -38,16 +38,12 @@ export function toServerJson(found: ServerState): Record<string, unknown> {
     state,
     tools: tools.map(({ name }) => name),
     changed,
-    ...(failure === undefined
-      ? {}
-      : {
-          failure: {
-            message: failure.message,
-            hint: failure.hint,
-            at: new Date(failure.at).toISOString(),
-          },
-        }),
-    ...(listedAt === undefined ? {} : { listedAt: new Date(listedAt).toISOString() }),
+    failure: failure && {
+      message: failure.message,
+      hint: failure.hint,
+      at: new Date(failure.at).toISOString(),
+    },
+    listedAt: listedAt === undefined ? undefined : new Date(listedAt).toISOString(),
   };
 }
 
@@ -62,15 +58,14 @@ function print({ terminal }: VerbCall, states: readonly ServerState[], toolbox: 
   ]);
   printTable(terminal, ['NAME', 'STATE', 'LISTED', 'CONFIGURED', 'RUNS'], rows);
   const notes = states.flatMap(noteOf);
-  // One line for all of them: they need the same.
   const untrusted = states.filter(({ state }) => state === 'untrusted').length;
   if (untrusted > 0)
     notes.push([
       'untrusted',
-      `${count(untrusted, 'server')} of this workspace ${untrusted === 1 ? 'is' : 'are'} not started before you trust it: wield trust`,
+      `${count(untrusted, 'server')} of this workspace ${untrusted === 1 ? 'is' : 'are'} not started until you trust it: wield trust`,
     ]);
   if (states.some(({ state }) => state === 'unknown'))
-    notes.push(['new', 'wield list or wield mcp refresh starts what is not started yet']);
+    notes.push(['new', 'wield list and wield mcp refresh start servers that were not started yet']);
   if (notes.length > 0) terminal.out('\n');
   const width = Math.max(...notes.map(([label]) => label.length));
   for (const [label, text] of notes)
@@ -90,7 +85,7 @@ function describeState({ state, tools, changed }: ServerState): string {
     case 'unknown':
       return 'not started yet';
     case 'off':
-      return 'switched off';
+      return 'disabled';
   }
 }
 
@@ -104,7 +99,7 @@ function noteOf({ server, changed, failure }: ServerState): [string, string][] {
     ];
   }
   if (changed.length === 0) return [];
-  return [['changed', `${someOf(changed)}: wield mcp accept ${name} shows how, and asks`]];
+  return [['changed', `${someOf(changed)}: review and accept: wield mcp accept ${name}`]];
 }
 
 function describeAge(milliseconds: number): string {

@@ -1,4 +1,4 @@
-// `wield mcp logout`: forgets the login to an upstream server, and has it revoked.
+// `wield mcp logout`: revokes and deletes the login to an upstream server.
 
 import { join } from 'node:path';
 import { assertPerson } from '../../../core/caller.js';
@@ -17,7 +17,7 @@ export const logout: McpAction = {
   run: async (call, [name]) => logoutOf(call, await findAddressed(call.toolbox(), name, 'logout')),
 };
 
-/** Logs out of a server whose references are replaced. */
+/** Logs out of a server whose references were expanded. */
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
   const {
     machine: { wieldHome, world, insideCall },
@@ -28,7 +28,7 @@ export async function logoutOf(call: VerbCall, server: HttpServer): Promise<numb
   if (call.json) printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
   else {
     const name = spellOut(server.name);
-    call.terminal.out(existed ? `Logged out of ${name}.\n` : `There is no login to ${name}.\n`);
+    call.terminal.out(existed ? `Logged out of ${name}.\n` : `Not logged in to ${name}.\n`);
   }
   return 0;
 }

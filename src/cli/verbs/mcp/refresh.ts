@@ -1,4 +1,4 @@
-// `wield mcp refresh`: starts servers now and asks them for their tools again, whatever happened before.
+// `wield mcp refresh`: starts servers and lists their tools again, ignoring earlier failures.
 
 import { ToolError, toToolError } from '../../../core/error.js';
 import { count, spellOut } from '../../../core/text.js';
@@ -12,8 +12,8 @@ import type { McpAction } from './action.js';
 import { toServerJson } from './list.js';
 import { findState, findUsable, someOf } from './server.js';
 
-// Each may be a program of a hundred megabytes.
-const AT_ONCE = 4;
+// A server can take hundreds of megabytes.
+const MAX_CONCURRENT = 4;
 
 export const refresh: McpAction = {
   usage: 'refresh [NAME …]',
@@ -23,11 +23,11 @@ export const refresh: McpAction = {
   async run(call, names) {
     const toolbox = call.toolbox();
     const servers = chooseServers(toolbox, names);
-    const outcomes = await askAll(call, toolbox, servers);
+    const outcomes = await refreshAll(call, toolbox, servers);
     const failures = outcomes.flatMap(({ server, error }) =>
       error === undefined ? [] : [{ server, error }],
     );
-    // Whoever asked for one gets its error as that of the command.
+    // With one named server, its error is the error of the command.
     if (names.length === 1 && failures.length === 1) throw toOwnError(failures[0]!);
     if (call.json) {
       printJson(call.terminal, {
@@ -35,11 +35,10 @@ export const refresh: McpAction = {
         servers: outcomes.map(({ server, error }) => ({
           ...toServerJson(findState(toolbox, server.name)),
           refreshed: error === undefined,
-          ...(error === undefined ? {} : { error: error.toJSON() }),
+          error: error?.toJSON(),
         })),
       });
-    } else if (servers.length === 0)
-      call.terminal.out('There is no server to ask. wield mcp shows them all.\n');
+    } else if (servers.length === 0) call.terminal.out('No servers to refresh. wield mcp shows all.\n');
     return failures.length === 0 ? 0 : 1;
   },
 };
@@ -49,7 +48,7 @@ interface Outcome {
   readonly error?: ToolError;
 }
 
-// Those of a workspace that is not trusted are started for nobody; one that is named says so.
+// Skips servers of an untrusted workspace; naming one is an error.
 function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEntry[] {
   if (names.length > 0) return [...new Set(names)].map((name) => findUsable(toolbox, name).server);
   return toolbox.state.upstreams
@@ -60,7 +59,7 @@ function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEn
     .map(({ server }) => server);
 }
 
-async function askAll(
+async function refreshAll(
   call: VerbCall,
   toolbox: NodeToolbox,
   servers: readonly ServerEntry[],
@@ -68,23 +67,22 @@ async function askAll(
   const outcomes = new Map<ServerEntry, Outcome>();
   const waiting = new Set<string>();
   const left = [...servers];
-  const askNext = async (): Promise<void> => {
+  const refreshNext = async (): Promise<void> => {
     for (let server = left.shift(); server !== undefined; server = left.shift()) {
       if (call.signal.aborted) return;
       waiting.add(server.name);
       showWait(call.terminal, [...waiting]);
       const error = await toolbox.state.upstreams.refresh(server).then(() => undefined, toToolError);
       waiting.delete(server.name);
-      outcomes.set(server, { server, ...(error === undefined ? {} : { error }) });
+      outcomes.set(server, { server, error });
       showWait(call.terminal, []);
-      if (!call.json)
-        print(call, toolbox, { server, ...(error === undefined ? {} : { error }) }, servers.length);
+      if (!call.json) print(call, toolbox, { server, error }, servers.length);
       showWait(call.terminal, [...waiting]);
     }
   };
   const onAbort = (): void => void toolbox.close();
   call.signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, servers.length) }, askNext));
+  await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT, servers.length) }, refreshNext));
   call.signal.removeEventListener('abort', onAbort);
   return servers.flatMap((server) => outcomes.get(server) ?? []);
 }
@@ -96,13 +94,13 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
     terminal.out(`  ${terminal.paint('green', 'ready ')}   ${name}   ${count(tools.length, 'tool')}\n`);
     if (changed.length > 0)
       terminal.out(
-        `  ${terminal.paint('yellow', 'changed')}  ${someOf(changed)}: wield mcp accept ${name} shows how, and asks\n`,
+        `  ${terminal.paint('yellow', 'changed')}  ${someOf(changed)}: review and accept: wield mcp accept ${name}\n`,
       );
     return;
   }
   const { message, hint, data } = toOwnError({ server, error });
   terminal.err(`  ${terminal.paint('red', 'failed', 'err')}   ${name}\n`);
-  // The error of the only one is that of the command.
+  // The error of a single server is printed by the command.
   if (of > 1) terminal.err(`           ${spellOut(message)}\n           ${spellOut(hint ?? '')}\n`);
   const lines = data?.lastLines;
   for (const line of Array.isArray(lines) ? lines : [])

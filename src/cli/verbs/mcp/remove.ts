@@ -1,4 +1,4 @@
-// `wield mcp remove`: takes a server out of the file that `wield mcp add` writes.
+// `wield mcp remove`: removes an upstream server from mcp.json.
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
@@ -25,8 +25,8 @@ export const remove: McpAction = {
   positionals: 1,
   async run(call, [name]) {
     if (name === undefined)
-      throw new ToolError('usage', 'no server named', {
-        hint: 'wield mcp remove NAME; wield mcp shows them',
+      throw new ToolError('usage', 'missing server name; usage: wield mcp remove NAME', {
+        hint: 'wield mcp shows the servers',
       });
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
@@ -36,7 +36,7 @@ export const remove: McpAction = {
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     if (!edit.exists) {
       throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
-        hint: 'wield mcp shows where each is configured',
+        hint: 'wield mcp shows where each server is configured',
       });
     }
     const { terminal, json } = call;
@@ -45,7 +45,7 @@ export const remove: McpAction = {
       terminal.out(`  ${terminal.paint('bold', file)}\n`);
       printDiff(terminal, diff);
     }
-    const isWritten = !isDry && (await consent(call, 'Take it out?', file));
+    const isWritten = !isDry && (await consent(call, 'Remove it?', file));
     if (isWritten) {
       const keepTrust = renewTrust(toolbox);
       writeConfig(edit.file, edit.after, scope === 'user');
@@ -58,7 +58,7 @@ export const remove: McpAction = {
   },
 };
 
-// The file that names it, where that is one of ours; the others are a person's own.
+// Finds the scope of a server that `wield mcp add` wrote; other files are not edited.
 function findScope(toolbox: NodeToolbox, name: string): 'user' | 'project' {
   const { server } = findState(toolbox, name);
   const environment = findClientEnvironment(toolbox);
@@ -66,7 +66,7 @@ function findScope(toolbox: NodeToolbox, name: string): 'user' | 'project' {
     (one) => server.place.file === wieldFile(one, environment),
   );
   if (scope !== undefined) return scope;
-  throw new ToolError('conflict', `${spellOut(name)} is configured in a file that is not written here`, {
-    hint: `take it out of ${describePlace(server, toolbox)} by hand`,
+  throw new ToolError('conflict', `${spellOut(name)} is configured in a file that wield does not edit`, {
+    hint: `remove it from ${describePlace(server, toolbox)} by hand`,
   });
 }

@@ -1,4 +1,4 @@
-// What the actions of `wield mcp` share: a server by its name, how it stands, and where it is configured.
+// Finds and describes upstream servers, for the actions of `wield mcp`.
 
 import { findJsonLine } from '../../../clients/forms/json.js';
 import { ToolError } from '../../../core/error.js';
@@ -11,7 +11,7 @@ const SHOWN_NAMES = 3;
 
 export type ServerState = ReturnType<NodeToolbox['state']['upstreams']['states']>[number];
 
-/** How the server of a name stands. Throws where there is none. */
+/** Finds a server with its state by name. Throws `not_found`. */
 export function findState({ state: { upstreams } }: NodeToolbox, name: string): ServerState {
   const states = upstreams.states();
   const found = states.find(({ server }) => server.name === name);
@@ -20,21 +20,21 @@ export function findState({ state: { upstreams } }: NodeToolbox, name: string): 
     name,
     states.map(({ server }) => server.name),
   );
-  throw new ToolError('not_found', `there is no server "${quoteOutside(name, 60)}"`, {
+  throw new ToolError('not_found', `unknown server "${quoteOutside(name, 60)}"`, {
     hint:
       close === undefined
-        ? 'wield mcp shows those there are'
+        ? 'wield mcp shows the servers'
         : `did you mean ${quoteOutside(close, 60)}? wield mcp shows all`,
   });
 }
 
-/** The server of a name that may be started now. Throws why it may not. */
+/** Finds a server that may be started. Throws `unavailable` or `needs_trust`. */
 export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
   const found = findState(toolbox, name);
   const { server, state } = found;
   if (state === 'off') {
-    throw new ToolError('unavailable', `the server ${spellOut(name)} is switched off`, {
-      hint: `take "disabled" out of its entry (${describePlace(server, toolbox)}), or its name out of mcp.disabled`,
+    throw new ToolError('unavailable', `the server ${spellOut(name)} is disabled`, {
+      hint: `remove "disabled" from its entry (${describePlace(server, toolbox)}), or its name from mcp.disabled`,
     });
   }
   if (server.owner === 'workspace' && !toolbox.workspace.trusted) {
@@ -42,27 +42,27 @@ export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
       'needs_trust',
       `the server ${spellOut(name)} is not started: the workspace is not trusted`,
       {
-        hint: 'wield mcp shows what it runs; then: wield trust',
+        hint: 'wield mcp shows what it runs; then run: wield trust',
       },
     );
   }
   return found;
 }
 
-/** A server with an address that can be logged in to, its references replaced. */
+/** Finds an HTTP server and expands the references in its entry. Throws `usage` for a process. */
 export async function findAddressed(
   toolbox: NodeToolbox,
   name: string | undefined,
   action: 'login' | 'logout',
 ): Promise<HttpServer> {
   if (name === undefined)
-    throw new ToolError('usage', 'no server named', {
-      hint: `wield mcp ${action} NAME; wield mcp shows them`,
+    throw new ToolError('usage', `missing server name; usage: wield mcp ${action} NAME`, {
+      hint: 'wield mcp shows the servers',
     });
   const { server } = findUsable(toolbox, name);
   if (server.kind !== 'http') {
-    throw new ToolError('usage', `${spellOut(name)} is a process of this machine: there is no login to it`, {
-      hint: 'what it needs to know stands in env of its entry, as a reference',
+    throw new ToolError('usage', `${spellOut(name)} is a local process and has no login`, {
+      hint: 'pass credentials in env of its entry, as a reference',
     });
   }
   const { expandServer } = await import('../../../upstream/entries/expand.js');
@@ -70,17 +70,17 @@ export async function findAddressed(
     machine: { world },
     workspace: { workdir },
   } = toolbox;
-  // Whether a workspace has a say was asked above.
+  // Trust was checked above.
   return expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
 }
 
-/** Some names in a line, the rest counted. */
+/** Lists the first names and counts the rest. */
 export function someOf(names: readonly string[]): string {
   const shown = names.slice(0, SHOWN_NAMES).map(spellOut).join(', ');
   return names.length > SHOWN_NAMES ? `${shown} and ${names.length - SHOWN_NAMES} more` : shown;
 }
 
-/** The line of a server's file that names it; null where that cannot be told. */
+/** Returns the line of a server's entry in its file, or null if unknown. */
 export function findLine({ place }: ServerEntry): number | null {
   if (place.line !== null || place.pointer === null) return place.line;
   const steps = place.pointer.split('/').slice(1);
@@ -91,7 +91,7 @@ export function findLine({ place }: ServerEntry): number | null {
   }
 }
 
-/** `.mcp.json:4`, as a person would look it up. */
+/** Formats where a server is configured: `.mcp.json:4`. */
 export function describePlace(
   server: ServerEntry,
   { workspace: { workdir }, machine: { world } }: NodeToolbox,

@@ -1,15 +1,15 @@
-// The question at a terminal: what would run, what changed since last time, and one line of answer.
+// Asks for approval of a call at the terminal.
 
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines, wrap } from '../core/approval-text.js';
 import { spellOut } from '../core/text.js';
-import { readLine, widthOf } from './line.js';
+import { readLine, widthOf } from './read-line.js';
 import type { Terminal } from './terminal.js';
 
 const INDENT = 12;
 
-/** What the person answers, when all questions before are answered. */
-export function question(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
+/** Asks for approval after all earlier questions are answered. */
+export function askApproval(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
   return terminal.inTurn(() => ask(terminal, request));
 }
 
@@ -29,7 +29,7 @@ function formatQuestion(terminal: Terminal, { record, changes }: ApprovalRequest
     );
   const since = changes?.since?.slice(0, 16).replace('T', ' ') ?? 'it was approved';
   const lines = [
-    `${terminal.paint('bold', spellOut(record.tool), 'err')} asks for your consent`,
+    `${terminal.paint('bold', spellOut(record.tool), 'err')} needs your approval`,
     ...approvalRows(record).flatMap(([label, value]) => indented(label, value)),
     ...(changes === undefined
       ? []
@@ -37,7 +37,7 @@ function formatQuestion(terminal: Terminal, { record, changes }: ApprovalRequest
           `  ${terminal.paint('yellow', 'changed', 'err')}   since ${since}`,
           ...changeLines(changes).flatMap((line) => indented('', line)),
         ]),
-    'always: this tool as it is now, with any input, for your own calls in this directory',
+    'always: approves this version of the tool with any input, for your calls in this directory',
   ];
   return `${lines.join('\n')}\nRun it? [y]es, [N]o, [a]lways: `;
 }

@@ -1,10 +1,10 @@
-// A tool's question at a terminal: its words, then field by field, each asked for again until it fits.
+// Asks the questions of a tool at the terminal, field by field.
 
 import { wrap } from '../core/approval-text.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { escapePointer, isRecord, type Json } from '../core/json.js';
 import { count, quoteOutside, spellOut } from '../core/text.js';
-import { readLine, widthOf } from './line.js';
+import { readLine, widthOf } from './read-line.js';
 import type { Terminal } from './terminal.js';
 
 interface Field {
@@ -12,9 +12,9 @@ interface Field {
   readonly type: string;
   readonly title: string;
   readonly description: string;
-  /** What may be chosen, with the words for it; empty where anything may be written. */
+  /** Allowed values with their titles; empty if any value is allowed. */
   readonly choices: readonly { readonly value: string; readonly title: string }[];
-  readonly standard: Json | undefined;
+  readonly fallback: Json | undefined;
   readonly required: boolean;
 }
 
@@ -22,17 +22,21 @@ const MAX_LINE = 64 * 1024;
 const SHOWN_CHOICES = 40;
 const CANCEL: ElicitAnswer = { action: 'cancel' };
 
-/** What the person answers, when all questions before are answered. */
-export function fillIn(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
-  return terminal.inTurn(() => fillInNow(terminal, question, signal));
+/** Asks a tool's question after all earlier questions are answered. */
+export function askFields(
+  terminal: Terminal,
+  question: Question,
+  signal: AbortSignal,
+): Promise<ElicitAnswer> {
+  return terminal.inTurn(() => ask(terminal, question, signal));
 }
 
-async function fillInNow(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
+async function ask(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
   const { tool, message, url } = question;
   if (signal.aborted) return CANCEL;
-  terminal.err(`${terminal.paint('bold', spellOut(tool), 'err')} has a question\n`);
-  tell(terminal, message);
-  if (url !== undefined) return sendTo(terminal, url, signal);
+  terminal.err(`${terminal.paint('bold', spellOut(tool), 'err')} asks\n`);
+  printIndented(terminal, message);
+  if (url !== undefined) return askToVisit(terminal, url, signal);
   const content: Record<string, Json> = {};
   for (const field of fieldsOf(question)) {
     const value = await askField(terminal, field, question, signal);
@@ -42,27 +46,27 @@ async function fillInNow(terminal: Terminal, question: Question, signal: AbortSi
   return { action: 'accept', content };
 }
 
-async function sendTo(terminal: Terminal, url: string, signal: AbortSignal): Promise<ElicitAnswer> {
-  tell(terminal, url);
-  terminal.err('Visit the page, then press Enter; n declines: ');
+async function askToVisit(terminal: Terminal, url: string, signal: AbortSignal): Promise<ElicitAnswer> {
+  printIndented(terminal, url);
+  terminal.err('Open the page, then press Enter (n to decline): ');
   const answer = await answerLine(terminal, signal);
   if (answer === null) return CANCEL;
   return { action: ['', 'y', 'yes'].includes(answer.trim().toLowerCase()) ? 'accept' : 'decline' };
 }
 
-// Null where the person ends the input instead of answering; undefined where the field stays empty.
+// Returns null if the input ends, undefined if an optional field is left empty.
 async function askField(
   terminal: Terminal,
   field: Field,
   { check }: Question,
   signal: AbortSignal,
 ): Promise<Json | undefined | null> {
-  tellField(terminal, field);
+  printField(terminal, field);
   for (;;) {
     terminal.err(`${field.title}${suffixOf(field)}: `);
     const line = await answerLine(terminal, signal);
     if (line === null) return null;
-    if (line === '' && field.standard !== undefined) return field.standard;
+    if (line === '' && field.fallback !== undefined) return field.fallback;
     if (line === '' && !field.required) return undefined;
     const value = toValue(line, field);
     const pointer = `/${escapePointer(field.name)}`;
@@ -77,21 +81,21 @@ async function askField(
   }
 }
 
-function tellField(terminal: Terminal, { description, choices, type }: Field): void {
-  if (description !== '') tell(terminal, description);
+function printField(terminal: Terminal, { description, choices, type }: Field): void {
+  if (description !== '') printIndented(terminal, description);
   if (choices.length === 0) return;
   for (const [at, { value, title }] of choices.slice(0, SHOWN_CHOICES).entries())
-    tell(terminal, `${at + 1}  ${title}${title === value ? '' : ` (${value})`}`);
+    printIndented(terminal, `${at + 1}  ${title}${title === value ? '' : ` (${value})`}`);
   const hidden = choices.length - SHOWN_CHOICES;
-  if (hidden > 0) tell(terminal, `… and ${count(hidden, 'more choice')}`);
-  if (type === 'array') tell(terminal, 'several are divided by commas');
+  if (hidden > 0) printIndented(terminal, `… and ${count(hidden, 'more choice')}`);
+  if (type === 'array') printIndented(terminal, 'separate several with commas');
 }
 
-// What tells the person what fits, behind the field's own words.
-function suffixOf({ type, choices, standard, required }: Field): string {
+// Formats the type and the default after the title of a field.
+function suffixOf({ type, choices, fallback, required }: Field): string {
   const kind = choices.length > 0 || type === 'string' ? '' : type === 'boolean' ? 'yes or no' : `${type}`;
-  const notes = [kind, required || standard !== undefined ? '' : 'optional'].filter(Boolean);
-  const shown = standard === undefined ? '' : ` [${spellOut(toText(standard))}]`;
+  const notes = [kind, required || fallback !== undefined ? '' : 'optional'].filter(Boolean);
+  const shown = fallback === undefined ? '' : ` [${spellOut(toText(fallback))}]`;
   return `${notes.length === 0 ? '' : ` (${notes.join(', ')})`}${shown}`;
 }
 
@@ -100,7 +104,7 @@ function toText(value: Json): string {
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
-// What is no value of the field stays text, and the check says what is wrong with it.
+// Text that does not fit is returned as text, so that validation reports it.
 function toValue(line: string, { type, choices }: Field): Json {
   const text = line.trim();
   const choose = (word: string): string =>
@@ -123,14 +127,14 @@ function fieldsOf({ schema }: Question): Field[] {
   const { properties, required } = schema ?? {};
   const needed: readonly Json[] = Array.isArray(required) ? required : [];
   return Object.entries(isRecord(properties) ? properties : {}).map(([name, field]) => {
-    const { type, title, description, items, default: standard } = field as Readonly<Record<string, Json>>;
+    const { type, title, description, items, default: fallback } = field as Readonly<Record<string, Json>>;
     return {
       name,
       type: String(type),
       title: spellOut(String(title ?? name)),
       description: String(description ?? ''),
       choices: choicesOf(isRecord(items) ? items : (field as Record<string, unknown>)),
-      standard,
+      fallback,
       required: needed.includes(name),
     };
   });
@@ -142,8 +146,8 @@ function choicesOf(field: Record<string, unknown>): Field['choices'] {
   return Array.isArray(titled) ? titled.map((choice) => ({ value: choice.const, title: choice.title })) : [];
 }
 
-// Indented and wrapped, so that no line of it can be taken for one of ours (A41).
-function tell(terminal: Terminal, text: string): void {
+// Indents and wraps, so that text of a tool cannot look like a line of wield (A41).
+function printIndented(terminal: Terminal, text: string): void {
   const width = widthOf(terminal) - 3;
   const lines = text.split('\n').flatMap((line) => wrap(spellOut(line), width));
   terminal.err(lines.map((line) => `  ${line}\n`).join(''));

@@ -1,33 +1,34 @@
-// Looks at the machine and the tools, and says what is missing, slow or not in force.
+// The checks of `wield doctor`.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError } from '../core/error.js';
-import type { Problem } from '../core/problem.js';
-import { count, shortenPath } from '../core/text.js';
-import type { NodeToolbox } from '../node.js';
-import { searchPath } from '../process/environment.js';
-import { findInterpreter, findProgram } from '../process/interpreter.js';
-import { findLimiter, SYSTEM_LIMITS } from '../process/limits.js';
-import { runProcess } from '../process/spawn.js';
+import { isToolError } from '../../../core/error.js';
+import type { Problem } from '../../../core/problem.js';
+import { count, shortenPath } from '../../../core/text.js';
+import type { NodeToolbox } from '../../../node.js';
+import { searchPath } from '../../../process/environment.js';
+import { findInterpreter, findProgram } from '../../../process/interpreter.js';
+import { findLimiter, SYSTEM_LIMITS } from '../../../process/limits.js';
+import { runProcess } from '../../../process/spawn.js';
 
-export interface Finding {
-  readonly level: 'ok' | 'warning' | 'problem';
-  /** What it is about: a file, or a part of the machine. */
+export interface Check {
+  /** `absent`: an optional program that is not installed. */
+  readonly level: 'ok' | 'absent' | 'warning' | 'problem';
+  /** A file, or a part of the machine. */
   readonly about: string;
   readonly message: string;
   readonly hint?: string;
 }
 
 export interface Diagnosis {
-  readonly findings: readonly Finding[];
+  readonly checks: readonly Check[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
-/** What is wrong here; `more` are problems that only the caller can see. */
+/** Runs all checks; `more` are problems found by the caller. */
 export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = []): Promise<Diagnosis> {
   const all = [
     ...(await toolbox.catalog.problems()),
@@ -42,7 +43,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
     (level: 'warning' | 'problem') =>
-    (problem: Problem): Finding => ({
+    (problem: Problem): Check => ({
       level,
       about: shortenPath(problem.path, toolbox.workspace.workdir, toolbox.machine.world.home),
       message: problem.message,
@@ -50,8 +51,8 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
     });
   const tools = await toolbox.list();
   return {
-    findings: [
-      ...(await machineFindings(toolbox)),
+    checks: [
+      ...(await checkMachine(toolbox)),
       {
         level: 'ok',
         about: 'tools',
@@ -65,47 +66,50 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
   };
 }
 
-async function machineFindings({
+async function checkMachine({
   machine: { world },
   state: { configuration },
   workspace: { trusted },
-}: NodeToolbox): Promise<Finding[]> {
+}: NodeToolbox): Promise<Check[]> {
   const path = searchPath(world);
-  const findings: Finding[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
+  const checks: Check[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
   for (const [name, program, without] of [
-    ['git', 'git', 'sources cannot be installed from git'],
-    ['bubblewrap', 'bwrap', 'scripts that demand a sandbox are refused'],
+    ['git', 'git', 'needed for git sources'],
+    ['bubblewrap', 'bwrap', 'optional'],
   ] as const) {
     const binary = findProgram(program, path);
     const version = binary === undefined ? undefined : await readVersion(binary, path, world);
-    findings.push({ level: 'ok', about: name, message: version ?? `not there: ${without}` });
+    checks.push(
+      version === undefined
+        ? { level: 'absent', about: name, message: `not installed (${without})` }
+        : { level: 'ok', about: name, message: version },
+    );
   }
   const { limits } = configuration().settings;
   const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);
   const limiter = findLimiter(world.platform, path);
-  findings.push(
+  checks.push(
     set.length > 0 && limiter === undefined
       ? {
           level: 'warning',
           about: 'limits',
-          message: `${set.join(', ')} configured and not in force: prlimit is not there`,
+          message: `${set.join(', ')} configured but not enforced: prlimit not found`,
           hint: 'install util-linux',
         }
       : {
           level: 'ok',
           about: 'limits',
-          message:
-            set.length === 0 ? 'none configured besides time and output' : `in force: ${set.join(', ')}`,
+          message: set.length === 0 ? 'time and output only' : `enforced: ${set.join(', ')}`,
         },
   );
-  findings.push({
+  checks.push({
     level: 'ok',
     about: 'trust',
     message: trusted
       ? 'this workspace is trusted'
-      : 'this workspace is not trusted: no model can call its tools',
+      : 'this workspace is not trusted: models cannot call its tools',
   });
-  return findings;
+  return checks;
 }
 
 async function readVersion(
@@ -130,12 +134,11 @@ async function readVersion(
 function auditProblems({ state: { audit } }: NodeToolbox): Problem[] {
   const message = audit.findFault();
   if (message === undefined) return [];
-  const hint =
-    'make room, or give back the right to write there; until then calls that need a record are refused';
+  const hint = 'free disk space or fix the permissions; until then calls that must be recorded are refused';
   return [{ severity: 'error', path: audit.directory, message, hint }];
 }
 
-// A script whose interpreter is missing is listed, since it may come; here is where one hears of it.
+// Scripts without an interpreter are listed, so this is where that is reported.
 async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const path = searchPath(toolbox.machine.world);
   const problems: Problem[] = [];
@@ -147,8 +150,8 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
         problems.push({
           severity: 'warning',
           path: action.file,
-          message: `${interpreter} is a version manager's shim, which costs time at every start`,
-          hint: 'name the interpreter itself in the first line',
+          message: `${interpreter} is a version manager's shim, which slows down every start`,
+          hint: 'write the path of the interpreter in the first line',
         });
       }
     } catch (error) {
@@ -159,7 +162,6 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   return problems;
 }
 
-// What a file that is torn or altered says counts for nothing, and its owner should know.
 async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const store = await toolbox.state.approvals();
   try {
@@ -176,7 +178,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
             ),
           ]),
       ...unreadable.map(({ path }) =>
-        warn(path, 'torn or altered, so it approves nothing', 'wield clean removes it'),
+        warn(path, 'damaged or modified, so it is ignored', 'wield clean removes it'),
       ),
     ];
   } catch (error) {
@@ -192,7 +194,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   }
 }
 
-// What is wrong with a server itself is a problem of the catalog; this waits for a person.
+// Problems with a server itself are in the catalog; changed tools wait for approval.
 function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
   return upstreams
     .states()
@@ -202,18 +204,18 @@ function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
         : [
             warn(
               server.place.file,
-              `the server ${server.name} describes ${changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ')} otherwise than approved`,
-              `wield mcp accept ${server.name} shows how, and asks`,
+              `the server ${server.name} changed ${changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ')} since approval`,
+              `review and accept: wield mcp accept ${server.name}`,
             ),
           ],
     );
 }
 
-// Loaded only where something was ever installed.
+// Loaded only if something was installed.
 async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const isFile = (name: string): boolean => existsSync(join(toolbox.machine.wieldHome, name));
   if (!['sources.json', 'installed.json'].some(isFile)) return [];
-  const { findInstallProblems } = await import('../install/problems.js');
+  const { findInstallProblems } = await import('../../../install/problems.js');
   return findInstallProblems(toolbox);
 }
 
