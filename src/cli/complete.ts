@@ -1,4 +1,4 @@
-// Completes a command line for a shell: verbs, groups, tools, flags and values. Runs no tool.
+// Shell completion of verbs, groups, tools, flags and values. Runs no tool.
 
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
