@@ -1,4 +1,4 @@
-// Sources to install from: directories and real git repositories, and a workspace that looks at what became of them.
+// Workspaces for tests of installing, with source directories and git repositories.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -14,28 +14,28 @@ import { dirname, join } from 'node:path';
 import { type CliOptions, type CliRun, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
-/** Texts of files; one whose path ends with `!` is executable. */
+/** File contents by path; a path that ends with `!` is executable. */
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
 export interface InstallWorkspace extends Workspace {
   readonly wieldHome: string;
-  /** Writes a directory that can be added, and gives its path. */
+  /** Writes the files of a source directory and returns its path. */
   source(name: string, files: Files): string;
-  /** The same as a repository with a commit; gives a `file://` URL. */
+  /** Creates a git repository with one commit and returns its `file://` URL. */
   repository(name: string, files: Files): string;
   /** Runs git in a source. */
   git(name: string, ...args: readonly string[]): string;
   run(...args: readonly string[]): Promise<CliRun>;
   runWith(options: CliOptions, ...args: readonly string[]): Promise<CliRun>;
-  /** A run that must succeed, as JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+  /** Runs a command that must succeed and returns its JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape of documents
   json(...args: readonly string[]): Promise<any>;
-  /** A run that must fail, as its error. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
+  /** Runs a command that must fail and returns its error. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape of documents
   fail(...args: readonly string[]): Promise<any>;
-  /** The text of a file in the store. */
+  /** Returns the text of a file in the store. */
   stored(path: string): string;
-  /** Every file and link below the home, with its bytes or its target; what is not about installing left out. */
+  /** Returns every file and link in the home directory that installing may change, with its bytes or target. */
   snapshot(): Record<string, string>;
 }
 
@@ -64,13 +64,13 @@ export function writeFiles(root: string, files: Files): void {
   }
 }
 
-const WHO = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
+const GIT_OPTIONS = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
 
 export function createInstallWorkspace(): InstallWorkspace {
   const workspace = createWorkspace();
   const at = (name: string): string => join(dirname(workspace.dir), 'sources', name);
   const git = (name: string, ...args: readonly string[]): string =>
-    execFileSync('git', [...WHO, ...args], {
+    execFileSync('git', [...GIT_OPTIONS, ...args], {
       cwd: at(name),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,7 +94,7 @@ export function createInstallWorkspace(): InstallWorkspace {
       source(name, files);
       git(name, 'init', '--quiet', '--initial-branch=main');
       git(name, 'add', '--all');
-      git(name, 'commit', '--quiet', '--message', 'Begin');
+      git(name, 'commit', '--quiet', '--message', 'Initial commit');
       return `file://${at(name)}`;
     },
     run,
@@ -116,12 +116,12 @@ export function createInstallWorkspace(): InstallWorkspace {
   };
 }
 
-const NOT_ABOUT = /^\.wield\/(?:audit|cache|pins|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
+const IGNORED = /^\.wield\/(?:audit|cache|pins|hooks\.json|sources\.json|sources$|sources\/)|^\.wield$/;
 
 function snapshot(home: string): Record<string, string> {
   const seen: Record<string, string> = {};
   for (const name of readdirSync(home, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (NOT_ABOUT.test(name)) continue;
+    if (IGNORED.test(name)) continue;
     const path = join(home, name);
     const stats = lstatSync(path);
     if (stats.isSymbolicLink()) seen[name] = `-> ${readlinkSync(path)}`;
