@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { BINARY } from '../support/cli.js';
+import { BINARY, wieldProcess } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
 import { spec } from '../support/spec.js';
@@ -47,10 +47,14 @@ function killAfter(
   });
 }
 
-/** Returns delays spread over the duration of one run; the first fifth is the start of Node. */
-async function delaysIn(count: number, run: () => Promise<unknown>): Promise<number[]> {
+/** Runs a command as a process and returns delays spread over its duration; the first fifth is the start of Node. */
+async function delaysIn(
+  count: number,
+  workspace: InstallWorkspace,
+  args: readonly string[],
+): Promise<number[]> {
   const began = performance.now();
-  await run();
+  expect((await wieldProcess(workspace, args)).status).toBe(0);
   const took = performance.now() - began;
   return Array.from({ length: count }, (_, at) => took * (0.2 + (0.8 * (at + Math.random())) / count));
 }
@@ -84,7 +88,7 @@ spec(
     const states = new Map<string, Record<string, string>>([['one', readHome(workspace)]]);
     let last = 'two';
     workspace.source('many', MANY(last));
-    const delays = await delaysIn(rounds(8, 24), () => workspace.json('upgrade', '--yes'));
+    const delays = await delaysIn(rounds(8, 24), workspace, ['upgrade', '--yes']);
     let killed = 0;
     for (const delay of delays) {
       const next = last === 'one' ? 'two' : 'one';
@@ -123,7 +127,7 @@ spec(
       return workspace;
     };
     const first = await create();
-    for (const delay of await delaysIn(rounds(3, 10), () => first.json('install', '--all', '--yes'))) {
+    for (const delay of await delaysIn(rounds(3, 10), first, ['install', '--all', '--yes'])) {
       const workspace = await create();
       await killAfter(workspace, delay, ['install', '--all', '--yes']);
       const { items } = await workspace.json('list', '--installed');
@@ -156,11 +160,13 @@ spec(
 
 spec(
   'INS-31',
-  'serialises concurrent installs',
+  'serialises installs of concurrent processes',
   async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('many', MANY('one')));
-    const runs = await Promise.all(Array.from({ length: 8 }, (_, at) => workspace.run('install', `s${at}`)));
+    const runs = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => wieldProcess(workspace, ['install', `s${at}`])),
+    );
     expect(runs.map(({ status, stderr }) => [status, stderr.replace(/^note.*\n/gm, '')])).toEqual(
       runs.map(() => [0, '']),
     );
