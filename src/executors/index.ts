@@ -1,4 +1,4 @@
-// The executors, by the kind of action that they run.
+// All executors, one per kind of action.
 
 export { createDelegateExecutor, type DelegateExecutorOptions } from './delegate/index.js';
 export { createFunctionExecutor, type FunctionExecutorOptions } from './function/index.js';

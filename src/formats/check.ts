@@ -55,7 +55,7 @@ export async function checkDirectory(
 ): Promise<CheckReport> {
   const root = resolve(directory);
   if (!statOrNothing(root)?.isDirectory()) {
-    throw new ToolError('not_found', `there is no directory ${directory}`, {
+    throw new ToolError('not_found', `directory not found: ${directory}`, {
       hint: 'name a skill, a source or a workspace',
     });
   }

@@ -1,171 +1,135 @@
-// Collects the output of a process up to one cap over both streams.
+// Collects the output of a process, with one cap over both streams.
 
 import type { ChildProcess } from 'node:child_process';
-import type { Spill } from '../core/executor.js';
-import type { ResultWriter } from '../core/store.js';
+import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
+import { type Budget, createCollector } from './collector.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
-// How long output may still come after the process ended: its pipes may be held by a process that left the group.
+// How long to wait for output after the process has ended: a process that left its group may hold the pipes.
 const DRAIN_MS = 100;
-// And in all, where what holds them goes on writing (EXE-5).
+// The same in total, if that process keeps writing (EXE-5).
 const DRAIN_LIMIT_MS = { exit: 1000, timeout: 1000, cancelled: 50, capped: 50 } as const;
 
-// Output of one stream, kept within a budget that both share.
-interface Collector {
-  readonly bytes: () => Buffer;
-  readonly length: () => number;
-  /** Holds everything, where there was too much to keep here. */
-  readonly spilled: () => ResultWriter | undefined;
-  add(chunk: Buffer): void;
+/** The progress of reading both streams. */
+interface ReadState {
+  /** Chunks that the listener has not processed yet. */
+  held: number;
+  lastOutput: number;
+  /** The call is over; the listener is not called again. */
+  over: boolean;
 }
 
-// A number of bytes that may still be kept.
-interface Budget {
-  left: number;
-  /** Whether something did not fit. */
-  exceeded: boolean;
-}
-
-function createCollector(budget: Budget, spill?: Spill): Collector {
-  const chunks: Buffer[] = [];
-  // Bytes in memory, and bytes that are only in the writer.
-  let held = 0;
-  let spilt = 0;
-  let writer: ResultWriter | undefined;
-  // A disk that is full ends the output like the cap does: what was kept is announced as a part.
-  const spillOver = (bytes: Buffer): void => {
-    try {
-      if (writer === undefined) {
-        writer = spill!.open();
-        for (const chunk of chunks) writer.write(chunk);
-      }
-      writer.write(bytes);
-      // The beginning stays here too, for whoever wants to see how it begins.
-      const head = bytes.subarray(0, spill!.afterBytes - held);
-      if (head.length > 0) chunks.push(head);
-      held += head.length;
-      spilt += bytes.length - head.length;
-    } catch {
-      spilt = 0;
-      writer?.discard();
-      writer = undefined;
-      budget.exceeded = true;
-      budget.left = 0;
-    }
-  };
-  return {
-    bytes: () => Buffer.concat(chunks),
-    length: () => held + spilt,
-    spilled: () => writer,
-    add(chunk) {
-      const kept = chunk.length > budget.left ? chunk.subarray(0, budget.left) : chunk;
-      if (kept.length < chunk.length) budget.exceeded = true;
-      budget.left -= kept.length;
-      if (kept.length === 0) return;
-      if (spill !== undefined && (writer !== undefined || held + kept.length > spill.afterBytes)) {
-        spillOver(kept);
-        return;
-      }
-      held += kept.length;
-      chunks.push(kept);
-    },
-  };
-}
-
-/** Reads both streams. With a listener they only pass through the cap, without one it calls `onExceeded`. */
+/**
+ * Reads both streams. With a listener the cap only limits what is kept; without one, exceeding it calls
+ * `onExceeded`.
+ */
 export function collectOutput(
   child: ChildProcess,
   request: ProcessRequest,
   world: World,
   onExceeded: () => void,
 ) {
+  const { onOutput, filterStderr } = request;
   const budget: Budget = { left: request.outputBytes, exceeded: false };
-  const collectors = { stdout: createCollector(budget, request.spill), stderr: createCollector(budget) };
-  let held = 0;
-  let lastOutput = world.monotonic();
-  let over = false;
-  const read = (from: 'stdout' | 'stderr'): Promise<void> =>
-    new Promise((resolve) => {
-      const stream = child[from]!;
-      const filter = (from === 'stderr' && request.filterStderr) || ((chunk: Buffer): Buffer => chunk);
-      // Node resumes a paused stream when its process exits, so chunks wait for each other here too.
-      let last: Promise<void> | undefined;
-      const hold = (wait: Promise<void>): void => {
-        held++;
-        stream.pause();
-        const mine = wait
-          .catch(() => {})
-          .then(() => {
-            held--;
-            lastOutput = world.monotonic();
-            if (last !== mine) return;
-            last = undefined;
-            stream.resume();
-          });
-        last = mine;
-      };
-      stream.on('data', (raw: Buffer) => {
-        lastOutput = world.monotonic();
-        const chunk = filter(raw);
-        if (chunk.length === 0) return;
-        collectors[from].add(chunk);
-        const { onOutput } = request;
-        if (onOutput === undefined) {
-          if (budget.exceeded) onExceeded();
-          return;
-        }
-        const wait =
-          last === undefined
-            ? onOutput(chunk, from)
-            : last.then(() => (over ? undefined : onOutput(chunk, from)));
-        if (wait !== undefined) hold(wait);
-      });
-      stream.once('close', () => {
-        if (last === undefined) resolve();
-        else last.then(resolve);
-      });
+  const stdout = createCollector(budget, request.spill);
+  const stderr = createCollector(budget);
+  const state: ReadState = { held: 0, lastOutput: world.monotonic(), over: false };
+  const read = (from: 'stdout' | 'stderr'): Promise<void> => {
+    const collector = from === 'stdout' ? stdout : stderr;
+    return readStream(child[from]!, state, world, (raw) => {
+      const chunk = from === 'stderr' && filterStderr ? filterStderr(raw) : raw;
+      if (chunk.length === 0) return undefined;
+      collector.add(chunk);
+      if (onOutput !== undefined) return () => onOutput(chunk, from);
+      if (budget.exceeded) onExceeded();
+      return undefined;
     });
+  };
   const closed = Promise.all([read('stdout'), read('stderr')]);
   return {
     /**
-     * Both streams closed, or nothing came for a while, or enough time went by, or `stopped`. A process that ended
-     * by itself is read to its end however slow the listener is; one that was stopped is not.
+     * Resolves when both streams are closed, nothing came for a while, the limit is reached, or on `stopped`. The
+     * output of a process that ended by itself is read to its end, however slow the listener is.
      */
-    async drained(ending: ProcessOutcome['ending'], stopped: Promise<void>): Promise<void> {
-      let done = false;
-      let waited = 0;
-      const end = Promise.race([closed, stopped]).then(() => {
-        done = true;
-      });
-      const isHeld = (): boolean => held > 0 && ending === 'exit';
-      const pause = Math.min(DRAIN_MS, DRAIN_LIMIT_MS[ending]);
-      while (!done) {
-        const began = world.monotonic();
-        let timer: NodeJS.Timeout | undefined;
-        const quiet = new Promise((resolve) => {
-          timer = setTimeout(resolve, pause);
-        });
-        await Promise.race([end, quiet]);
-        clearTimeout(timer);
-        // A timer that comes late comes before the reads of its turn, and there may be something to read.
-        if (!done) await new Promise((resolve) => setImmediate(resolve));
-        if (isHeld()) continue;
-        waited += world.monotonic() - began;
-        if (world.monotonic() - lastOutput >= DRAIN_MS || waited >= DRAIN_LIMIT_MS[ending]) return;
-      }
-    },
-    /** What was kept; nothing is told to the listener any more. */
+    drained: (ending: ProcessOutcome['ending'], stopped: Promise<void>): Promise<void> =>
+      drain(ending, Promise.race([closed, stopped]), state, world),
+    /** Returns what was kept, and stops calling the listener. */
     finish() {
-      over = true;
-      const spilled = collectors.stdout.spilled();
+      state.over = true;
       return {
-        ...(spilled === undefined ? {} : { spilled }),
-        stdout: collectors.stdout.bytes(),
-        stderr: collectors.stderr.bytes(),
-        keptBytes: collectors.stdout.length() + collectors.stderr.length(),
+        spilled: stdout.spilled(),
+        stdout: stdout.bytes(),
+        stderr: stderr.bytes(),
+        keptBytes: stdout.length() + stderr.length(),
         exceeded: budget.exceeded,
       };
     },
   };
+}
+
+/** Reads a stream to its end, pausing it while the function returned by `onChunk` is pending. */
+function readStream(
+  stream: Readable,
+  state: ReadState,
+  world: World,
+  onChunk: (chunk: Buffer) => (() => void | Promise<void>) | undefined,
+): Promise<void> {
+  // Node resumes a paused stream when its process exits, so chunks also wait for each other.
+  let last: Promise<void> | undefined;
+  const hold = (wait: Promise<void>): void => {
+    state.held++;
+    stream.pause();
+    const mine = wait
+      .catch(() => {})
+      .then(() => {
+        state.held--;
+        state.lastOutput = world.monotonic();
+        if (last !== mine) return;
+        last = undefined;
+        stream.resume();
+      });
+    last = mine;
+  };
+  return new Promise((resolve) => {
+    stream.on('data', (raw: Buffer) => {
+      state.lastOutput = world.monotonic();
+      const notify = onChunk(raw);
+      if (notify === undefined) return;
+      const wait = last === undefined ? notify() : last.then(() => (state.over ? undefined : notify()));
+      if (wait !== undefined) hold(wait);
+    });
+    stream.once('close', () => {
+      if (last === undefined) resolve();
+      else last.then(resolve);
+    });
+  });
+}
+
+async function drain(
+  ending: ProcessOutcome['ending'],
+  closed: Promise<unknown>,
+  state: ReadState,
+  world: World,
+): Promise<void> {
+  let done = false;
+  let waited = 0;
+  const end = closed.then(() => {
+    done = true;
+  });
+  const pause = Math.min(DRAIN_MS, DRAIN_LIMIT_MS[ending]);
+  while (!done) {
+    const began = world.monotonic();
+    let timer: NodeJS.Timeout | undefined;
+    const quiet = new Promise((resolve) => {
+      timer = setTimeout(resolve, pause);
+    });
+    await Promise.race([end, quiet]);
+    clearTimeout(timer);
+    // A late timer fires before the reads of its turn, and there may be something to read.
+    if (!done) await new Promise((resolve) => setImmediate(resolve));
+    if (state.held > 0 && ending === 'exit') continue;
+    waited += world.monotonic() - began;
+    if (world.monotonic() - state.lastOutput >= DRAIN_MS || waited >= DRAIN_LIMIT_MS[ending]) return;
+  }
 }

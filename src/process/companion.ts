@@ -1,4 +1,4 @@
-// A process that stays: started as any other, spoken to over pipes, ended with its group.
+// Long-running processes: started like any other, connected by pipes, ended with their group.
 
 import type { StdioOptions } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -8,44 +8,44 @@ import { nextMark, type StartRequest, start } from './spawn.js';
 
 export interface Companion {
   readonly pid: number;
-  /** Resolves when the process is gone, with how it went. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** Ends it and all that it started, at once. */
+  /** Kills it and everything it started. */
   kill(): void;
 }
 
-/** One that is spoken to over a channel beside its standard streams. */
+/** A process with a channel besides its standard streams. */
 export interface ChannelCompanion extends Companion {
-  /** Descriptor 3 of the process, both ways. */
+  /** Descriptor 3 of the process, duplex. */
   readonly channel: Duplex;
 }
 
-/** One that is spoken to over its standard streams. */
+/** A process whose standard streams are pipes. */
 export interface PipedCompanion extends Companion {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
 }
 
-/** Starts a process with a channel. What it prints goes to our standard error, since our standard output is a protocol's. */
+/** Starts a process with a channel. Its output goes to our stderr, because our stdout may carry a protocol. */
 export async function startCompanion(request: StartRequest, world: World): Promise<ChannelCompanion> {
-  const { pipes, ...companion } = await startStaying(request, world, ['ignore', 2, 2, 'pipe']);
+  const { pipes, ...companion } = await startCompanionProcess(request, world, ['ignore', 2, 2, 'pipe']);
   const channel = pipes[3] as Duplex;
   void companion.ended.then(() => channel.destroy());
   return { ...companion, channel };
 }
 
-/** Starts a process whose standard streams are ours. */
+/** Starts a process whose standard streams are pipes. */
 export async function startPiped(request: StartRequest, world: World): Promise<PipedCompanion> {
-  const { pipes, ...companion } = await startStaying(request, world, ['pipe', 'pipe', 'pipe']);
+  const { pipes, ...companion } = await startCompanionProcess(request, world, ['pipe', 'pipe', 'pipe']);
   const [stdin, stdout, stderr] = pipes as [Writable, Readable, Readable];
   return { ...companion, stdin, stdout, stderr };
 }
 
 type Pipe = Writable | Readable | null | undefined;
 
-// Neither the process nor its pipes keep this one alive. Throws `exec_failed`.
-async function startStaying(
+// Neither the process nor its pipes keep ours alive. Throws `exec_failed`.
+async function startCompanionProcess(
   request: StartRequest,
   world: World,
   stdio: StdioOptions,
@@ -65,10 +65,10 @@ async function startStaying(
     signalGroup(pid, 'SIGKILL');
     killMarked(mark, world.platform);
   };
-  remember(pid);
+  killOnExit(pid);
   const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // What it started and left behind, in its group or out of it, goes with it.
+      // Kills what it left behind, in its group or outside.
       signalGroup(pid, 'SIGKILL');
       if (!killed) killMarked(mark, world.platform);
       gone = true;
@@ -81,8 +81,8 @@ async function startStaying(
 
 let living: Set<number> | undefined;
 
-// A program that forgets to close its toolbox leaves nothing behind either.
-function remember(pid: number): void {
+// For programs that exit without closing their toolbox.
+function killOnExit(pid: number): void {
   if (living === undefined) {
     const all = new Set<number>();
     process.once('exit', () => {

@@ -1,13 +1,13 @@
-// Watches for the end of a process: its own, the time limit's, the caller's, the cap's.
+// Watches for the end of a process: its exit, the time limit, a cancellation, or the output cap.
 
 import type { ChildProcess } from 'node:child_process';
 import type { World } from '../core/world.js';
 import { isGroupAlive, signalGroup } from './group.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
-// Between the polite signal and the kill (EXE-5, RUN-6).
+// Between SIGTERM and SIGKILL (EXE-5, RUN-6).
 const GRACE_MS = { timeout: 2000, cancelled: 150, capped: 150 } as const;
-// A killed process that the system does not give back is not waited for.
+// How long to wait for the exit of a killed process.
 const REAP_MS = 1000;
 const GROUP_POLL_MS = 10;
 
@@ -18,7 +18,7 @@ interface Exit {
   readonly signal: string | null;
 }
 
-// The end of a process: by itself, or by a polite signal to its group and, after a grace, a kill.
+/** Watches a process, and ends its group with SIGTERM and, after a grace period, SIGKILL. */
 export function watchEnd(child: ChildProcess, request: ProcessRequest, world: World) {
   const pid = child.pid!;
   const reached = deferred<Exit>();
@@ -50,13 +50,13 @@ export function watchEnd(child: ChildProcess, request: ProcessRequest, world: Wo
     });
     after(GRACE_MS[why] + REAP_MS, () => settle({ code: null, signal: null }));
   };
-  // The process ended by itself and only its output is still read: there is no group any more to signal.
+  // The process has ended and only its output is still read: there is no group to signal.
   const stopLate = (why: Stop): void => {
     late = true;
     if (why === 'cancelled') reason = why;
     stoppedLate.resolve();
   };
-  // The others of a stopped group have the whole grace to end in, though their leader is gone.
+  // The other processes of a stopped group have the whole grace period, even if their leader has exited.
   const settleWithGroup = (end: Exit): void => {
     exit = end;
     if (isGroupAlive(pid)) after(GROUP_POLL_MS, () => settleWithGroup(end));
@@ -75,7 +75,7 @@ export function watchEnd(child: ChildProcess, request: ProcessRequest, world: Wo
     stoppedLate: stoppedLate.promise,
     stop,
     reason: () => reason,
-    /** Stops listening; tells whether there was a stop after the process had ended. */
+    /** Stops listening. Returns whether there was a stop after the process had ended. */
     forget(): boolean {
       request.signal?.removeEventListener('abort', onAbort);
       return late;

@@ -1,16 +1,16 @@
-// Builds the environment of a process from nothing: what is not named here or granted is not there.
+// Builds the environment of a process from a fixed list of variables and those the configuration passes on.
 
 import { delimiter, isAbsolute } from 'node:path';
 import type { World } from '../core/world.js';
 
 const BASE = ['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
-// Variables that make a loader or an interpreter run other code: a wildcard never grants them (EXE-2).
+// Variables that make a loader or interpreter run other code. A wildcard never matches them (EXE-2).
 const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;
-// Nor the parameters of a call that this one stands inside of: they are not this tool's.
+// Parameters of an outer call. A wildcard never matches them either.
 const PARAMETERS = /^(?:WIELD|OCTOMIND)_PARAM_/;
 
-/** The variables every process gets, and those that the configuration passes on. */
+/** Returns the variables every process gets, and those that the configuration passes on. */
 export function baseEnvironment(world: World, pass: readonly string[]): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(world.env)) {
@@ -31,9 +31,9 @@ export function isGranted(name: string, pass: readonly string[]): boolean {
   );
 }
 
-/** The directories that programs are looked for in: absolute ones only, so that none hides in a checkout. */
+/** Returns the absolute directories of PATH; relative ones could lead into a checkout. */
 export function searchPath(world: World): string[] {
   const absolute = (world.env.PATH ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
-  // An empty search path would mean the current directory to many programs.
+  // Many programs take an empty PATH as the current directory.
   return absolute.length > 0 ? absolute : FALLBACK_PATH.split(delimiter);
 }

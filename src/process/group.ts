@@ -1,4 +1,4 @@
-// Ends process groups, and finds the processes that left theirs by the mark in their environment.
+// Signals process groups, and finds processes that left their group by a mark in their environment.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { World } from '../core/world.js';
@@ -8,28 +8,28 @@ export const MARK = 'WIELD_CALL';
 
 let own: string | undefined;
 
-/** What every mark of this process begins with: its id and a time, as no other process has them. */
+/** Returns the prefix of all marks of this process: its id and start time. */
 export function ownMark(): string {
   own ??= `${process.pid}-${Math.round(process.hrtime()[0] * 1000 + process.uptime())}`;
   return own;
 }
 
-/** The value of that variable: a call inside a tool of another wield carries the outer marks too. */
+/** Returns the value of the variable. A nested wield process carries the outer marks too. */
 export function markValue(mark: string, world: World): string {
   const outer = world.env[MARK];
   return outer === undefined ? mark : `${outer},${mark}`;
 }
 
-/** Sends a signal to a whole group; a group that is gone is fine. */
+/** Sends a signal to a process group, if it still exists. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leader, signal);
   } catch {
-    // ESRCH: nobody is left. EPERM: what is left changed its user and is out of reach.
+    // ESRCH: the group is empty. EPERM: its processes changed their user and cannot be signalled.
   }
 }
 
-/** Whether anybody is left in a group. */
+/** Whether a group still has processes. */
 export function isGroupAlive(leader: number): boolean {
   try {
     process.kill(-leader, 0);
@@ -40,9 +40,9 @@ export function isGroupAlive(leader: number): boolean {
 }
 
 /**
- * Kills every process whose environment has the mark, whatever group it is in (EXE-6). Repeats while it finds
- * new ones, since a process can fork between the look and the kill, and once more a moment later, since one in
- * the midst of an exec shows no environment. Only Linux shows other environments.
+ * Kills every process whose environment has the mark, whatever its group (EXE-6). Repeats while it finds new ones,
+ * since a process can fork before it is killed, and once more after a pause, since a process shows no environment
+ * during exec. Linux only, where other environments are readable.
  */
 export function killMarked(mark: string, platform: string): void {
   if (platform !== 'linux') return;
@@ -58,7 +58,7 @@ export function killMarked(mark: string, platform: string): void {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It ended by itself.
+        // Already exited.
       }
     }
   }
@@ -78,7 +78,7 @@ function findMarked(marked: RegExp): number[] {
     try {
       if (marked.test(readFileSync(`/proc/${pid}/environ`, 'latin1'))) found.push(pid);
     } catch {
-      // Gone, or another user's.
+      // Exited, or owned by another user.
     }
   }
   return found;

@@ -1,10 +1,10 @@
-// A guard outlives this process by a moment: when we are killed without warning, it ends the tools we started.
+// The guard process: if wield is killed, it kills the tools that were started.
 
 import type { World } from '../core/world.js';
 import { MARK, ownMark } from './group.js';
 
-// A fixed program with nothing interpolated: it waits until our end of its standard input is gone, however we
-// went, and then kills what carries our mark. Twice, since a process can fork between the look and the kill.
+// A fixed program without interpolation. It waits for the end of its stdin, which closes when wield exits for any
+// reason, and kills the processes with our mark. Twice, since a process can fork before it is killed.
 const PROGRAM = `
 while read -r _; do :; done
 for round in 1 2; do
@@ -16,16 +16,16 @@ for round in 1 2; do
 done
 `;
 
-/** Starts the guard at the first call of what it returns; only Linux shows other processes' environments. */
+/** Returns a function that starts the guard on its first call. Linux only. */
 export function createGuard(world: World): () => void {
   let started = world.platform !== 'linux';
   return () => {
     if (started) return;
     started = true;
-    // Loaded now: a server that never runs a tool needs none of it, nor does a listing.
+    // Loaded lazily: most commands start no tool.
     const { spawn } = process.getBuiltinModule('node:child_process');
     const guard = spawn('/bin/sh', ['-c', PROGRAM, 'wield-guard', MARK, ownMark()], {
-      // A group of its own: whoever kills ours must not reach it.
+      // Its own group, so that a signal to ours does not reach it.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       env: { PATH: '/usr/bin:/bin' },

@@ -1,11 +1,11 @@
-// Finds what the system will start for a shebang, before it is started.
+// Finds programs on the search path, and the interpreter of a shebang.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 
-/** The absolute path of a program on the search path; undefined where there is none. */
+/** Returns the absolute path of a program on the search path, if there is one. */
 export function findProgram(name: string, path: readonly string[]): string | undefined {
   if (name.includes('/')) return isAbsolute(name) && isExecutable(name) ? name : undefined;
   return path.map((directory) => join(directory, name)).find(isExecutable);
@@ -21,13 +21,13 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * The interpreter of a shebang line (without `#!`), absolute. `env NAME` is followed to NAME, since that is
- * what is missing when something is. Throws `exec_failed` that quotes the line (EXE-8).
+ * Returns the absolute path of the interpreter of a shebang line (without `#!`), or of NAME for `env NAME`.
+ * Throws `exec_failed` that quotes the line (EXE-8).
  */
 export function findInterpreter(shebang: string, file: string, path: readonly string[]): string {
   const [first = '', ...rest] = shebang.split(/\s+/);
   const missing = (program: string): ToolError =>
-    new ToolError('exec_failed', `the interpreter "${quoteOutside(program)}" is not on this machine`, {
+    new ToolError('exec_failed', `interpreter not found: ${quoteOutside(program)}`, {
       hint: `install it, or change the first line of ${file}, which is "#!${quoteOutside(shebang)}"`,
       data: { shebang, interpreter: program },
     });

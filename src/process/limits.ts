@@ -1,4 +1,4 @@
-// Limits that the system enforces on a process, set by starting it through `prlimit`.
+// Resource limits of processes, set by starting them through `prlimit`.
 
 import type { ProcessLimits } from '../core/plan.js';
 import { findProgram } from './interpreter.js';
@@ -14,12 +14,12 @@ export type SystemLimit = keyof typeof FLAGS;
 
 export const SYSTEM_LIMITS = Object.keys(FLAGS) as readonly SystemLimit[];
 
-/** The program that sets limits, where this system has one. */
+/** Returns the path of `prlimit`, if this system has it. */
 export function findLimiter(platform: string, path: readonly string[]): string | undefined {
   return platform === 'linux' ? findProgram('prlimit', path) : undefined;
 }
 
-/** What a command is started through to be under limits; empty where none is set or none can be (EXE-9). */
+/** Returns the arguments to put before a command to limit it; empty if no limit is set or can be set (EXE-9). */
 export function limitLauncher(limits: ProcessLimits, limiter: () => string | undefined): readonly string[] {
   const flags = SYSTEM_LIMITS.flatMap((name) =>
     limits[name] === undefined ? [] : [`${FLAGS[name]}=${limits[name]}`],

@@ -1,24 +1,24 @@
-// What a process is asked to be, and what became of it.
+// The request to run a process, and its outcome.
 
 import type { Spill } from '../core/executor.js';
 import type { ResultWriter } from '../core/store.js';
 
 export interface ProcessRequest {
-  /** The command line; the first is an absolute path. */
+  /** The command line; the first entry is an absolute path. */
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: string;
   readonly timeoutMs: number;
-  /** Bytes of both streams together that are kept. */
+  /** The cap: bytes of both streams together that are kept. */
   readonly outputBytes: number;
   /** Ends the process early. */
   readonly signal?: AbortSignal;
-  /** What of standard error counts as output. */
+  /** Returns the part of a stderr chunk that is output. */
   readonly filterStderr?: (chunk: Buffer) => Buffer;
-  /** Takes standard output beyond what is kept in memory; the cap still holds. */
+  /** Stores stdout that is too large for memory; the cap still applies. */
   readonly spill?: Spill;
-  /** Takes output as it comes; a promise holds the process back. With it the cap bounds only what is kept. */
+  /** Receives output as it is written; a promise applies backpressure. The cap then only limits what is kept. */
   readonly onOutput?: (chunk: Buffer, from: 'stdout' | 'stderr') => void | Promise<void>;
 }
 
@@ -28,9 +28,9 @@ export interface ProcessOutcome {
   readonly signal: string | null;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
-  /** Holds all of standard output where it was too much for memory; `stdout` is then its beginning. */
+  /** All of stdout, if it was too large for memory; `stdout` is then its beginning. */
   readonly spilled?: ResultWriter;
-  /** Bytes of both streams that were kept, here or there. */
+  /** Bytes of both streams that were kept, in memory or spilled. */
   readonly keptBytes: number;
   /** Whether more was written than was kept. */
   readonly exceeded: boolean;

@@ -1,4 +1,4 @@
-// The one spawn: a new group, no shell, bounded time and output, and nothing left behind.
+// Starts processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { ToolError } from '../core/error.js';
@@ -10,7 +10,7 @@ import type { ProcessOutcome, ProcessRequest } from './request.js';
 
 const BUSY_RETRIES = 5;
 
-/** Runs a process to its end. Throws `exec_failed` only where it never started. */
+/** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
   const mark = nextMark();
   const child = await start(request, mark, world, ['pipe', 'pipe', 'pipe']);
@@ -29,12 +29,11 @@ export async function runProcess(request: ProcessRequest, world: World): Promise
   return { ending: end.reason(), exitCode: code, signal, ...output.finish() };
 }
 
-/** What a process needs to be started. */
 export type StartRequest = Pick<ProcessRequest, 'argv' | 'cwd' | 'environment'>;
 
 /**
- * Starts a process in a group of its own. Without a mark it is no tool's but the person's own, such as their browser,
- * and is left alone when we end. Throws `exec_failed`.
+ * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser.
+ * Throws `exec_failed`.
  */
 export async function start(
   request: StartRequest,
@@ -47,10 +46,10 @@ export async function start(
       return await startOnce(request, mark === null ? {} : { [MARK]: markValue(mark, world) }, stdio);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // A file that another process has open for writing cannot be run for a moment; so it is with a full table.
-      const passing = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
-      if (!passing || attempt >= BUSY_RETRIES) throw spawnError(request, error as NodeJS.ErrnoException);
-      world.debug(`spawning ${request.argv[0]}: ${code}, trying again`);
+      // Temporary: a file that is being written, or full process and file tables.
+      const temporary = code === 'ETXTBSY' || code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE';
+      if (!temporary || attempt >= BUSY_RETRIES) throw spawnError(request, error as NodeJS.ErrnoException);
+      world.debug(`spawning ${request.argv[0]}: ${code}, retrying`);
       await new Promise((resolve) => setTimeout(resolve, 20 * (attempt + 1)));
     }
   }
@@ -70,8 +69,7 @@ function startOnce(
       detached: true,
       windowsHide: true,
     });
-    // A child that never reads, or ends before it does, closes the pipe under the write: that is its right.
-    // Where the table of descriptors is full there are no pipes to listen to.
+    // A child may exit without reading its stdin. If no descriptors are left there are no pipes.
     for (const pipe of child.stdio ?? []) pipe?.on('error', () => {});
     child.once('error', reject);
     child.once('spawn', () => {
@@ -84,56 +82,50 @@ function startOnce(
 
 function spawnError(request: StartRequest, error: NodeJS.ErrnoException): ToolError {
   const binary = request.argv[0]!;
-  const say = (message: string, hint: string): ToolError =>
-    new ToolError('exec_failed', message, {
+  const failed = (reason: string, hint: string): ToolError =>
+    new ToolError('exec_failed', `cannot start ${binary}: ${reason}`, {
       hint,
       data: { errno: error.code ?? null, binary },
       cause: error,
     });
   switch (error.code) {
     case 'ENOENT':
-      return say(
-        `cannot start ${binary}: it, its interpreter or the directory ${request.cwd} is missing`,
-        'check that all three exist',
+      return failed(
+        'command not found',
+        `check that it, its interpreter and the directory ${request.cwd} exist`,
       );
     case 'EACCES':
-      return say(
-        `cannot start ${binary}: not allowed to run it`,
-        `chmod +x ${binary}, and check that its file system allows running programs`,
+      return failed(
+        'permission denied',
+        `run: chmod +x ${binary}  (its file system must also allow running programs)`,
       );
     case 'E2BIG':
-      return say(
-        `cannot start ${binary}: its arguments and environment are too long`,
-        'pass large values on standard input or in a file',
-      );
+      return failed('arguments and environment are too long', 'pass large values on stdin or in a file');
     case 'ENOEXEC':
-      return say(`cannot start ${binary}: the system does not know how to run it`, 'check its first line');
+      return failed('not an executable format', 'check its first line');
     case 'ELOOP':
-      return say(
-        `cannot start ${binary}: its interpreter leads back to a script, again and again`,
-        'let its first line name a program',
+      return failed(
+        'its interpreter is a script that leads back to itself',
+        'use a program in its first line',
       );
     case 'ETXTBSY':
-      return say(
-        `cannot start ${binary}: another process is writing to it`,
-        'call again when the write is done',
-      );
+      return failed('another process is writing to it', 'call again when the write is done');
     case 'EAGAIN':
     case 'EMFILE':
     case 'ENFILE':
     case 'ENOMEM':
-      return say(
-        `cannot start ${binary}: the system is out of processes, files or memory (${error.code})`,
+      return failed(
+        `the system is out of processes, files or memory (${error.code})`,
         'call again when less is running',
       );
     default:
-      return say(`cannot start ${binary}: ${error.message}`, 'run it by hand to see what is wrong');
+      return failed(error.message, 'run it by hand to see what is wrong');
   }
 }
 
 let calls = 0;
 
-/** A mark that no other process of ours has. */
+/** Returns a new mark, unique among our processes. */
 export function nextMark(): string {
   return `${ownMark()}-${++calls}`;
 }

@@ -26,7 +26,7 @@ console.log(JSON.stringify(process.argv.slice(2)));
 
 const isRefused = {
   code: 'invalid_input',
-  message: expect.stringContaining('begins with "-"'),
+  message: expect.stringContaining('starts with "-"'),
   hint: expect.stringMatching(/./),
 };
 

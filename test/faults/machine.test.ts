@@ -113,7 +113,7 @@ spec('RUN-1', 'F30 the current directory is deleted', () => {
       },
     );
   const lost = inGone('call hello');
-  expect(lost.stderr).toMatch(/the current directory is gone\n {2}hint {2}.*--cwd/);
+  expect(lost.stderr).toMatch(/the current directory no longer exists\n {2}hint {2}.*--cwd/);
   expect(lost.status).toBe(8);
   mkdirSync(gone);
   const found = inGone(`call --cwd '${workspace.dir}' hello`);

@@ -1,4 +1,4 @@
-// The delegate executor: calls another tool in the place of this one, as a nested call that is decided again.
+// The delegate executor: calls another tool instead, as a nested call with its own policy decision.
 
 import { type ErrorValue, ToolError } from '../../core/error.js';
 import type { Executor, RunContext } from '../../core/executor.js';
@@ -10,14 +10,14 @@ import type { DelegateAction, Tool } from '../../core/tool.js';
 import { anchorRef } from '../../files/anchor.js';
 
 export interface DelegateExecutorOptions {
-  /** SHA-256 of parts, from whoever has it. */
+  /** Returns the SHA-256 of parts. */
   readonly digest: (parts: readonly string[]) => string;
 }
 
 export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Executor<'delegate'> {
   return {
     kind: 'delegate',
-    // The definition alone: the bytes that run are those of the other tool, which its own call proves.
+    // Covers only the definition; the digest of the other tool is checked by its own call.
     digest: (tool) =>
       digest([
         tool.origin.format,
@@ -38,7 +38,7 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
 }
 
 async function callOther(plan: Plan, context: RunContext): Promise<Output> {
-  if (plan.kind !== 'delegate') throw new TypeError(`${plan.tool.name} is no delegate`);
+  if (plan.kind !== 'delegate') throw new TypeError(`${plan.tool.name} is not a delegate`);
   const { tool, timeoutMs } = plan;
   const stop = new AbortController();
   const abort = (): void => stop.abort();
@@ -58,8 +58,8 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
     const { durationMs: _, repaired: __, ...rest } = meta;
     return {
       content,
-      ...(structured === undefined ? {} : { structured }),
-      ...(error === undefined ? {} : { error: late ? timedOut(tool.name, timeoutMs) : toError(error) }),
+      structured,
+      error: error && (late ? timedOut(tool.name, timeoutMs) : toError(error)),
       meta: rest,
     };
   } finally {
@@ -73,6 +73,6 @@ function toError({ code, message, hint, data }: ErrorValue): ToolError {
 }
 
 function actionOf(tool: Tool): DelegateAction {
-  if (tool.action.kind !== 'delegate') throw new TypeError(`${tool.name} is no delegate`);
+  if (tool.action.kind !== 'delegate') throw new TypeError(`${tool.name} is not a delegate`);
   return tool.action;
 }

@@ -115,7 +115,7 @@ describe('kinds', () => {
     ]);
   });
 
-  spec('TJS-24', 'absentDefault stands in for what is missing, split makes words', () => {
+  spec('TJS-24', 'uses absentDefault for a missing value and splits at whitespace', () => {
     const fallback = [{ param: 'a', kind: 'flag', absentDefault: 10 }];
     expect(argv(fallback, {})).toEqual(['--a', '10']);
     expect(argv(fallback, { a: null })).toEqual(['--a', '10']);
@@ -224,9 +224,9 @@ describe('several executions', () => {
 
   spec('TJS-24', 'several that fit, and none, are invalid input with a hint', () => {
     const several = refusal(() => select([when(['a']), when(['b'])], { a: 1, b: 1 }));
-    expect(several).toMatchObject({ code: 'invalid_input', hint: 'give only one of a, b' });
+    expect(several).toMatchObject({ code: 'invalid_input', hint: 'use only one of a, b' });
     const none = refusal(() => select([when(['a']), when(['b'])], {}));
-    expect(none).toMatchObject({ code: 'invalid_input', hint: 'give a, or b' });
-    expect(refusal(() => select([when([], ['a'])], { a: 1 })).hint).toBe('leave some parameters out');
+    expect(none).toMatchObject({ code: 'invalid_input', hint: 'use a, or b' });
+    expect(refusal(() => select([when([], ['a'])], { a: 1 })).hint).toBe('remove some parameters');
   });
 });

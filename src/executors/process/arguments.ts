@@ -1,4 +1,4 @@
-// Turns an input into the arguments of a declared command: pure, in declaration order, nothing guessed.
+// Maps an input to the arguments of a declared command, in declaration order.
 
 import type { Execution, Mapping } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
@@ -6,15 +6,15 @@ import { escapePointer, type Json, type JsonObject } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { quoteOutside } from '../../core/text.js';
 
-/** What a command gets besides its arguments. */
+/** The arguments, stdin and directory of a command. */
 export interface CommandInput {
   readonly argv: readonly string[];
   readonly stdin: string;
-  /** The directory a parameter names, if one does. */
+  /** The working directory, if a parameter sets it. */
   readonly directory: string | undefined;
 }
 
-/** The execution that an input selects (TJS-24). Throws `invalid_input` where none or several fit. */
+/** Returns the execution that an input selects (TJS-24). Throws `invalid_input` if none or several match. */
 export function selectExecution(
   executions: readonly Execution[],
   input: JsonObject,
@@ -22,25 +22,21 @@ export function selectExecution(
 ): Execution {
   const given = (name: string): boolean => input[name] !== undefined && input[name] !== null;
   const conditional = executions.filter(({ when }) => when !== undefined);
-  const fitting = conditional.filter(({ when }) => when!.present.every(given) && !when!.absent.some(given));
-  if (fitting.length > 1) {
-    throw new ToolError(
-      'invalid_input',
-      `these parameters of ${tool} do not go together: they ask for two things`,
-      {
-        hint: `give only one of ${fitting.flatMap(({ when }) => when!.present).join(', ')}`,
-      },
-    );
+  const matching = conditional.filter(({ when }) => when!.present.every(given) && !when!.absent.some(given));
+  if (matching.length > 1) {
+    throw new ToolError('invalid_input', `these parameters of ${tool} cannot be combined`, {
+      hint: `use only one of ${matching.flatMap(({ when }) => when!.present).join(', ')}`,
+    });
   }
-  const chosen = fitting[0] ?? executions.find(({ when }) => when === undefined);
+  const chosen = matching[0] ?? executions.find(({ when }) => when === undefined);
   if (chosen !== undefined) return chosen;
-  const ways = conditional.map(({ when }) => when!.present.join(' and ')).filter((way) => way !== '');
-  throw new ToolError('invalid_input', `${tool} cannot tell what to do from these parameters`, {
-    hint: ways.length > 0 ? `give ${ways.join(', or ')}` : 'leave some parameters out',
+  const options = conditional.map(({ when }) => when!.present.join(' and ')).filter((text) => text !== '');
+  throw new ToolError('invalid_input', `${tool} cannot be run with these parameters`, {
+    hint: options.length > 0 ? `use ${options.join(', or ')}` : 'remove some parameters',
   });
 }
 
-/** The values of an execution's mappings, in order. */
+/** Returns the values of an execution's mappings, in order. */
 export function toSlots(execution: Execution, input: JsonObject): Slot[] {
   return execution.args.map((mapping) => {
     const given = mapping.kind === 'literal' ? undefined : input[mapping.param];
@@ -49,7 +45,7 @@ export function toSlots(execution: Execution, input: JsonObject): Slot[] {
   });
 }
 
-/** The subcommand that runs: a true switch may name another. */
+/** Returns the subcommand to run; a boolean parameter may override it. */
 export function selectSubcommand(execution: Execution, slots: readonly Slot[]): string {
   const override = slots.find(
     ({ mapping, value }) => mapping.subcommandOverride !== undefined && value === true,
@@ -57,19 +53,19 @@ export function selectSubcommand(execution: Execution, slots: readonly Slot[]): 
   return override?.mapping.subcommandOverride ?? execution.subcommand;
 }
 
-/** The words of a subcommand on the command line (TJS-6). */
+/** Splits a subcommand into arguments (TJS-6). */
 export function splitSubcommand(subcommand: string): string[] {
   return subcommand.split(/\s+/).filter((word) => word !== '');
 }
 
 export interface ArgumentOptions {
-  /** The path of the temporary file that holds a value. */
+  /** Returns the path of a temporary file with the value. */
   readonly temporaryFile: (mapping: Mapping, text: string) => string;
 }
 
 /**
- * The arguments of slots (TJS-7 to 10, 12, 13). Throws `invalid_input` for a value that the program could take for
- * an option, and for NUL.
+ * Returns the arguments of slots (TJS-7 to 10, 12, 13). Throws `invalid_input` for values that contain NUL, or that
+ * the program could read as an option.
  */
 export function toArguments(
   execution: Execution,
@@ -132,11 +128,11 @@ function switchArgument(
   return flag === undefined ? [] : [flag];
 }
 
-// TJS-8: as two arguments, or joined where the value itself begins with a dash.
+// TJS-8: two arguments, or one joined by = if the value starts with a dash.
 function flagArguments(mapping: Mapping, text: string): string[] {
   if (!text.startsWith('-') || mapping.allowDash) return [mapping.flag, text];
   if (mapping.flag.startsWith('--')) return [`${mapping.flag}=${text}`];
-  throw dashError(mapping, `${mapping.flag} could take it for another option`);
+  throw dashError(mapping, `${mapping.flag} could read it as another option`);
 }
 
 function refuseDash(mapping: Mapping, text: string, binary: string): void {
@@ -145,14 +141,14 @@ function refuseDash(mapping: Mapping, text: string, binary: string): void {
 }
 
 function dashError({ param }: Mapping, why: string): ToolError {
-  return new ToolError('invalid_input', `${param} begins with "-": ${why}`, {
-    hint: 'give it without the leading "-"; the author of the tool can allow it with "allowDash": true',
+  return new ToolError('invalid_input', `${param} starts with "-": ${why}`, {
+    hint: 'remove the leading "-"; the author of the tool can allow it with "allowDash": true',
     data: {
       faults: [
         {
           kind: 'value',
           path: `/${escapePointer(param)}`,
-          expected: 'text that does not begin with "-"',
+          expected: 'text that does not start with "-"',
           got: 'a leading "-"',
         },
       ],
@@ -163,11 +159,11 @@ function dashError({ param }: Mapping, why: string): ToolError {
 function refuseNul(text: string): void {
   if (!text.includes('\0')) return;
   throw new ToolError('invalid_input', `an argument contains a NUL character: ${quoteOutside(text, 40)}`, {
-    hint: 'leave it out: no command line can hold one',
+    hint: 'remove it; a command line cannot contain NUL',
   });
 }
 
-// TJS-10: one text an element, objects as JSON, nothing for what is missing.
+// TJS-10: one string per element, objects as JSON, nothing for a missing value.
 function texts(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((entry) => (entry === null ? [] : [oneText(entry)]));

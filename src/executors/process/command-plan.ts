@@ -1,4 +1,4 @@
-// Plans a declared command: which program, with which arguments, after which resolvers. Starts nothing.
+// Plans a declared command: program, arguments and resolvers.
 
 import { dirname, resolve } from 'node:path';
 import type { Execution, Mapping, Resolver } from '../../core/command.js';
@@ -84,7 +84,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   };
 }
 
-// TJS-14: never a program of the checkout, whatever the search path says and wherever its entries lead.
+// TJS-14: never a program of the checkout, even if PATH or a symbolic link leads there.
 function pathOutside(workdir: string, world: World): string[] {
   const real = realPath(workdir) ?? workdir;
   return searchPath(world).filter(
@@ -97,11 +97,11 @@ export interface SettleOptions {
   readonly slots: readonly Slot[];
   readonly workdir: string;
   readonly temporaryFile: (text: string) => string;
-  /** Slots that a resolver will fill: what stands there is for show. */
+  /** Slots that a resolver will fill; their values are placeholders. */
   readonly pending?: ReadonlySet<number>;
 }
 
-/** The command line, standard input and directory of slots; paths are held to the roots. */
+/** Returns the command line, stdin and directory of slots. Throws `path_escape` for paths outside the roots. */
 export function settleArguments(options: SettleOptions): CommandInput {
   const { command, slots, workdir, temporaryFile, pending = new Set() } = options;
   const settled = slots.filter((_, index) => !pending.has(index));
@@ -112,7 +112,7 @@ export function settleArguments(options: SettleOptions): CommandInput {
   const directory = named === undefined ? undefined : resolve(workdir, named);
   for (const { mapping, value } of settled) {
     if (mapping.kind === 'workingdir') assertContained(directory, mapping.param, workdir, command.roots);
-    // A path means what it means to the program, which runs in that directory.
+    // Relative to the directory that the program runs in.
     else if (mapping.contained) {
       for (const path of pathsOf(mapping, value))
         assertContained(resolve(directory ?? workdir, path), mapping.param, workdir, command.roots);
@@ -130,7 +130,7 @@ function pathsOf({ split }: Mapping, value: Json | undefined): string[] {
   return split ? all.flatMap(splitSubcommand) : all;
 }
 
-// A value that a resolver will give stands in the plan as its command (RUN-2).
+// In the plan, a value that a resolver will provide is shown as its command (RUN-2).
 function showPending({ slots, resolvers }: CommandPlan): { slots: Slot[]; pending: Set<number> } {
   const steps = new Map(resolvers.filter((step) => step.skipped === null).map((step) => [step.slot, step]));
   return {
@@ -145,13 +145,15 @@ function showPending({ slots, resolvers }: CommandPlan): { slots: Slot[]; pendin
 
 function fittingExecutions(action: CommandAction, path: readonly string[]): readonly Execution[] {
   if (action.executions.every(({ binGroup }) => binGroup === undefined)) return action.executions;
-  const there = action.binGroups.findIndex((group) =>
+  const installed = action.binGroups.findIndex((group) =>
     group.every((name) => findProgram(name, path) !== undefined),
   );
-  const fitting = action.executions.filter(({ binGroup }) => binGroup === undefined || binGroup === there);
+  const fitting = action.executions.filter(
+    ({ binGroup }) => binGroup === undefined || binGroup === installed,
+  );
   if (fitting.length > 0) return fitting;
   const groups = action.binGroups.map((group) => group.join(' and ')).join(', or ');
-  throw new ToolError('exec_failed', 'none of the programs that it can use is on this machine', {
+  throw new ToolError('exec_failed', 'none of the programs that it can use is installed', {
     hint: groups === '' ? 'name them in metadata.requires.bins of SKILL.md' : `install ${groups}`,
   });
 }
@@ -159,7 +161,7 @@ function fittingExecutions(action: CommandAction, path: readonly string[]): read
 function requireProgram(name: string, path: readonly string[]): string {
   const found = findProgram(name, path);
   if (found !== undefined) return found;
-  throw new ToolError('exec_failed', `the program "${name}" is not on this machine`, {
+  throw new ToolError('exec_failed', `command not found: ${name}`, {
     hint: 'install it, or add its directory to PATH',
     data: { binary: name },
   });
@@ -183,14 +185,14 @@ function toStep(options: StepOptions): ResolverStep {
     const script = findSkillScript(action.directory, resolver.script);
     if (script === undefined) return skip(`scripts/${resolver.script} is not a file of the skill`);
     const shell = findProgram('sh', ['/bin', ...path]);
-    if (shell === undefined) return skip('there is no sh on this machine');
+    if (shell === undefined) return skip('sh is not installed');
     return { ...base, argv: [shell, script, ...args], skipped: null, pair: null };
   }
-  if (resolver.binary === undefined) return skip('scripts are switched off (skills.allow-scripts)');
+  if (resolver.binary === undefined) return skip('scripts are disabled (skills.allow-scripts)');
   assertAllowlisted(action.allowlist, resolver.binary, resolver.subcommand);
   for (const [index, text] of args.entries()) refuseDash(text, resolver.args[index]!, param, resolver.binary);
   const program = findProgram(resolver.binary, path);
-  if (program === undefined) return skip(`the program "${resolver.binary}" is not on this machine`);
+  if (program === undefined) return skip(`command not found: ${resolver.binary}`);
   return {
     ...base,
     argv: [program, ...splitSubcommand(resolver.subcommand), ...args],
@@ -199,7 +201,7 @@ function toStep(options: StepOptions): ResolverStep {
   };
 }
 
-// TJS-16: scripts of a checkout count as its code, so a project's own word needs a trusted workspace.
+// TJS-16: scripts of a checkout are code, so a setting of the project requires a trusted workspace.
 function scriptsRun({ context, tool }: StepOptions): boolean {
   const { allowScripts } = context.snapshot.settings.skills;
   return (
@@ -208,7 +210,7 @@ function scriptsRun({ context, tool }: StepOptions): boolean {
   );
 }
 
-// TJS-18: `$param` is the value at hand, `$name` another parameter's; anything else stays as it is.
+// TJS-18: `$param` is the current value, `$name` that of another parameter; anything else is left as is.
 function fillTemplate(template: string, { value, parameters, tool }: StepOptions): string {
   const properties = tool.input.json.properties;
   return template.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (match, name: string) => {
@@ -224,12 +226,12 @@ function textOf(value: Json | undefined): string {
 
 function refuseDash(text: string, template: string, param: string, binary: string): void {
   if (!text.startsWith('-') || template.startsWith('-')) return;
-  throw new ToolError('invalid_input', `${param} begins with "-": ${binary} could read it as an option`, {
-    hint: 'give a value that does not begin with "-"',
+  throw new ToolError('invalid_input', `${param} starts with "-": ${binary} could read it as an option`, {
+    hint: 'use a value that does not start with "-"',
   });
 }
 
-// The nearest directory that exists decides, with every link followed: what is not there yet can lead nowhere else.
+// Checks the real path of the nearest existing directory; what does not exist yet cannot be a link.
 function assertContained(
   path: string | undefined,
   param: string,
@@ -237,12 +239,12 @@ function assertContained(
   roots: readonly string[],
 ): void {
   if (path === undefined) return;
-  let there = path;
-  while (realPath(there) === undefined && dirname(there) !== there) there = dirname(there);
-  const real = realPath(there) ?? there;
+  let existing = path;
+  while (realPath(existing) === undefined && dirname(existing) !== existing) existing = dirname(existing);
+  const real = realPath(existing) ?? existing;
   if (roots.some((root) => isWithin(realPath(root) ?? root, real))) return;
-  throw new ToolError('path_escape', `${param} leads outside ${workdir}`, {
-    hint: 'give a path inside the working directory',
+  throw new ToolError('path_escape', `${param} is outside ${workdir}`, {
+    hint: 'use a path inside the working directory',
     data: { path },
   });
 }

@@ -1,4 +1,4 @@
-// Runs a declared command: its resolvers, itself, and what its declaration does to the output.
+// Runs a declared command: its resolvers, the command, and the changes to its output.
 
 import type { OutputHint } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
@@ -17,12 +17,29 @@ import { toError, toOutput } from './output.js';
 import { runPlan } from './run-plan.js';
 import { createTemporaryFiles } from './temporary.js';
 
-// TJS-20: a resolver answers quickly or not at all.
+// TJS-20
 const RESOLVER_TIMEOUT_MS = 10_000;
+
+/** A command that is being run. */
+interface CommandRun {
+  readonly plan: ProcessPlan;
+  readonly command: CommandPlan;
+  readonly context: RunContext;
+  readonly world: World;
+  /** Resolvers that failed, for the metadata of the result. */
+  readonly notes: ResolverNote[];
+}
+
+interface ResolverNote {
+  readonly param: string;
+  readonly outcome: 'kept';
+  readonly reason: string;
+}
 
 export async function runCommand(plan: ProcessPlan, context: RunContext, world: World): Promise<Output> {
   const command = plan.command!;
-  const { slots, notes } = await resolveSlots(plan, command, context, world);
+  const run: CommandRun = { plan, command, context, world, notes: [] };
+  const slots = await resolveSlots(run);
   const temporary = createTemporaryFiles();
   try {
     const settled = settleArguments({
@@ -31,57 +48,45 @@ export async function runCommand(plan: ProcessPlan, context: RunContext, world: 
       workdir: context.workdir,
       temporaryFile: temporary.write,
     });
-    // TJS-15: the check stands here, where it starts, and not only where it was planned.
+    // TJS-15: checked again right before the start.
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
     const final = { ...plan, argv: settled.argv, stdin: settled.stdin, cwd: settled.directory ?? plan.cwd };
-    // Output that is still to be changed can neither be passed on nor put away as it comes.
+    // Output that is changed afterwards can be neither streamed nor spilled.
     const outcome = await runPlan(final, changesOutput(command) ? withoutStream(context) : context, world);
     const output = toOutput(final, outcome);
     const shaped =
-      toError(final, outcome) === undefined
-        ? await shape(final, command, output, outcome, context, world, notes)
-        : output;
-    return notes.length === 0 ? shaped : { ...shaped, meta: { ...shaped.meta, resolvers: notes } };
+      toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome) : output;
+    return run.notes.length === 0 ? shaped : { ...shaped, meta: { ...shaped.meta, resolvers: run.notes } };
   } finally {
     temporary.remove();
   }
 }
 
-/** What became of a resolver, where it did not simply answer. */
-interface ResolverNote {
-  readonly param: string;
-  readonly outcome: 'kept';
-  readonly reason: string;
-}
-
-// TJS-18: a resolver that does not answer leaves the value as it was, and the record says so.
-async function resolveSlots(plan: ProcessPlan, command: CommandPlan, context: RunContext, world: World) {
-  const slots: Slot[] = [...command.slots];
-  const notes: ResolverNote[] = [];
-  for (const step of command.resolvers) {
-    const { text, reason } = await runStep(step, plan, command, '', context, world);
+// TJS-18: if a resolver fails, the original value is used and the result notes it.
+async function resolveSlots(run: CommandRun): Promise<Slot[]> {
+  const slots: Slot[] = [...run.command.slots];
+  for (const step of run.command.resolvers) {
+    const { text, reason } = await runStep(step, '', run);
     if (text !== undefined) slots[step.slot] = { ...slots[step.slot]!, value: text };
     else if (step.onFailure === 'reject') {
-      throw new ToolError('invalid_input', `${step.param} was refused: ${reason}`, {
+      throw new ToolError('invalid_input', `${step.param} was rejected: ${reason}`, {
         hint: 'change the value; the tool checks it before it runs',
         data: { param: step.param },
       });
-    } else notes.push({ param: step.param, outcome: 'kept', reason: reason! });
+    } else run.notes.push({ param: step.param, outcome: 'kept', reason: reason! });
   }
-  return { slots, notes };
+  return slots;
 }
 
+/** Runs a resolver. Returns its output, or why there is none. */
 async function runStep(
   step: ResolverStep,
-  plan: ProcessPlan,
-  command: CommandPlan,
   stdin: string,
-  context: RunContext,
-  world: World,
+  { plan, command, context, world }: CommandRun,
 ): Promise<{ readonly text?: string; readonly reason?: string }> {
   if (step.skipped !== null) return { reason: step.skipped };
   if (step.pair !== null) assertAllowlisted(command.allowlist, step.pair.binary, step.pair.subcommand);
-  if (step.argv.some((text) => text.includes('\0'))) return { reason: 'a NUL character in an argument' };
+  if (step.argv.some((text) => text.includes('\0'))) return { reason: 'an argument contains NUL' };
   let outcome: ProcessOutcome;
   try {
     outcome = await runProcess(
@@ -100,12 +105,15 @@ async function runStep(
     return { reason: (error as Error).message };
   }
   if (outcome.ending === 'cancelled') throw cancelled(plan.tool.name);
-  const said = outcome.stderr.toString('utf8').trim() || outcome.stdout.toString('utf8').trim();
+  const stdout = outcome.stdout.toString('utf8').trim();
   if (outcome.ending !== 'exit') return { reason: `its resolver did not end (${outcome.ending})` };
-  if (outcome.exitCode !== 0)
-    return { reason: `its resolver failed${said === '' ? '' : `: ${quoteOutside(said, 200)}`}` };
-  const text = outcome.stdout.toString('utf8').trim();
-  return text === '' && !step.emptyIsResult ? { reason: 'its resolver gave nothing' } : { text };
+  if (outcome.exitCode !== 0) {
+    const output = outcome.stderr.toString('utf8').trim() || stdout;
+    return { reason: `its resolver failed${output === '' ? '' : `: ${quoteOutside(output, 200)}`}` };
+  }
+  return stdout === '' && !step.emptyIsResult
+    ? { reason: 'its resolver returned nothing' }
+    : { text: stdout };
 }
 
 function changesOutput({ execution, postProcess }: CommandPlan): boolean {
@@ -116,22 +124,15 @@ function withoutStream({ stream: _, spill: __, ...context }: RunContext): RunCon
   return context;
 }
 
-// In this order: what the output becomes, what is said about it, how much of it is shown.
-async function shape(
-  plan: ProcessPlan,
-  command: CommandPlan,
-  output: Output,
-  outcome: ProcessOutcome,
-  context: RunContext,
-  world: World,
-  notes: ResolverNote[],
-): Promise<Output> {
+// Applies postProcess, hints and the line limit, in this order.
+async function shape(run: CommandRun, output: Output, outcome: ProcessOutcome): Promise<Output> {
+  const { plan, command, notes } = run;
   if (!changesOutput(command)) return output;
   const input: JsonObject = isRecord(plan.input) ? (plan.input as JsonObject) : {};
   let text = textOf(output);
   let changed = false;
   if (command.postProcess !== null) {
-    const processed = await runStep(command.postProcess, plan, command, text, context, world);
+    const processed = await runStep(command.postProcess, text, run);
     if (processed.text !== undefined) {
       text = processed.text;
       changed = true;
@@ -144,13 +145,9 @@ async function shape(
   if (limited !== text) changed = true;
   const lines = hints.map(({ hint }) => `hint: ${fillHint(hint, command, input)}`);
   const content = [textPart([limited, ...lines].join(lines.length > 0 ? '\n' : ''))];
-  // What was changed is text of ours; the bytes of the process are no longer behind it.
+  // Changed text no longer matches the bytes of the process.
   const { structured: _, streams: __, ...rest } = output;
-  return changed ? { ...rest, content } : { ...rest, content, ...structuredOf(output) };
-}
-
-function structuredOf({ structured }: Output): Pick<Output, 'structured'> {
-  return structured === undefined ? {} : { structured };
+  return { ...rest, content, structured: changed ? undefined : output.structured };
 }
 
 function effectiveValue(name: string, command: CommandPlan, input: JsonObject): Json | undefined {
@@ -197,6 +194,6 @@ function limitLines(text: string, { execution }: CommandPlan): string {
     next_start: (numbered ? Number(numbered[1]) : kept.length) + 1,
   };
   const notice =
-    truncationHint ?? 'truncated: {kept} of {total} lines shown, {omitted} left out; ask for less at a time';
+    truncationHint ?? 'truncated: {kept} of {total} lines shown, {omitted} omitted; request less at a time';
   return `${kept.join('\n')}\n[${notice.replace(/\{(\w+)\}/g, (match, name: string) => String(facts[name] ?? match))}]\n`;
 }

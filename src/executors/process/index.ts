@@ -1,4 +1,4 @@
-// The process executor: runs scripts and declared commands, and only what was planned.
+// The process executor: runs scripts and declared commands as planned.
 
 import type { Executor } from '../../core/executor.js';
 import type { Plan, ProcessPlan } from '../../core/plan.js';
@@ -16,11 +16,11 @@ import { planScript } from './script-plan.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
-  /** Told before each process is started. */
+  /** Called before each process is started. */
   readonly beforeRun?: () => void;
 }
 
-// Asking for a module that is loaded already still takes 0.2 ms.
+// Importing a loaded module again still takes 0.2 ms.
 let running: typeof import('./run.js') | undefined;
 
 export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
@@ -44,7 +44,7 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
     async run(plan, context) {
       assertProcess(plan);
       const action = actionOf(plan.tool);
-      // What spawns is loaded by the first run: a listing needs none of it.
+      // Imported on first use: a listing starts no process.
       running ??= await import('./run.js');
       if (action.runs === 'script') {
         assertScriptUnchanged(plan.tool, action);
@@ -59,10 +59,10 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
 }
 
 function actionOf(tool: Tool): ProcessAction {
-  if (tool.action.kind !== 'process') throw new TypeError(`${tool.name} is no process`);
+  if (tool.action.kind !== 'process') throw new TypeError(`${tool.name} is not a process`);
   return tool.action;
 }
 
 function assertProcess(plan: Plan): asserts plan is ProcessPlan {
-  if (plan.kind !== 'process') throw new TypeError(`${plan.tool.name} is no process`);
+  if (plan.kind !== 'process') throw new TypeError(`${plan.tool.name} is not a process`);
 }

@@ -1,4 +1,4 @@
-// The digest of what will run, and the proof that it is still that when it does.
+// Digests of scripts and commands, and the check that they have not changed since planning.
 
 import { ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
@@ -7,15 +7,15 @@ import { digestFile, digestParts } from '../../files/digest.js';
 import { statIdentity } from '../../files/read.js';
 import { findSkillScript } from './skill-script.js';
 
-/** SHA-256 over a script's name and bytes. Throws `integrity` where they are not those of the reading. */
+/** Returns the SHA-256 of a script's name and bytes. Throws `integrity` if the file changed since it was read. */
 export function digestScript(tool: Tool, action: ScriptAction): string {
   const hashed = digestFile(action.file, [tool.origin.format, tool.name]);
-  if ('fault' in hashed) throw changed(tool, `cannot be read any more: ${hashed.message}`);
+  if ('fault' in hashed) throw changed(tool, `can no longer be read: ${hashed.message}`);
   if (!sameIdentity(hashed.identity, action.identity)) throw changed(tool, 'changed while it was being read');
   return hashed.digest;
 }
 
-/** SHA-256 over a declaration and the bytes of the skill's scripts that it names. */
+/** Returns the SHA-256 of a declaration and of the skill's scripts that it uses. */
 export function digestCommand(tool: Tool, action: CommandAction): string {
   const declaration = { input: tool.input.json, allowlist: action.allowlist, executions: action.executions };
   return digestParts([
@@ -27,7 +27,7 @@ export function digestCommand(tool: Tool, action: CommandAction): string {
   ]);
 }
 
-/** Between plan and run a person may have taken minutes to approve: the bytes must still be those. */
+/** Throws `integrity` if a script changed since it was planned; an approval can take minutes. */
 export function assertScriptUnchanged(tool: Tool, action: ScriptAction): void {
   const identity = statIdentity(action.file);
   if (identity === undefined) throw changed(tool, `is gone: ${action.file}`);
@@ -42,7 +42,7 @@ export function assertCommandUnchanged(tool: Tool, action: CommandAction): void 
     throw changed(tool, 'changed after it was planned');
 }
 
-/** The scripts of its skill that a command may run. */
+/** Returns the names of the skill's scripts that a command may run. */
 export function scriptNames({ executions }: CommandAction): string[] {
   const resolvers = executions.flatMap(({ args, postProcess }) => [
     ...args.map(({ resolve }) => resolve),

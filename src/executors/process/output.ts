@@ -1,4 +1,4 @@
-// Reads the outcome of a process: text, structured output, or a failure with both streams.
+// Turns the outcome of a process into an Output.
 
 import { StringDecoder } from 'node:string_decoder';
 import { ToolError } from '../../core/error.js';
@@ -9,7 +9,7 @@ import { cancelled } from '../../core/stopped.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import type { ProcessOutcome } from '../../process/request.js';
 
-/** The output of a process: its text, structured output, or a failure with both streams. */
+/** Returns the text and structured output of a process, or a failure with both streams. */
 export function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
   const stdout = decode(outcome.stdout, outcome.exceeded || outcome.spilled !== undefined);
   const stderr = decode(outcome.stderr, outcome.exceeded);
@@ -20,33 +20,33 @@ export function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
   const truncation = outcome.exceeded ? toTruncation(plan, outcome) : undefined;
   return {
     content: truncation === undefined ? [textPart(text)] : [textPart(text), truncation.notice],
-    ...(structured === undefined ? {} : { structured }),
-    ...(error === undefined ? {} : { error }),
+    structured,
+    error,
     streams: { stdout: outcome.stdout, stderr: stderr.trim() === '' ? '' : stderr },
-    ...(outcome.spilled === undefined ? {} : { spilled: outcome.spilled }),
+    spilled: outcome.spilled,
     meta: {
-      // The status of a process that the cap ended says nothing about the tool.
-      ...(outcome.exitCode === null || outcome.ending === 'capped' ? {} : { exitCode: outcome.exitCode }),
+      // The exit status of a process that was ended by the cap is meaningless.
+      exitCode: outcome.ending === 'capped' ? undefined : (outcome.exitCode ?? undefined),
       ...truncation?.meta,
     },
   };
 }
 
-// EXE-4: what was cut is announced, with counts.
+// EXE-4: truncation is announced, with counts.
 function toTruncation(plan: ProcessPlan, outcome: ProcessOutcome) {
   const { keptBytes } = outcome;
   const kept = formatBytes(keptBytes);
   const notice =
     outcome.ending === 'capped'
       ? `the tool was stopped after ${kept} of output, the limit`
-      : `only the first ${kept} of the output were kept, the limit`;
+      : `only the first ${kept} of the output was kept, the limit`;
   return {
     notice: textPart(`\n[truncated: ${notice}]`),
     meta: { truncated: true, truncation: { keptBytes, limitBytes: plan.limits.outputBytes } },
   };
 }
 
-/** Why a run counts as failed; undefined where it does not. */
+/** Returns why a run failed; undefined if it succeeded. */
 export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError | undefined {
   const { name } = plan.tool;
   if (outcome.ending === 'timeout') {
@@ -54,7 +54,7 @@ export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError |
       'timeout',
       `${name} did not end within ${formatDuration(plan.timeoutMs)} and was stopped`,
       {
-        hint: 'give it longer with --timeout or @timeout, or let it do less in one call',
+        hint: 'raise the limit with --timeout or @timeout, or do less in one call',
         data: { timeoutMs: plan.timeoutMs },
       },
     );
@@ -64,12 +64,12 @@ export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError |
   const how =
     outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;
   return new ToolError('tool_failed', `${name} ${how}`, {
-    hint: 'its output says more; change the input, or mend the tool',
+    hint: 'see its output; change the input, or fix the tool',
     data: { exitCode: outcome.exitCode, signal: outcome.signal },
   });
 }
 
-// TJS-24: a status that the declaration names is an answer, not a failure.
+// TJS-24: the declaration can list other exit statuses that are no failure.
 function isSuccess({ command }: ProcessPlan, exitCode: number | null): boolean {
   return (
     exitCode === 0 || (exitCode !== null && command?.execution.successExitCodes.includes(exitCode) === true)
@@ -95,13 +95,13 @@ function lineEnd(text: string): string {
 }
 
 function decode(bytes: Buffer, cut: boolean): string {
-  // Where output was cut, half a character at the end is the cut's doing and not the tool's.
+  // Drops an incomplete character at the end of truncated output.
   return cut ? new StringDecoder('utf8').write(bytes) : bytes.toString('utf8');
 }
 
 function toStructured(plan: ProcessPlan, stdout: string): Json | undefined {
   const json = parseValue(stdout);
-  // A script that says it returns text gives its text; quoting it as JSON is nobody's idea of a script.
+  // A script declared to return a string may print it without JSON quotes.
   const wantsText = plan.tool.output?.json.type === 'string';
   return wantsText && typeof json !== 'string' ? stdout.replace(/\r?\n$/, '') : json;
 }

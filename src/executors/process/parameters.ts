@@ -1,15 +1,15 @@
-// The two ways in which a script gets its parameters: one JSON object on standard input, and variables.
+// The environment variables that pass parameters to a script.
 
 import { ToolError } from '../../core/error.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 
-// The system refuses a single variable over 128 KiB, and an environment that is too long in all (SCR-11).
+// Linux rejects a variable over 128 KiB, and an environment that is too long in total (SCR-11).
 const MAX_VALUE_BYTES = 96 * 1024;
 const MAX_TOTAL_BYTES = 512 * 1024;
 const PREFIXES = ['WIELD', 'OCTOMIND'];
 
-/** `WIELD_PARAM_*`, `*_TOOL_NAME`, `*_WORKDIR` and their older names. */
+/** Returns `WIELD_PARAM_*`, `WIELD_TOOL_NAME`, `WIELD_WORKDIR`, and the same with the prefix OCTOMIND. */
 export function scriptVariables(
   toolName: string,
   workdir: string,
@@ -24,7 +24,7 @@ export function scriptVariables(
   return variables;
 }
 
-// What is too large stays on standard input alone: the largest first, until the rest fits.
+// Omits the largest values until the rest fits; stdin has all of them.
 function fitting(input: JsonObject): [string, string][] {
   const sized = Object.entries(input)
     .map(([name, value]) => ({ name, text: naturalForm(name, value), bytes: 0 }))

@@ -1,17 +1,17 @@
-// Takes `::progress` lines out of standard error and tells of them (SCR-23).
+// Extracts `::progress` lines from stderr (SCR-23).
 
 import type { Progress, ProgressListener } from '../../core/context.js';
 import { sanitize } from '../../core/text.js';
 
 const PREFIX = '::progress ';
 const LINE = /^::progress\s+(\d+(?:\.\d+)?)(?:\/(\d+(?:\.\d+)?))?(?:\s+(.*))?$/s;
-// A line that began like progress and does not end is let through at this length.
+// An unfinished line that may be progress is passed on at this length.
 const MAX_HELD = 4096;
 
 export interface ProgressFilter {
-  /** What of the chunk is not progress. Bytes of a line that may still become one are held back. */
+  /** Returns the chunk without progress lines. An unfinished line that may be progress is held back. */
   pass(chunk: Buffer): Buffer;
-  /** What was held back when the stream ended. */
+  /** Returns what was held back at the end of the stream. */
   rest(): Buffer;
 }
 
@@ -61,7 +61,7 @@ function parseProgress(line: string): Progress | undefined {
   const message = sanitize(match[3] ?? '').trim();
   return {
     done: Number(match[1]),
-    ...(match[2] === undefined ? {} : { total: Number(match[2]) }),
-    ...(message === '' ? {} : { message }),
+    total: match[2] === undefined ? undefined : Number(match[2]),
+    message: message || undefined,
   };
 }

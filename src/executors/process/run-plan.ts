@@ -1,4 +1,4 @@
-// Runs the process of a plan to its end, telling of progress.
+// Runs the process of a plan to its end and reports progress.
 
 import type { RunContext } from '../../core/executor.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -7,16 +7,16 @@ import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
 import { createProgressFilter } from './progress.js';
 
-// SCR-23 says 5 s; a timer is never early and often late.
+// SCR-23 requires 5 s; timers are often late.
 const HEARTBEAT_MS = 4500;
 
-/** Runs a plan's process to its end: progress is told, and what is left of standard error is output. */
+/** Runs the process of a plan to its end. Progress lines are removed from stderr. */
 export async function runPlan(plan: ProcessPlan, context: RunContext, world: World): Promise<ProcessOutcome> {
-  const tell: RunContext['progress'] = (progress) => {
+  const report: RunContext['progress'] = (progress) => {
     heartbeat?.refresh();
     context.progress(progress);
   };
-  const filter = createProgressFilter(tell);
+  const filter = createProgressFilter(report);
   const heartbeat = context.wantsProgress
     ? setInterval(() => context.progress({ message: `${plan.tool.name} is still running` }), HEARTBEAT_MS)
     : undefined;
@@ -32,8 +32,8 @@ export async function runPlan(plan: ProcessPlan, context: RunContext, world: Wor
         outputBytes: plan.limits.outputBytes,
         signal: context.signal,
         filterStderr: (chunk) => filter.pass(chunk),
-        ...(stream === undefined ? {} : { onOutput: stream }),
-        ...(spill === undefined ? {} : { spill }),
+        onOutput: stream,
+        spill,
       },
       world,
     );
@@ -45,7 +45,7 @@ export async function runPlan(plan: ProcessPlan, context: RunContext, world: Wor
   }
 }
 
-// The program by its absolute path, whatever name stands first on its command line.
+// Replaces the name of the program by its absolute path.
 function commandLine({ launcher, binary, argv }: ProcessPlan): string[] {
   return [...launcher, binary, ...argv.slice(1)];
 }

@@ -1,4 +1,4 @@
-// What runs a plan, script or command: all that spawns, loaded as one by the first run.
+// Runs scripts and commands; imported on the first run.
 
 import type { RunContext } from '../../core/executor.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -9,7 +9,7 @@ import { runPlan } from './run-plan.js';
 
 export { runCommand } from './command-run.js';
 
-/** Runs a script and reads its outcome. */
+/** Runs a script and returns its output. */
 export async function runScript(plan: ProcessPlan, context: RunContext, world: World): Promise<Output> {
   return toOutput(plan, await runPlan(plan, context, world));
 }

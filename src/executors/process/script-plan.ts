@@ -1,4 +1,4 @@
-// Plans a script: which interpreter, where, with which variables. Starts nothing.
+// Plans a script: interpreter, directory and environment.
 
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
@@ -35,8 +35,8 @@ export function planScript({ tool, action, input, context, world }: PlanScriptOp
     binary: action.file,
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
     argv: [action.file],
-    // An installed program has none.
-    ...(action.shebang === '' ? {} : { interpreter: findInterpreter(action.shebang, action.file, path) }),
+    // An installed binary has no shebang.
+    interpreter: action.shebang === '' ? undefined : findInterpreter(action.shebang, action.file, path),
     cwd: workdir,
     environment: {
       ...baseEnvironment(world, pass),
@@ -51,20 +51,20 @@ export function planScript({ tool, action, input, context, world }: PlanScriptOp
 function noSandbox(tool: Tool, profile: string): ToolError {
   return new ToolError(
     'unavailable',
-    `${tool.name} demands the sandbox "${profile}", which this wield cannot enforce`,
+    `${tool.name} requires the sandbox "${profile}", which is not supported`,
     {
       hint: 'remove the @sandbox line if the script may run without one',
     },
   );
 }
 
-// SCR-24: what a script declares it needs must be granted, and be there. The value is never shown.
+// SCR-24: variables that a script needs must be passed on and set. Their values are never shown.
 function assertGranted(tool: Tool, action: ScriptAction, pass: readonly string[], world: World): void {
   for (const name of action.needs) {
     if (!isGranted(name, pass)) {
       throw new ToolError(
         'unavailable',
-        `${tool.name} needs the variable ${name}, which the configuration does not grant`,
+        `${tool.name} needs the variable ${name}, which the configuration does not pass on`,
         {
           hint: `add it to ~/.wield/config.toml:  [env]  pass = ["${name}"]`,
           data: { variable: name },
@@ -73,7 +73,7 @@ function assertGranted(tool: Tool, action: ScriptAction, pass: readonly string[]
     }
     if (world.env[name] === undefined) {
       throw new ToolError('unavailable', `${tool.name} needs the variable ${name}, which is not set`, {
-        hint: `set it where wield is started:  export ${name}=…  (configuration grants it:  [env]  pass = ["${name}"])`,
+        hint: `set it before starting wield:  export ${name}=…  (the configuration passes it on:  [env]  pass = ["${name}"])`,
         data: { variable: name },
       });
     }

@@ -1,10 +1,10 @@
-// Finds a script of a skill: a regular file in its `scripts` directory, links that leave it refused.
+// Finds a script in the `scripts` directory of a skill; links that leave it are not followed.
 
 import { join } from 'node:path';
 import { statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 
-/** The real path of `scripts/<name>`, or of `scripts/<name>.sh`; undefined where neither is a file inside (TJS-16). */
+/** Returns the real path of `scripts/<name>` or `scripts/<name>.sh`, if it is a file inside `scripts` (TJS-16). */
 export function findSkillScript(directory: string, name: string): string | undefined {
   const scripts = realPath(join(directory, 'scripts'));
   const skill = realPath(directory);

@@ -1,11 +1,11 @@
-// Temporary files for values that a command wants as files: private, and gone with the call.
+// Temporary files for values that a command expects as files; removed after the call.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface TemporaryFiles {
-  /** Writes a value and gives the path of its file. */
+  /** Writes a value and returns the path of its file. */
   write(text: string): string;
   remove(): void;
 }

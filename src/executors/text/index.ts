@@ -1,4 +1,4 @@
-// The text executor: answers with the text of a file, rendered with the input; starts nothing.
+// The text executor: returns the text of a file, rendered with the input.
 
 import { dirname } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -14,7 +14,7 @@ import { digestAsFile, digestFile } from '../../files/digest.js';
 import { readHead } from '../../files/read.js';
 
 export interface TextExecutorOptions {
-  /** What references in a text of this directory name. */
+  /** Resolves a reference in a text of this directory. */
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
 }
 
@@ -26,7 +26,7 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
     digest(tool) {
       const { file, identity } = actionOf(tool);
       const hashed = digestFile(file, digestParts(tool));
-      if ('fault' in hashed) throw changed(tool, `cannot be read any more: ${hashed.message}`);
+      if ('fault' in hashed) throw changed(tool, `can no longer be read: ${hashed.message}`);
       if (!sameIdentity(hashed.identity, identity)) throw changed(tool, 'changed while it was being read');
       return hashed.digest;
     },
@@ -37,16 +37,16 @@ export function createTextExecutor({ refer }: TextExecutorOptions): Executor<'te
       timeoutMs,
       file: actionOf(tool).file,
     }),
-    run: async (plan, { snapshot }) => answer(plan, snapshot, refer),
+    run: async (plan, { snapshot }) => renderFile(plan, snapshot, refer),
   };
 }
 
-function answer(plan: Plan, snapshot: Snapshot, refer: TextExecutorOptions['refer']): Output {
+function renderFile(plan: Plan, snapshot: Snapshot, refer: TextExecutorOptions['refer']): Output {
   const { tool, input } = plan;
   const { file, start } = actionOf(tool);
   const reading = readHead(file, MAX_BYTES);
-  if ('fault' in reading) throw changed(tool, `cannot be read any more: ${reading.message}`);
-  // The bytes that are answered are the bytes that were judged.
+  if ('fault' in reading) throw changed(tool, `can no longer be read: ${reading.message}`);
+  // The policy decided on these bytes.
   if (digestAsFile(reading.bytes, digestParts(tool)) !== tool.origin.digest)
     throw changed(tool, 'changed after it was planned');
   const text = reading.bytes.toString('utf8').slice(start);
@@ -57,7 +57,7 @@ function answer(plan: Plan, snapshot: Snapshot, refer: TextExecutorOptions['refe
   return { content: [textPart(rendered)] };
 }
 
-// Every declared parameter: what was given, else its default, else nothing.
+// Returns the value of every declared parameter: the given one, or its default.
 function valuesOf(tool: Tool, input: Json): Map<string, Json | undefined> {
   const { properties } = tool.input.json;
   const given = isRecord(input) ? (input as Readonly<Record<string, Json>>) : {};
@@ -78,7 +78,7 @@ function digestParts(tool: Tool): readonly string[] {
 }
 
 function actionOf(tool: Tool): TextAction {
-  if (tool.action.kind !== 'text') throw new TypeError(`${tool.name} is no text`);
+  if (tool.action.kind !== 'text') throw new TypeError(`${tool.name} is not a text`);
   return tool.action;
 }
 

@@ -227,7 +227,7 @@ describe('parameters', () => {
   }
 
   for (const name of ['1a', '-a', 'a.b', 'a=b', 'é', '**a', 'a*', '__proto__', 'a$b']) {
-    spec('SCR-6', `${name} is no name, and the script is no tool`, () => {
+    spec('SCR-6', `rejects the parameter name ${name}`, () => {
       const { header, errors } = read('# @desc D', `# @param ${name} string`);
       expect(header).toBeUndefined();
       expect(errors[0]!.message).toContain('is not allowed');

@@ -38,7 +38,7 @@ describe('output', () => {
     const toolbox = workspace.toolbox();
     expect(textOf(await toolbox.call('run', { n: '2' }))).toBe('1\n2\n');
     const cut = await toolbox.call('run', { n: '5' });
-    expect(textOf(cut)).toBe('1\n2\n[truncated: 2 of 5 lines shown, 3 left out; ask for less at a time]\n');
+    expect(textOf(cut)).toBe('1\n2\n[truncated: 2 of 5 lines shown, 3 omitted; request less at a time]\n');
     expect(cut.structured).toBeUndefined();
     expect((await wield(workspace, ['call', 'run', '--n', '5'])).stdout).toBe(textOf(cut));
     const hinted = withCommand([], {
@@ -210,7 +210,7 @@ describe('conditions', () => {
     expect((await toolbox.call('run', { name: 'n' })).structured).toEqual(['way 1', 'n']);
     expect((await toolbox.call('run', {})).error).toMatchObject({
       code: 'invalid_input',
-      hint: 'give id, or name',
+      hint: 'use id, or name',
     });
     const two = both([{ paramCondition: { present: ['id'] } }, { paramCondition: { present: ['name'] } }]);
     expect((await two.toolbox().call('run', { id: '1', name: 'n' })).error?.code).toBe('invalid_input');

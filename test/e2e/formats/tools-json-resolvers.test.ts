@@ -33,7 +33,7 @@ describe('scripts', () => {
     const result = await withResolver(script, files).toolbox().call('run', { a: 'x', other: 'y' });
     expect(result.structured).toEqual(['x']);
     expect(result.meta.resolvers).toEqual([
-      { param: 'a', outcome: 'kept', reason: 'scripts are switched off (skills.allow-scripts)' },
+      { param: 'a', outcome: 'kept', reason: 'scripts are disabled (skills.allow-scripts)' },
     ]);
   });
 
@@ -185,9 +185,9 @@ describe('programs', () => {
   spec('TJS-18', 'a failure, nothing and a missing program keep the value or refuse the call', async () => {
     const reasons: [string | undefined, RegExp][] = [
       ['#!/bin/sh\necho no such note >&2\nexit 1\n', /failed: no such note/],
-      ['#!/bin/sh\necho "  "\n', /gave nothing/],
+      ['#!/bin/sh\necho "  "\n', /returned nothing/],
       ['#!/bin/sh\nkill -9 $$\n', /./],
-      [undefined, /"look-up" is not on this machine/],
+      [undefined, /command not found: look-up/],
     ];
     for (const [program, reason] of reasons) {
       for (const onFailure of ['keep', 'reject']) {

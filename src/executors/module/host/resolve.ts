@@ -55,6 +55,6 @@ function resolveFile(specifier: string, from: string): string | undefined {
   if (!/^(?:\.\.?\/|\/|file:)/.test(specifier)) return undefined;
   const wanted = specifier.startsWith('file:') ? fileURLToPath(specifier) : specifier;
   const found = resolveImport(wanted, from);
-  if (found === undefined) throw new Error(`there is no file ${wanted}, which ${from} imports`);
+  if (found === undefined) throw new Error(`file not found: ${wanted}, imported by ${from}`);
   return found;
 }
