@@ -21,6 +21,9 @@ export interface Workspace {
   toolbox(options?: Partial<NodeToolboxOptions>): NodeToolbox;
 }
 
+/** A clock in the future, to which files written by the test look settled. */
+export const LATER = (): number => Date.now() + 60_000;
+
 /** A workspace that is removed when the test ends. */
 export function createWorkspace(): Workspace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-test-')));

@@ -4,14 +4,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { clearAllCaches, clearToolCache } from '../../../src/helpers/index.js';
-import { json, wieldProcess as wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
+import { rounds } from '../../support/effort.js';
 import { opensOf, wieldOpens } from '../../support/opens.js';
-import { sleep } from '../../support/processes.js';
 import { createSkillWorkspace, type SkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
+import { LATER } from '../../support/workspace.js';
 
-const SETTLED_MS = 2300;
-const MANY = 10_000;
+const MANY = rounds(1000, 10_000);
 
 const saying = (word: string): string => `#!/bin/sh\n# @description Says ${word}.\necho ${word}\n`;
 const below = (workspace: SkillWorkspace, opened: readonly string[]): string[] => [
@@ -23,7 +23,7 @@ const indexes = (workspace: SkillWorkspace, opened: readonly string[]): string[]
 
 spec(
   'RES-4 RES-7 RES-13',
-  'one name among ten thousand declared ones costs one index and the files of one entry',
+  `one name among ${MANY} declared ones costs one index and the files of one entry`,
   async () => {
     const workspace = createSkillWorkspace();
     const skills = join(workspace.dir, '.agents/skills');
@@ -32,12 +32,11 @@ spec(
       const names = Array.from({ length: 10 }, (_, digit) => `declared_${at * 10 + digit}`);
       writeSkill(join(skills, `entry${at}`), `w${at}`, names);
     }
-    await sleep(SETTLED_MS);
-    expect(json(await wield(workspace, ['list', '--json'])).tools).toHaveLength(MANY);
-    const { run, opened } = await wieldOpens(workspace, ['call', 'declared_4711']);
-    expect(run.stdout).toBe('["say","w471"]\n');
+    expect(json(await wield(workspace, ['list', '--json'], { now: LATER })).tools).toHaveLength(MANY);
+    const { run, opened } = await wieldOpens(workspace, ['call', 'declared_711']);
+    expect(run.stdout).toBe('["say","w71"]\n');
     expect(indexes(workspace, opened)).toHaveLength(1);
-    expect([...new Set(below(workspace, opened).map(dirname))]).toEqual([join(skills, 'entry471')]);
+    expect([...new Set(below(workspace, opened).map(dirname))]).toEqual([join(skills, 'entry71')]);
 
     // Not in the index: only what changed is read, and the index has it from then on.
     writeSkill(join(skills, 'entry5'), 'changed', ['another']);
@@ -51,30 +50,33 @@ spec(
 
 spec(
   'RES-4 SCR-15',
-  'one script among ten thousand costs that script',
+  `one script among ${MANY} costs that script`,
   async () => {
     const workspace = createSkillWorkspace();
     const tools = join(workspace.dir, '.agents/tools');
     mkdirSync(tools, { recursive: true });
     for (let at = 0; at < MANY; at++)
       writeFileSync(join(tools, `tool${at}`), saying(`w${at}`), { mode: 0o755 });
-    const { run, opened } = await wieldOpens(workspace, ['call', 'tool4711']);
-    expect(run.stdout).toBe('w4711\n');
-    expect(below(workspace, opened)).toEqual([join(tools, 'tool4711')]);
+    const { run, opened } = await wieldOpens(workspace, ['call', 'tool711']);
+    expect(run.stdout).toBe('w711\n');
+    expect(below(workspace, opened)).toEqual([join(tools, 'tool711')]);
     expect(indexes(workspace, opened)).toEqual([]);
   },
   240_000,
 );
 
 describe('a toolbox', () => {
-  async function createSettled() {
+  function createSettled() {
     const workspace = createSkillWorkspace();
     for (let at = 0; at < 20; at++) {
       workspace.script(`script${at}`, saying(`s${at}`));
       writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`declared_${at}`]);
     }
-    await sleep(SETTLED_MS);
-    return { workspace, toolbox: workspace.toolbox() };
+    let later = 60_000;
+    const wait = (milliseconds: number): void => {
+      later += milliseconds;
+    };
+    return { workspace, toolbox: workspace.toolbox({ now: () => Date.now() + later }), wait };
   }
   const read = async (workspace: SkillWorkspace, work: () => Promise<unknown>): Promise<string[]> => {
     const { opened } = await opensOf(work);
@@ -82,7 +84,7 @@ describe('a toolbox', () => {
   };
 
   spec('RES-23 RES-14', 'reads nothing again for hits, misses and lists, however long it lives', async () => {
-    const { workspace, toolbox } = await createSettled();
+    const { workspace, toolbox, wait } = createSettled();
     const look = async () => {
       await toolbox.list();
       await toolbox.find('declared_3');
@@ -93,7 +95,7 @@ describe('a toolbox', () => {
     expect((await read(workspace, look)).length).toBeGreaterThanOrEqual(40);
     await read(workspace, look);
     expect(await read(workspace, look)).toEqual([]);
-    await sleep(1500);
+    wait(3_600_000);
     expect(await read(workspace, look)).toEqual([]);
     // A fact changes, and only it is read; the time since does not matter.
     const changed = join(writeSkill(join(workspace.dir, 'skills/entry7'), 'new', ['fresh']), 'tools.json');
@@ -103,7 +105,7 @@ describe('a toolbox', () => {
   });
 
   spec('RES-23', 'keeps what it knows of one search path apart from another', async () => {
-    const { workspace, toolbox } = await createSettled();
+    const { workspace, toolbox } = createSettled();
     const names = async () => (await toolbox.list()).map(({ name }) => name);
     const all = await names();
     workspace.config('paths = ["...", { ignore = "entry1*" }]\n');
@@ -120,7 +122,7 @@ describe('a toolbox', () => {
     'RES-14',
     'forgets one tool, its list, its index and its file, and nothing of other directories',
     async () => {
-      const { workspace, toolbox } = await createSettled();
+      const { workspace, toolbox } = createSettled();
       const look = async () => {
         await toolbox.list();
         await toolbox.find('declared_3');

@@ -17,6 +17,7 @@ import {
   writeSkill,
 } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
+import { LATER } from '../../support/workspace.js';
 
 // Skills, each of them a tool with one more in its tools.json.
 const COUNT = 20;
@@ -29,14 +30,10 @@ interface Library {
   open(): NodeToolbox;
 }
 
-// What changed a moment ago is read, whatever an index says: only one that rested is believed.
-async function createSettledLibrary(): Promise<Library> {
-  const library = await createLibrary();
-  await sleep(2300);
-  return library;
-}
+// Files that changed within the last seconds are read, whatever an index says, so the clock is ahead.
+const createSettledLibrary = (): Promise<Library> => createLibrary(LATER);
 
-async function createLibrary(): Promise<Library> {
+async function createLibrary(now?: () => number): Promise<Library> {
   const workspace = createSkillWorkspace();
   const directory = join(workspace.home, 'library');
   for (let at = 0; at < COUNT; at++) {
@@ -52,6 +49,7 @@ async function createLibrary(): Promise<Library> {
   const open = () =>
     workspace.toolbox({
       paths: [{ external: directory }],
+      now,
       env: { ...workspace.env, WIELD_HOME: join(workspace.home, `state${machines++}`) },
     });
   return { workspace, directory, file: made.file, open };

@@ -5,8 +5,9 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
+import { rounds } from '../../support/effort.js';
 import { spec, specIf } from '../../support/spec.js';
-import { createWorkspace } from '../../support/workspace.js';
+import { createWorkspace, LATER } from '../../support/workspace.js';
 
 const GOOD = '#!/bin/sh\n# @description Fine.\necho fine\n';
 const isRoot = process.getuid?.() === 0;
@@ -165,16 +166,18 @@ describe('odd files', () => {
   });
 });
 
+const MANY = rounds(2000, 10_000);
+
 spec(
   'SCR-18 SCR-19',
-  '10,000 files list correctly and in order, and once more from the index',
+  `${MANY} files list correctly and in order, and once more from the index`,
   async () => {
     const workspace = createWorkspace();
     const tools = join(workspace.dir, '.agents/tools');
     mkdirSync(tools, { recursive: true });
     const names: string[] = [];
-    for (let index = 0; index < 10_000; index++) {
-      const name = `t${(index * 7919) % 10_000}`;
+    for (let index = 0; index < MANY; index++) {
+      const name = `t${(index * 7919) % MANY}`;
       names.push(name);
       writeFileSync(
         join(tools, name),
@@ -183,14 +186,14 @@ spec(
       );
     }
     names.sort((a, b) => (a < b ? -1 : 1));
-    const first = json(await wield(workspace, ['list', '--json']));
+    const first = json(await wield(workspace, ['list', '--json'], { now: LATER }));
     expect(first.tools.map((tool: { name: string }) => tool.name)).toEqual(names);
     expect(
       first.tools.every(
         (tool: { name: string; description: string }) => tool.description === `Tool ${tool.name}.`,
       ),
     ).toBe(true);
-    expect(json(await wield(workspace, ['list', '--json']))).toEqual(first);
+    expect(json(await wield(workspace, ['list', '--json'], { now: LATER }))).toEqual(first);
     expect((await wield(workspace, ['call', 't77', '--a', '1'])).stdout).toBe('t77\n');
   },
   120_000,

@@ -7,8 +7,8 @@ import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare, type SkillWorkspace, withValue } from '../../support/commands.js';
-import { sleep } from '../../support/processes.js';
 import { spec } from '../../support/spec.js';
+import { LATER } from '../../support/workspace.js';
 
 function createFifty(): SkillWorkspace {
   const workspace = createSkillWorkspace();
@@ -119,10 +119,9 @@ spec('TJS-3', 'odd entries of a skills directory harm nobody', async () => {
 
 spec('TJS-1 TJS-3 RES-13', 'a listing from the index on disk is the listing that was read', async () => {
   const workspace = createFifty();
-  await sleep(2100);
   const said: string[] = [];
   const survey = async () => {
-    const toolbox = workspace.toolbox({ debug: (message) => said.push(message) });
+    const toolbox = workspace.toolbox({ now: LATER, debug: (message) => said.push(message) });
     const tools = (await toolbox.list()).map(({ name, description, input, action, origin, traits }) => ({
       ...{ name, description, origin, traits },
       ...{ input: input.json, action: action.kind === 'process' ? action : undefined },
