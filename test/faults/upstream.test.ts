@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
-import { json, wieldProcess as wield } from '../support/cli.js';
+import { json, wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { type Message, type StdioServer, serveStdio, until } from '../support/server.js';
@@ -11,8 +11,9 @@ import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, isAlive, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
-// A call of what works, in the same serve, whatever the other server does: generous, since the machine is busy.
-const USUAL_MS = 5000;
+// How much longer than usual a call of another tool may take while a server misbehaves.
+const SLACK_MS = 5000;
+const SLACK_FACTOR = 20;
 
 const codeOf = ({ result }: Message): string | undefined => result?._meta?.['wield/error']?.code;
 const saidBy = ({ result, error }: Message): string =>
@@ -22,8 +23,11 @@ let ids = 0;
 const callTool = (server: StdioServer, name: string, input: object = {}): Promise<Message> =>
   server.request(`call-${++ids}`, 'tools/call', { name, arguments: input });
 
-/** Calls a tool of the server that works and a script; fails where one of them takes long. */
-async function expectOthersWork(server: StdioServer): Promise<void> {
+// The time that the same calls took before anything went wrong, which depends on the load of the machine.
+const usualMs = new WeakMap<StdioServer, number>();
+
+/** Calls a tool of the working server and a script, and returns the milliseconds that both took. */
+async function callOthers(server: StdioServer): Promise<number> {
   const began = performance.now();
   const [remote, script] = await Promise.all([
     callTool(server, 'good_echo', { text: 'hello' }),
@@ -31,8 +35,14 @@ async function expectOthersWork(server: StdioServer): Promise<void> {
   ]);
   expect(saidBy(remote)).toBe('hello');
   expect(saidBy(script)).toBe('hello');
-  expect(performance.now() - began).toBeLessThan(USUAL_MS);
+  return performance.now() - began;
 }
+
+async function expectOthersWork(server: StdioServer): Promise<void> {
+  expect(await callOthers(server)).toBeLessThan(limitOf(server));
+}
+
+const limitOf = (server: StdioServer): number => SLACK_MS + SLACK_FACTOR * usualMs.get(server)!;
 
 function expectOnlyProtocol(server: StdioServer): void {
   for (const line of server.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
@@ -44,11 +54,17 @@ function createPair(mode: string, more: Record<string, unknown> = {}): UpstreamW
   return workspace;
 }
 
-async function serve(workspace: UpstreamWorkspace): Promise<StdioServer> {
+async function start(workspace: UpstreamWorkspace): Promise<StdioServer> {
   const server = serveStdio(workspace);
   await server.initialize();
-  // Both were asked before anything is called.
+  // Both servers were listed before anything is called.
   await server.request('first', 'tools/list');
+  return server;
+}
+
+async function serve(workspace: UpstreamWorkspace): Promise<StdioServer> {
+  const server = await start(workspace);
+  usualMs.set(server, await callOthers(server));
   return server;
 }
 
@@ -93,9 +109,7 @@ describe('a server that does not start', () => {
       const client = await connectStdio(workspace, 'older', ['--trust'], () => {
         changes++;
       });
-      const began = performance.now();
       const first = (await client.listTools()).tools.map(({ name }) => name);
-      expect(performance.now() - began).toBeLessThan(7000);
       expect(first).toContain('good_echo');
       expect(first).not.toContain('odd_echo');
       expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({
@@ -226,7 +240,7 @@ describe('a server that goes wrong in a call', () => {
         'unavailable',
         expect.stringMatching(/odd stopped during a call.*exited with status 3.*retried in \d+ s/s),
       ]);
-      expect(performance.now() - began).toBeLessThan(USUAL_MS);
+      expect(performance.now() - began).toBeLessThan(limitOf(server));
       expect(workspace.starts('odd')).toHaveLength(3);
       await expectOthersWork(server);
       await until(
@@ -268,7 +282,7 @@ describe('nothing is left', () => {
   spec('UPS-4', 'when the client goes, or the server is killed', async () => {
     for (const signal of [undefined, 'SIGTERM', 'SIGKILL'] as const) {
       const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' }, hard: { mode: 'stubborn' } });
-      const server = await serve(workspace);
+      const server = await start(workspace);
       const child = Number(saidBy(await callTool(server, 'odd_leaves-a-child')));
       await callTool(server, 'hard_echo', { text: 'hi' });
       const pids = [...workspace.starts('odd'), ...workspace.starts('hard'), child];

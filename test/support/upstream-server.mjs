@@ -154,7 +154,7 @@ const BAD = {
   },
   requests: async (id) => {
     const kinds = ['ping', 'sampling/createMessage', 'roots/list', 'elicitation/create', 'no/such'];
-    for (let at = 0; at < 100_000; at++) {
+    for (let at = 0; at < 20_000; at++) {
       write({ id: `q${at}`, method: kinds[at % kinds.length], params: QUESTION });
       if (at % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
     }

@@ -45,8 +45,8 @@ spec(
         const { header, errors, warnings } = readScriptHeader(text);
         expect(header === undefined).toBe(errors.length > 0);
         for (const { message, hint } of [...errors, ...warnings]) {
-          expect(message).not.toBe('');
-          expect(hint).not.toBe('');
+          expect(message).toMatch(/\S/);
+          expect(hint).toMatch(/\S/);
           expect(message + hint).not.toMatch(/[\u0000-\u001f\u202e]/);
         }
       }),

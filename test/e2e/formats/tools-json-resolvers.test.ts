@@ -207,7 +207,7 @@ describe('programs', () => {
             code: 'invalid_input',
             message: expect.stringMatching(reason),
           });
-          expect(result.error?.hint).not.toBe('');
+          expect(result.error?.hint).toMatch(/\S/);
         }
       }
     }

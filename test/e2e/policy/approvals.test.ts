@@ -97,7 +97,10 @@ describe('without a terminal', () => {
   spec('POL-6', 'a run in CI is never asked, and a closed standard input does not hold it', async () => {
     const workspace = createAskingWorkspace();
     expect((await workspace.deploy('main', [], { env: { CI: '1' } })).status).toBe(5);
-    if (!hasPty) return;
+  });
+
+  specIf(hasPty, 'script(1) is not installed', 'POL-6', 'a terminal in CI is never asked', async () => {
+    const workspace = createAskingWorkspace();
     const run = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', 'main'], {
       env: { CI: '1' },
     });

@@ -21,7 +21,7 @@ function expectShape(result: ToolResult): void {
   if (result.error === undefined) return;
   expect(Object.hasOwn(ERROR_CODES, result.error.code)).toBe(true);
   expect(result.error.code).not.toBe('internal');
-  expect(result.error.message).not.toBe('');
+  expect(result.error.message).toMatch(/\S/);
   expect(result.error.hint).toMatch(/./);
   expect(JSON.parse(JSON.stringify(result.error))).toEqual(result.error);
 }
