@@ -16,7 +16,7 @@ describe('adding', () => {
     const run = await workspace.run('add', workspace.source('tooling', WORKED));
     expect(run.status).toBe(0);
     expect(run.stdout).toContain('offers    1 tool, 1 skill');
-    expect(run.stdout).toContain('registered only');
+    expect(run.stdout).toContain('nothing installed');
     expect(existsSync(join(workspace.wieldHome, 'store'))).toBe(false);
     expect((await workspace.json('list', '--available')).items).toHaveLength(2);
     // A local directory is read every time.
