@@ -325,7 +325,7 @@ function createCascade(catalog: Catalog, world: World): CascadeResolver {
     authorities: createAuthorities({
       readSkill: (directory, owner, snapshot) =>
         skills.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }, snapshot),
-      roots: (snapshot) => findTops(snapshot, world.home),
+      roots: findTops(world.home),
       now: world.now,
     }),
     find: (ref, snapshot) => catalog.find(ref, { snapshot }),

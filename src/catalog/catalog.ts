@@ -11,7 +11,7 @@ import { createDelegates } from './delegates.js';
 import { createFinder } from './find.js';
 import type { IndexFile } from './index-file.js';
 import { type Audience, byName, createTagCleaner, type Listing, mergeListing } from './listing.js';
-import { type FindOptions, isRequested } from './reach.js';
+import { type FindOptions, hasServers, isRequested } from './reach.js';
 import { createViews } from './views.js';
 
 export interface CatalogOptions {
@@ -107,11 +107,14 @@ export function createCatalog(options: CatalogOptions): Catalog {
   return {
     hasServers: upstream !== undefined,
     list,
-    find: (ref, reach) => delegates.complete(seek(ref, reach), reach.snapshot),
+    find(ref, reach) {
+      const tool = seek(ref, reach);
+      return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;
+    },
     settle(snapshot, ref) {
       const waits = [
         ...settling.map((format) => format.settle?.(snapshot)),
-        upstream?.settle(snapshot, ref),
+        hasServers(snapshot) ? upstream?.settle(snapshot, ref) : undefined,
       ].filter((wait) => wait !== undefined);
       return waits.length === 0 ? undefined : Promise.all(waits);
     },

@@ -50,6 +50,11 @@ export function isRequested({ name, traits }: Tool, offer: readonly string[]): b
   return offer.some((entry) => entry === name || entry === traits.group);
 }
 
+/** Whether any upstream server is enabled. */
+export function hasServers({ servers }: Snapshot): boolean {
+  return servers.servers.length > 0;
+}
+
 export function createReach(options: ReachOptions): Reach {
   const { registered, builtin, yielding, offered, upstream, list, views, clean } = options;
 
@@ -59,7 +64,7 @@ export function createReach(options: ReachOptions): Reach {
     if (given) return clean(given);
     const own = builtin.find((tool) => tool.name === name);
     if (own && !yielding.includes(own)) return own;
-    const remote = upstream?.find(name, snapshot);
+    const remote = hasServers(snapshot) ? upstream?.find(name, snapshot) : undefined;
     if (remote !== undefined) return clean(remote);
     let problem: Problem | undefined;
     for (const directory of views.inOrder(snapshot.places)) {

@@ -67,6 +67,8 @@ export interface CallOptions {
   readonly elicit?: Elicit<Question>;
   /** The same for a person who can only answer with a line of text. */
   readonly ask?: Ask;
+  /** The tool that `find` returned for the reference, so that it is not looked up again; ignored for a model. */
+  readonly found?: Tool;
   /** Built-in tools that this call may be of beside those that are offered anyway, by name or group. */
   readonly offer?: readonly string[];
 }

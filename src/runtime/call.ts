@@ -50,7 +50,7 @@ export async function call(
   const shaping = () => ({
     durationMs: workspace.world.monotonic() - startedAt,
     repairs: prepared?.repairs ?? [],
-    secrets: snapshot.secrets,
+    snapshot,
   });
   observers.emit?.({ type: 'start', ...base });
   try {

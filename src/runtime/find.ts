@@ -15,9 +15,10 @@ export function findTool(
   ref: string,
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Tool | Promise<Tool> {
-  const { caller = CODE, offer = [] } = options;
+  const { caller = CODE, offer = [], found } = options;
   const { within, named } = nesting;
   const isModel = caller.kind === 'model';
+  if (found !== undefined && !isModel) return found;
   const { policy } = snapshot;
   const reach = {
     snapshot,

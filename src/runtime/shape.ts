@@ -4,14 +4,15 @@ import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { describeOutputFaults } from '../core/faults.js';
 import { redactKnown, redactValue } from '../core/redact.js';
 import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
 export interface ShapeContext {
   readonly durationMs: number;
   readonly repairs: readonly Repair[];
-  /** Values that must not stand in a message (ERR-5). */
-  readonly secrets: readonly string[];
+  /** Its secrets must not appear in messages (ERR-5). */
+  readonly snapshot: Pick<Snapshot, 'secrets'>;
 }
 
 /** The result of a run. A structured output that does not fit the schema becomes `invalid_output` (TOOL-22). */
@@ -22,14 +23,14 @@ export async function shapeOutput(tool: Tool, output: Output, context: ShapeCont
     ok: error === undefined,
     content: output.content.length > 0 ? output.content : [textPart('')],
     ...(structured === undefined || error !== undefined ? {} : { structured }),
-    ...(error === undefined ? {} : { error: toErrorValue(error, context.secrets) }),
+    ...(error === undefined ? {} : { error: toErrorValue(error, context.snapshot) }),
     meta: toMeta(context, output.meta),
   };
 }
 
 /** The result of a call that never ran. */
 export function shapeFailure(thrown: unknown, context: ShapeContext): ToolResult {
-  const error = toErrorValue(toToolError(thrown), context.secrets);
+  const error = toErrorValue(toToolError(thrown), context.snapshot);
   return { ok: false, content: [textPart('')], error, meta: toMeta(context) };
 }
 
@@ -59,7 +60,7 @@ function toMeta(context: ShapeContext, meta: Output['meta'] = {}): ResultMeta {
   };
 }
 
-function toErrorValue(error: ToolError, secrets: readonly string[]): ErrorValue {
+function toErrorValue(error: ToolError, { secrets }: Pick<Snapshot, 'secrets'>): ErrorValue {
   const clean = (text: string): string => redactKnown(sanitize(text), secrets);
   const { code, message, hint, data } = error;
   return {

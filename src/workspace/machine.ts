@@ -18,7 +18,7 @@ export interface CreateWorldOptions {
 }
 
 export function createWorld(
-  { env = process.env, now = Date.now, debug }: CreateWorldOptions,
+  { env = process.env, now = () => Date.now(), debug }: CreateWorldOptions,
   secrets: () => readonly string[],
 ): World {
   return {

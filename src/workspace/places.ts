@@ -42,6 +42,14 @@ export function createPlaces({ firstWorkdir, home, paths, store }: PlacesOptions
     );
     return configured.length > 0 ? configured : [firstWorkdir];
   };
+  // Cached for the last settings and workdir, unless an owner depends on where links lead.
+  let known: { readonly at: Located; readonly path: readonly Place[] } | undefined;
+  const readPath = (at: Located): readonly Place[] => {
+    if (known?.at.settings === at.settings && known.at.workdir === at.workdir) return known.path;
+    const { places, isStable } = findSearchPath(searchPath(at));
+    known = isStable ? { at: { settings: at.settings, workdir: at.workdir }, path: places } : undefined;
+    return places;
+  };
   const searchPath = (at: Located) => ({
     entries: named === undefined ? at.settings.paths : fillRest(named, at.settings.paths),
     expected: DEFAULT_PATHS,
@@ -54,7 +62,7 @@ export function createPlaces({ firstWorkdir, home, paths, store }: PlacesOptions
     // RES-6, RES-43, SCR-17: the search path with installed tools before the user's own, then the scripts of the
     // workdir, then those of the user.
     list(at) {
-      const path = findSearchPath(searchPath(at));
+      const path = readPath(at);
       const own = path.findIndex(({ owner }) => owner === 'user');
       const before = own === -1 ? path.length : own;
       return [
@@ -94,15 +102,16 @@ export function findOwner(directory: string, places: readonly Place[]): Owner {
 }
 
 /**
- * Yields the directories at which the search for the skill that governs a tool stops (RES-16). Most tools are below
- * one of the first two, so the places are read only if needed.
+ * Returns a generator of the directories at which the search for the skill that governs a tool stops (RES-16). Most
+ * tools are below one of the first two, so the places are read only if needed.
  */
-export function* findTops(
-  snapshot: Pick<Snapshot, 'workdir' | 'places'>,
-  home: string | undefined,
-): Generator<{ readonly directory: string; readonly owner: Owner }> {
-  const { workdir } = snapshot;
-  yield { directory: workdir, owner: workdir === home ? 'user' : 'workspace' };
-  if (home !== undefined) yield { directory: join(home, '.agents'), owner: 'user' };
-  yield* snapshot.places;
+export function findTops(home: string | undefined) {
+  return function* (
+    snapshot: Pick<Snapshot, 'workdir' | 'places'>,
+  ): Generator<{ readonly directory: string; readonly owner: Owner }> {
+    const { workdir } = snapshot;
+    yield { directory: workdir, owner: workdir === home ? 'user' : 'workspace' };
+    if (home !== undefined) yield { directory: join(home, '.agents'), owner: 'user' };
+    yield* snapshot.places;
+  };
 }

@@ -18,8 +18,14 @@ export interface SearchPathOptions {
   readonly workspaces: readonly string[];
 }
 
-/** The directories to search, first to last, each once (RES-6). */
-export function findSearchPath(options: SearchPathOptions): readonly Place[] {
+export interface SearchPath {
+  readonly places: readonly Place[];
+  /** Whether the places depend on the options only, and not on symbolic links. */
+  readonly isStable: boolean;
+}
+
+/** Returns the directories to search in order, each once (RES-6). */
+export function findSearchPath(options: SearchPathOptions): SearchPath {
   const { entries, workdir, home } = options;
   const ignore = [
     ...DEFAULT_IGNORE,
@@ -28,13 +34,15 @@ export function findSearchPath(options: SearchPathOptions): readonly Place[] {
     ),
   ];
   const places = new Map<string, Place>();
+  let isStable = true;
   for (const { dir, external } of iterPaths(entries)) {
     const directory = toDirectory(dir, workdir, home);
     if (directory === undefined || places.has(directory)) continue;
-    const owner = ownerOf(directory, external, options);
+    const owner = ownerByPath(directory, options) ?? ownerByLinks(directory, external, options);
+    isStable &&= ownerByPath(directory, options) !== undefined;
     places.set(directory, { directory, owner, kind: 'skills', ignore, ...(external ? { external } : {}) });
   }
-  return [...places.values()];
+  return { places: [...places.values()], isStable };
 }
 
 /** Directories that someone named and that are not there: never passed over in silence. */
@@ -58,17 +66,13 @@ export function toDirectory(path: string, workdir: string, home: string | undefi
   return home === undefined ? undefined : join(home, path.slice(1));
 }
 
-/**
- * Whose files a directory holds, decided by where it lies: what is the user's own is theirs, what a workspace holds
- * or leads to is the workspace's, whoever named it.
- */
-function ownerOf(
-  directory: string,
-  external: boolean,
-  { home, workspaces }: Pick<SearchPathOptions, 'home' | 'workspaces'>,
-): Owner {
+// The owner depends on where a directory is, not on which file names it.
+function ownerByPath(directory: string, { home, workspaces }: SearchPathOptions): Owner | undefined {
   if (home !== undefined && isWithin(join(home, '.agents'), directory)) return 'user';
-  if (workspaces.some((workspace) => isWithin(workspace, directory))) return 'workspace';
+  return workspaces.some((workspace) => isWithin(workspace, directory)) ? 'workspace' : undefined;
+}
+
+function ownerByLinks(directory: string, external: boolean, { workspaces }: SearchPathOptions): Owner {
   const real = realPath(directory) ?? directory;
   if (workspaces.some((workspace) => isWithin(realPath(workspace) ?? workspace, real))) return 'workspace';
   return external ? 'library' : 'user';

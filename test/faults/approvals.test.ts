@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type AskingWorkspace, askFor, createAskingWorkspace } from '../support/approvals.js';
-import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
+import { BINARY, json, wieldProcess as wield, wield as wieldHere } from '../support/cli.js';
 import { sleep } from '../support/processes.js';
 import { spec, specIf } from '../support/spec.js';
 import { hasStrace, traceSteps, underStrace } from '../support/strace.js';
@@ -47,11 +47,9 @@ async function killAtEachStep(
   return killedAt;
 }
 
-/** A process that believes in another time. */
-function atClock(workspace: AskingWorkspace, shift: number): Record<string, string> {
-  const file = join(workspace.home, 'clock.cjs');
-  writeFileSync(file, `const now = Date.now; Date.now = () => now() + (${shift});\n`);
-  return { NODE_OPTIONS: `--require ${file}` };
+/** Options of a command whose clock is shifted. */
+function atClock(shift: number): { now: () => number } {
+  return { now: () => Date.now() + shift };
 }
 
 describe('killed without warning', () => {
@@ -178,13 +176,13 @@ describe('F21 the clock', () => {
     spec('POL-7', `moved by ${shift / DAY} day: an approval counts no more, and nothing runs`, async () => {
       const workspace = createAskingWorkspace();
       await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
-      const env = atClock(workspace, shift);
-      expect((await workspace.deploy('main', [], { env })).status).toBe(5);
+      const moved = atClock(shift);
+      expect((await workspace.deploy('main', [], moved)).status).toBe(5);
       expect(workspace.runs()).toEqual([]);
       // What was asked under the moved clock can be approved under it.
-      const { error } = json(await workspace.deploy('main', ['--json'], { env }));
-      expect((await wield(workspace, ['approvals', 'approve', error.data.id], { env })).status).toBe(0);
-      expect((await workspace.deploy('main', [], { env })).status).toBe(0);
+      const { error } = json(await workspace.deploy('main', ['--json'], moved));
+      expect((await wieldHere(workspace, ['approvals', 'approve', error.data.id], moved)).status).toBe(0);
+      expect((await workspace.deploy('main', [], moved)).status).toBe(0);
       expect(workspace.runs()).toEqual(['main']);
     });
   }
@@ -196,12 +194,11 @@ describe('F21 the clock', () => {
     ] as const) {
       const workspace = createAskingWorkspace();
       const id = await askFor(workspace);
-      const approve = (shift: number) =>
-        wield(workspace, ['approvals', 'approve', id], { env: atClock(workspace, shift) });
+      const approve = (shift: number) => wieldHere(workspace, ['approvals', 'approve', id], atClock(shift));
       expect((await approve(DAY + 60_000)).status).toBe(3);
       expect((await approve(DAY - 60_000)).status).toBe(0);
-      const env = atClock(workspace, DAY + used);
-      expect((await workspace.deploy('main', [], { env })).status).toBe(status);
+      const moved = atClock(DAY + used);
+      expect((await workspace.deploy('main', [], moved)).status).toBe(status);
       expect(workspace.runs()).toHaveLength(status === 0 ? 1 : 0);
     }
   });

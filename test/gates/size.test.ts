@@ -29,6 +29,23 @@ test('the median file is short', () => {
   expect(lengths[lengths.length >> 1]).toBeLessThanOrEqual(MAX_MEDIAN_FILE_LINES);
 });
 
+test.each([
+  ['core/toolbox.ts', 'Toolbox', 10],
+  ['runtime/parts.ts', 'CallParts', 9],
+])('%s: %s has few members', (file, name, most) => {
+  const { text } = sources.find((source) => source.file === file)!;
+  expect(countMembers(text, name)).toBeLessThanOrEqual(most);
+});
+
+function countMembers(text: string, name: string): number {
+  for (const node of parseAst(text, { lang: 'ts' }).body) {
+    const declared = 'declaration' in node ? node.declaration : node;
+    if (declared?.type === 'TSInterfaceDeclaration' && declared.id.name === name)
+      return declared.body.body.length + declared.extends.length;
+  }
+  throw new Error(`no interface ${name}`);
+}
+
 function findFunctions(text: string): { line: number; lines: number }[] {
   const found: { line: number; lines: number }[] = [];
   const lineAt = (offset: number): number => text.slice(0, offset).split('\n').length;

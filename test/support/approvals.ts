@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CliOptions, type CliRun, json, wield } from './cli.js';
+import { type CliRun, type InProcessOptions, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 export interface AskingWorkspace extends Workspace {
@@ -11,7 +11,7 @@ export interface AskingWorkspace extends Workspace {
   /** How often `deploy` ran, and with which branch. */
   runs(): string[];
   /** `wield call deploy --branch …`. */
-  deploy(branch?: string, args?: readonly string[], options?: CliOptions): Promise<CliRun>;
+  deploy(branch?: string, args?: readonly string[], options?: InProcessOptions): Promise<CliRun>;
   /** The names of all records except `last` ones. */
   records(): string[];
 }

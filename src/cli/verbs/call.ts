@@ -110,7 +110,7 @@ export async function callTool(
     });
   }
   const { input, ...fault } = await readToolInput(verbCall, tool, parsed, flags.get('input'));
-  const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault };
+  const options = { ...toCallOptions(verbCall, toolbox, flags), ...fault, found: tool };
   if (flags.has('dry-run')) {
     const { printPlan } = await import('../print-plan.js');
     printPlan(terminal, await toolbox.plan(ref, input, options), json);
