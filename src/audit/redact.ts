@@ -2,7 +2,7 @@
 
 import type { Json } from '../core/json.js';
 import { REDACTED, redactKnown, SHORTEST_SECRET } from '../core/redact.js';
-import { isTelling } from '../core/telling.js';
+import { isSensitiveName } from '../core/sensitive-name.js';
 
 // `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …` in the midst of text. It begins with the telling word and
 // repeats nothing without a bound, since the text can be long and hostile.
@@ -18,7 +18,7 @@ export function findTellingValues(value: Json | undefined): string[] {
   const collect = (node: Json, telling: boolean): void => {
     if (found.length >= MOST) return;
     if (typeof node === 'object' && node !== null) {
-      for (const [key, child] of Object.entries(node)) collect(child, telling || isTelling(key));
+      for (const [key, child] of Object.entries(node)) collect(child, telling || isSensitiveName(key));
     } else if (telling && node !== null && typeof node !== 'boolean') {
       const text = String(node);
       if (text.length >= SHORTEST_SECRET) found.push(text);
@@ -51,7 +51,7 @@ export function redactJson(value: Json, secrets: readonly string[], limit: numbe
   return Object.fromEntries(
     Object.entries(value).map(([key, child]) => [
       redactKnown(key, secrets),
-      isTelling(key) ? REDACTED : redactJson(child, secrets, limit),
+      isSensitiveName(key) ? REDACTED : redactJson(child, secrets, limit),
     ]),
   );
 }

@@ -1,4 +1,4 @@
-// References in the texts of skills: what they name for a model, and which of them name nothing (SKL-5).
+// Resolves references in the texts of skills (SKL-5).
 
 import { pathToFileURL } from 'node:url';
 import { isToolError } from '../core/error.js';
@@ -13,17 +13,17 @@ import type { Catalog } from './catalog.js';
 
 export interface References {
   /**
-   * What a reference in a text of this directory names; undefined where that is nothing, or nothing that a model may
-   * hear of.
+   * Resolves a reference in a text of this directory; undefined if there is no such tool or skill, or a model may not
+   * know of it.
    */
   refer(reference: TextReference, directory: string, snapshot: Snapshot): Referent | undefined;
-  /** References that name nothing at all. */
+  /** Returns a problem for each reference that cannot be resolved. */
   problems(skills: readonly Skill[], snapshot: Snapshot): readonly Problem[];
 }
 
-const LINE = 200;
+const MAX_LINE = 200;
 
-/** Whether a tool is what calling this skill means, and not another of its name. */
+/** Whether a tool is the callable form of a skill, and not another tool of its name. */
 export function isToolOf({ name, file, directory }: Skill, { name: own, origin }: Tool): boolean {
   const { uri } = origin;
   return (
@@ -33,7 +33,7 @@ export function isToolOf({ name, file, directory }: Skill, { name: own, origin }
   );
 }
 
-/** `mayName` says whether a model may hear of a tool (POL-8). */
+/** `mayName` returns whether a model may know of a tool (POL-8). */
 export function createReferences(
   { find, list }: Catalog,
   mayName: (tool: Tool, snapshot: Snapshot) => boolean,
@@ -52,7 +52,7 @@ export function createReferences(
       return undefined;
     }
   };
-  // A skill that another tool of its name keeps from being called is a skill all the same.
+  // Also finds skills that are shadowed as tools.
   const seekSkill = ({ kind, ref }: TextReference, snapshot: Snapshot): Skill | undefined =>
     kind === 'skill'
       ? list(snapshot).skills.find(
@@ -60,7 +60,7 @@ export function createReferences(
         )
       : undefined;
 
-  // One that can also be called is named where it may be called.
+  // A skill that is also a tool may be named if the tool may.
   const mayNameSkill = (skill: Skill, snapshot: Snapshot): boolean => {
     const tool = seek(skill.name, snapshot, false);
     return tool === undefined || !isToolOf(skill, tool) || mayName(tool, snapshot);
@@ -74,7 +74,7 @@ export function createReferences(
         skill?.hidden === false && mayNameSkill(skill, snapshot)
           ? skill
           : seek(reference.ref, snapshot, true);
-      return found && { name: found.name, line: quoteOutside(found.description, LINE) };
+      return found && { name: found.name, line: quoteOutside(found.description, MAX_LINE) };
     },
     problems: (skills, snapshot) =>
       skills.flatMap(({ file, directory, references }) =>
@@ -91,14 +91,14 @@ export function createReferences(
               severity: 'warning',
               path: file,
               message: `refers to the ${kind} "${quoteOutside(ref, 80)}", which does not exist`,
-              hint: 'mend the name, or put the words into backticks where no reference is meant',
+              hint: 'fix the name, or put the text in backticks if it is not a reference',
             }),
           ),
       ),
   };
 }
 
-// RES-41: a path in a text begins beside the text.
+// RES-41: paths are relative to the directory of the text.
 function anchored({ kind, ref }: TextReference, directory: string): TextReference {
   return { kind, ref: anchorRef(ref, directory) };
 }

@@ -1,4 +1,4 @@
-// Wakes listeners when what decides the catalog may have changed; what is true is still decided by looking (SCR-15).
+// Notifies listeners when the catalog may have changed; the files decide what did (SCR-15).
 
 import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
@@ -9,17 +9,17 @@ import { createIgnore } from './ignore.js';
 
 export interface Watch {
   add(listener: () => void): () => void;
-  /** Wakes the listeners, where something changed that no directory shows. */
+  /** Notifies the listeners of a change that is not in a watched directory. */
   wake(): void;
-  /** Looks at the directories again, after a change of workdir. */
+  /** Updates the watched directories after a change of workdir. */
   refresh(): void;
   close(): void;
 }
 
-// Editors write a file in several steps: one waking for all of them.
-const SETTLE_MS = 10;
+// Editors write a file in several steps; they cause one notification.
+const DEBOUNCE_MS = 10;
 
-/** Watches while someone listens. */
+/** Watches only while there are listeners. */
 export function createWatch(directories: () => readonly string[], world: World): Watch {
   const listeners = new Set<() => void>();
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
@@ -30,11 +30,11 @@ export function createWatch(directories: () => readonly string[], world: World):
       timer = undefined;
       refresh();
       for (const listener of listeners) listener();
-    }, SETTLE_MS);
+    }, DEBOUNCE_MS);
   };
 
   const open = (directory: string): void => {
-    // A directory that was removed and made again is another one, of which the old watcher hears nothing.
+    // A directory that was removed and recreated needs a new watcher.
     const inode = statOrNothing(directory)?.ino ?? 0;
     if (watchers.get(directory)?.inode === inode) return;
     drop(directory);
@@ -51,7 +51,7 @@ export function createWatch(directories: () => readonly string[], world: World):
     watchers.delete(directory);
   };
 
-  // A directory that is not there yet is awaited in the nearest directory above it that is.
+  // For a missing directory, the nearest existing parent is watched.
   const refresh = (): void => {
     const wanted = new Set(listeners.size === 0 ? [] : directories().flatMap(chain));
     for (const directory of [...watchers.keys()]) if (!wanted.has(directory)) drop(directory);
@@ -77,7 +77,7 @@ export function createWatch(directories: () => readonly string[], world: World):
   };
 }
 
-/** The directories in which a place's changes are seen: a skill's files lie one level below. */
+/** Returns the directories to watch for a place: files of skills are one level below. */
 export function watchedDirectories({ directory, kind, ignore = [] }: Place): string[] {
   if (kind === 'tools') return [directory];
   const isIgnored = createIgnore(ignore, join(directory, sep));
@@ -91,7 +91,7 @@ export function watchedDirectories({ directory, kind, ignore = [] }: Place): str
   }
 }
 
-// A directory, and the one above it, in which its coming and going is seen.
+// A directory and its parent, which shows when it is created or removed.
 function chain(directory: string): string[] {
   if (existsSync(directory)) return [directory, dirname(directory)];
   const parent = dirname(directory);

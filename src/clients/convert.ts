@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from 'node:path';
 import { isRecord, type JsonObject } from '../core/json.js';
-import { isTelling } from '../core/telling.js';
+import { isSensitiveName } from '../core/sensitive-name.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/own-server.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
@@ -134,7 +134,7 @@ interface Parts {
 
 function assertUsable(client: Client, draft: Draft, { command, args, cwd, url, hasSecret }: Parts): void {
   const words = [...(command === undefined ? [] : [command]), ...args, ...(cwd === undefined ? [] : [cwd])];
-  const telling = findVariables(words.join(' ')).find(isTelling);
+  const telling = findVariables(words.join(' ')).find(isSensitiveName);
   const odd = [...(draft.allow ?? []), ...(draft.deny ?? [])].filter((name) => !/^[\w./-]+$/.test(name));
   if (command === undefined && url === undefined) draft.unusable ??= 'it has neither a command nor a URL';
   if (command !== undefined && url !== undefined) draft.unusable ??= 'it has both a command and a URL';

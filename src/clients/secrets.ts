@@ -1,6 +1,6 @@
 // Detects secrets in values of other clients, by name or by form.
 
-import { isTelling } from '../core/telling.js';
+import { isSensitiveName } from '../core/sensitive-name.js';
 
 // Prefixes of keys of common services.
 const KNOWN =
@@ -23,7 +23,7 @@ export function looksSecret(text: string): boolean {
 /** Whether a value is a secret in plain text. */
 export function isSecret(name: string, value: string): boolean {
   if (value.trim() === '' || isReference(value)) return false;
-  return isTelling(name) || looksSecret(value);
+  return isSensitiveName(name) || looksSecret(value);
 }
 
 /** Splits a value into its authorization scheme and the credential. */

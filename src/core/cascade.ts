@@ -1,4 +1,4 @@
-// The cascade: what holds for a tool by its own word, its authority's and that of skills it inherits from. Pure.
+// The cascade: combines the settings of a tool, its authority and the skills it inherits from.
 
 import type { Json } from './json.js';
 import type { Problem } from './problem.js';
@@ -6,9 +6,9 @@ import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
 import type { Owner, Tool } from './tool.js';
 
-/** What one tool or skill says. */
+/** The settings of one tool or skill. */
 export interface Level {
-  /** Its name, for people. */
+  /** Name for display. */
   readonly name: string;
   readonly owner: Owner;
   readonly allowedTools: readonly string[] | null;
@@ -16,15 +16,15 @@ export interface Level {
   readonly settings: Readonly<Record<string, Json>>;
 }
 
-/** What holds for a tool (RES-17). */
+/** The effective settings of a tool (RES-17). */
 export interface Cascade {
-  /** The main skill that governs it; null where there is none (RES-16). */
+  /** The main skill that governs the tool, or null (RES-16). */
   readonly authority: Skill | null;
-  /** Names of the levels that were asked, nearest first. */
+  /** Names of the levels, nearest first. */
   readonly levels: readonly string[];
-  /** A list of selectors for each level that limits what may be called: every list must allow a call. */
+  /** Selectors of each level that limits calls; every list must allow a call. */
   readonly permissions: readonly (readonly string[])[];
-  /** The nearest time limit besides the tool's own. */
+  /** The nearest time limit other than the tool's own. */
   readonly timeout: { readonly ms: number; readonly from: string; readonly owner: Owner } | null;
   /** `paths`, `trust` and `middleware`, each from the nearest level that has it. */
   readonly settings: Readonly<Record<string, { readonly value: Json; readonly from: string }>>;
@@ -44,20 +44,20 @@ export interface CascadeResolver {
   problems(tools: readonly Tool[], skills: readonly Skill[], snapshot: Snapshot): readonly Problem[];
 }
 
-/** The settings that are inherited, besides permissions and the time limit. Role, tags and visibility never are. */
+/** Inherited settings other than permissions and the time limit. Role, tags and visibility are never inherited. */
 export const INHERITED_SETTINGS = ['paths', 'trust', 'middleware'] as const;
 
 export interface CascadeInput {
   readonly authority: Skill | null;
-  /** The tool's own word. */
+  /** The tool's own settings. */
   readonly own: Level;
-  /** Levels whose settings count, nearest first. */
+  /** Levels whose settings apply, nearest first. */
   readonly above: readonly Level[];
-  /** Levels that only limit what may be called: nothing that is said below takes a limit away. */
+  /** Levels that only limit calls; lower levels cannot remove a limit. */
   readonly limiting: readonly Level[];
 }
 
-/** Permissions of all levels together; every other setting from the nearest level. */
+/** Combines the permissions of all levels; other settings come from the nearest level. */
 export function toCascade({ authority, own, above, limiting }: CascadeInput): Cascade {
   const levels = [own, ...above];
   const every = [...new Set([...levels, ...limiting])];

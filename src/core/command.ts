@@ -1,11 +1,11 @@
-// Declared command lines: how a JSON input becomes arguments of an allowlisted program, as data.
+// Declared command lines: how an input is mapped to arguments of an allowlisted program.
 
 import type { Json } from './json.js';
 
-/** Binary name to the subcommands that may be run; nothing else may. */
+/** Allowed subcommands by binary. */
 export type Allowlist = Readonly<Record<string, readonly string[]>>;
 
-/** One way to run a tool; a tool with several tells them apart by conditions. */
+/** One command line of a tool; a tool with several selects one by conditions. */
 export interface Execution {
   readonly binary: string;
   /** Matched whole against the allowlist, split on spaces for the command line; may be empty. */
@@ -13,9 +13,9 @@ export interface Execution {
   readonly args: readonly Mapping[];
   /** Insert `--` before the first positional. */
   readonly endOfOptions: boolean;
-  /** Which parameters must be given, or not, for this execution to be the one. */
+  /** Parameters that must be given, or absent, to select this execution. */
   readonly when?: { readonly present: readonly string[]; readonly absent: readonly string[] };
-  /** The group of required programs that must be the one that is there. */
+  /** Index of the group of required programs that must be installed. */
   readonly binGroup?: number;
   readonly successExitCodes: readonly number[];
   readonly maxOutputLines?: number;
@@ -33,25 +33,25 @@ export type MappingKind =
   | 'tempfile'
   | 'literal';
 
-/** How one parameter is passed. */
+/** How a parameter is passed. */
 export interface Mapping {
   readonly kind: MappingKind;
   /** Empty for a literal. */
   readonly param: string;
-  /** With its dashes, as it stands on the command line. */
+  /** Including its dashes. */
   readonly flag: string;
   readonly flagIfTrue?: string;
   readonly flagIfFalse?: string;
   readonly subcommandOverride?: string;
   readonly literal?: string;
   readonly normalizeNewlines: boolean;
-  /** The author says that the program is safe with a value that begins with a dash. */
+  /** The author declares that a value may begin with a dash. */
   readonly allowDash: boolean;
   readonly split: boolean;
   readonly absentDefault?: Json;
-  /** A missing value still goes to the resolver, as empty text. */
+  /** Passes a missing value to the resolver as empty text. */
   readonly optional: boolean;
-  /** Insert `--` before it where an optional positional before it was left out. */
+  /** Insert `--` before it if an earlier optional positional was left out. */
   readonly separateIfSkipped: boolean;
   /** A path that must stay within the workdir. */
   readonly contained: boolean;
@@ -64,15 +64,15 @@ export interface Resolver {
   readonly script?: string;
   readonly binary?: string;
   readonly subcommand: string;
-  /** `$param` stands for the value, `$name` for another parameter's. */
+  /** `$param` is replaced by the value, `$name` by that of another parameter. */
   readonly args: readonly string[];
-  /** Keep the value that was given, or refuse the call. */
+  /** Keep the given value, or reject the call. */
   readonly onFailure: 'keep' | 'reject';
-  /** For output: nothing is an answer too. */
+  /** For output: an empty result is valid. */
   readonly emptyIsResult: boolean;
 }
 
-/** A line for the model, added where all of its conditions hold. */
+/** A line for the model, added if all of its conditions are met. */
 export interface OutputHint {
   readonly hint: string;
   readonly match?: string;

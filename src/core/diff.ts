@@ -1,9 +1,9 @@
-// A line diff, for people who are asked whether a change is all right.
+// Line diff for reviewing changes.
 
 const CONTEXT = 1;
 const MAX_LINES = 2000;
 
-/** Lines that went (`-`), came (`+`) and stand around them (two spaces). */
+/** Returns removed (`-`) and added (`+`) lines with one line of context (two spaces). */
 export function lineDiff(before: string, after: string): string[] {
   const from = before === '' ? [] : before.replace(/\n$/, '').split('\n');
   const to = after === '' ? [] : after.replace(/\n$/, '').split('\n');
@@ -18,7 +18,7 @@ interface Line {
   readonly text: string;
 }
 
-// The longest common subsequence, walked forward.
+// Longest common subsequence.
 function align(from: readonly string[], to: readonly string[]): Line[] {
   const common = Array.from({ length: from.length + 1 }, () => new Uint16Array(to.length + 1));
   for (let i = from.length - 1; i >= 0; i--) {

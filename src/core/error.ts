@@ -1,6 +1,6 @@
-// The one error class, and the closed table of its codes with exit statuses and recoveries.
+// ToolError, and the table of error codes with exit statuses and recoveries.
 
-/** What a caller can do about an error of this kind. */
+/** What a caller can do about an error. */
 export type Recovery = 'fix-input' | 'ask-user' | 'retry' | 'report';
 
 interface CodeFacts {
@@ -8,7 +8,7 @@ interface CodeFacts {
   readonly recovery: Recovery;
 }
 
-/** Every code there is (ERR-2), with its exit status (ERR-4). `docs/reference/errors.md` explains each. */
+/** All error codes (ERR-2) with their exit status (ERR-4), explained in `docs/reference/errors.md`. */
 export const ERROR_CODES = {
   not_found: { exit: 3, recovery: 'fix-input' },
   ambiguous: { exit: 4, recovery: 'fix-input' },
@@ -42,9 +42,9 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ToolErrorOptions {
-  /** The next action, in words that can be pasted. */
+  /** The next action, as text that can be pasted. */
   readonly hint?: string | undefined;
-  /** Facts for programs: paths, faults, candidates. JSON values only. */
+  /** Details for programs: paths, faults, candidates. JSON values only. */
   readonly data?: Readonly<Record<string, unknown>> | undefined;
   readonly cause?: unknown;
 }
@@ -57,10 +57,10 @@ export interface ErrorValue {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-// The binary and the library each carry a copy of the class, so `instanceof` would miss one (ERR-1).
+// The binary and the library each contain a copy of the class, so `instanceof` does not work (ERR-1).
 const BRAND = Symbol.for('wield.ToolError');
 
-/** What every module throws; only `runtime/call.ts` turns it into a failed result. */
+/** The error that all modules throw; only `runtime/call.ts` turns it into a failed result. */
 export class ToolError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
@@ -79,8 +79,8 @@ export class ToolError extends Error {
     return {
       code: this.code,
       message: this.message,
-      ...(this.hint === undefined ? {} : { hint: this.hint }),
-      ...(this.data === undefined ? {} : { data: this.data }),
+      hint: this.hint,
+      data: this.data,
     };
   }
 }
@@ -90,17 +90,17 @@ export function isToolError(value: unknown): value is ToolError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
-/** Anything thrown, as a ToolError: what is not one is a bug of ours and becomes `internal` (ERR-6). */
+/** Converts anything thrown to a ToolError; other errors are bugs and become `internal` (ERR-6). */
 export function toToolError(thrown: unknown): ToolError {
   if (isToolError(thrown)) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new ToolError('internal', `unexpected: ${message}`, {
-    hint: 'this is a fault in wield; run the command again with --verbose and report what it prints',
+    hint: 'this is a bug in wield; run the command again with --verbose and report the output',
     cause: thrown,
   });
 }
 
-/** The exit status of a code (ERR-4). */
+/** Returns the exit status of a code (ERR-4). */
 export function exitStatus(code: ErrorCode): number {
   return ERROR_CODES[code].exit;
 }

@@ -1,37 +1,37 @@
-// The seam of formats: an entry of a directory becomes tools, skills and problems, and nothing is executed.
+// Format interface: turns an entry of a directory into tools, skills and problems, without executing anything.
 
 import type { Problem } from './problem.js';
 import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
 import type { FileIdentity, Owner, Tool } from './tool.js';
 
-/** What a place is: scripts, one of the search path, which holds skills, or links to installed tools (RES-6, SCR-17, INS-22). */
+/** Kind of a place: scripts, skills of the search path, or links to installed tools (RES-6, SCR-17, INS-22). */
 export type PlaceKind = 'tools' | 'skills' | 'packages';
 
-/** A directory that tools are looked for in. */
+/** A directory that is searched for tools. */
 export interface Place {
   readonly directory: string;
   readonly owner: Owner;
   readonly kind: PlaceKind;
-  /** Globs of entries that are passed over: of their names, or with a `/` of their absolute paths. */
+  /** Globs of ignored entries: matched against names, or against absolute paths if they contain `/`. */
   readonly ignore?: readonly string[];
-  /** A library's, which may ship an index of its own (RES-22). */
+  /** Belongs to a library, which may ship its own index (RES-22). */
   readonly external?: boolean;
 }
 
-/** The state of a file, or that it could not be looked at. */
+/** The state of a file; undefined if it is missing or unreachable. */
 export type FileState = FileIdentity | undefined;
 
-/** What one entry gave. */
+/** The result of reading one entry. */
 export interface Reading {
   readonly tools: readonly Tool[];
   readonly problems: readonly Problem[];
   readonly skills?: readonly Skill[];
-  /** What the entry's files looked like when they were read, in the order of `filesOf`. */
+  /** States of the files when they were read, in the order of `filesOf`. */
   readonly states: readonly FileState[];
-  /** The files that decided it, below the place, where `filesOf` cannot know them; `states` are then theirs. */
+  /** The files that were read, relative to the place, if `filesOf` cannot know them; `states` belong to them. */
   readonly files?: readonly string[];
-  /** More may be known another time, though no file changes: read again at the next look. */
+  /** More may be known later although no file changed: read again next time. */
   readonly pending?: boolean;
 }
 
@@ -42,24 +42,24 @@ export interface Format {
   readonly name: string;
   /** The kinds of place that it reads. */
   readonly places: readonly PlaceKind[];
-  /** What its entries are. */
+  /** Kind of its entries. */
   readonly entries: 'files' | 'directories';
-  /** Whether its tools give way to any other of their name: what they give can be had in another way too. */
+  /** Whether its tools give way to other tools of the same name. */
   readonly yields?: boolean;
-  /** Whether an entry of this name can be this format's; nothing is read. */
+  /** Whether an entry of this name can belong to the format; reads nothing. */
   claims(entry: string): boolean;
-  /** The entry that a tool of this name would be, where the name alone tells. */
+  /** Returns the entry of a tool name, if the name determines it. */
   entryOf?(toolName: string): string;
   /**
-   * The files that decide what an entry gives, below the place; the entry itself where there is no such list. The
-   * first stands for the entry where a path names it (RES-2).
+   * Returns the files of an entry, relative to the place; default: the entry itself. A path to the first one refers to
+   * the entry (RES-2).
    */
   filesOf?(entry: string): readonly string[];
-  /** Reads one claimed entry. Whatever is wrong is a problem, never an exception; undefined: none of ours. */
+  /** Reads a claimed entry; undefined if it does not belong to the format. Reports problems, never throws. */
   read(entry: string, place: Place, snapshot?: FormatSnapshot): Reading | undefined;
   /**
-   * Fetches what readings were pending for, where it can be fetched; undefined where there is nothing to wait for.
-   * What needs code to be run is run here, where that is trusted, and never while reading.
+   * Completes pending readings; undefined if there is nothing to wait for. Trusted code may run here, but never in
+   * `read`.
    */
   settle?(snapshot: FormatSnapshot): Promise<void> | undefined;
 }

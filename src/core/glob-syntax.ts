@@ -1,9 +1,9 @@
-// The grammar of globs: `*`, `?`, `[…]`, `{a,b}`, `{1..9}` and backslashes, read into items.
+// Parses globs: `*`, `?`, `[…]`, `{a,b}`, `{1..9}` and backslash escapes.
 
 import { ToolError } from './error.js';
 import { quoteOutside } from './text.js';
 
-/** Whether a character, given as its code point, is meant. */
+/** Whether a code point matches. */
 export type Test = (character: number) => boolean;
 
 export type GlobItem =
@@ -12,15 +12,15 @@ export type GlobItem =
   | { readonly kind: 'run' }
   | { readonly kind: 'choice'; readonly choices: readonly (readonly GlobItem[])[] };
 
-/** Where a pattern stands in the text that a person wrote. */
+/** Location of a pattern in its source text, for error messages. */
 export interface PatternContext {
   readonly text: string;
   readonly offset: number;
-  /** Which of several texts, counted from 1. */
+  /** Number of the text in a list, counted from 1. */
   readonly entry?: number;
 }
 
-/** The longest pattern, and the most numbers of a range such as `{1..100}`. */
+/** Maximum length of a pattern, and size of a range such as `{1..100}`. */
 const PATTERN_LIMIT = 1000;
 
 const POSIX: Readonly<Record<string, RegExp>> = {
@@ -39,14 +39,13 @@ const POSIX: Readonly<Record<string, RegExp>> = {
   xdigit: /[A-Fa-f0-9]/,
 };
 
-/** The one error of selectors and patterns: `invalid_definition`, with the column of the text (SEL-3). */
+/** Creates the `invalid_definition` error of selectors and patterns, with the column (SEL-3). */
 export function selectorError(context: PatternContext, at: number, problem: string, hint: string): ToolError {
   const column = context.offset + at + 1;
-  const entry = context.entry === undefined ? {} : { entry: context.entry };
   return new ToolError(
     'invalid_definition',
     `${problem} at column ${column} of the selector "${quoteOutside(context.text)}"`,
-    { hint, data: { column, ...entry, selector: quoteOutside(context.text, 1000) } },
+    { hint, data: { column, entry: context.entry, selector: quoteOutside(context.text, 1000) } },
   );
 }
 
@@ -57,7 +56,7 @@ export function parseGlob(pattern: string, context: PatternContext): GlobItem[] 
     throw selectorError(context, 0, problem, 'split it into several selectors');
   }
   if (pattern.startsWith('!')) {
-    const hint = 'patterns cannot be turned round: deny with name($deny), or write \\! for the character';
+    const hint = 'patterns cannot be negated; deny with name($deny), or write \\! for the character';
     throw selectorError(context, 0, 'a leading "!"', hint);
   }
   return readSequence({ pattern, context, at: 0 }, false);
@@ -91,13 +90,13 @@ function exactly(character: number): GlobItem {
   return { kind: 'exact', character };
 }
 
-// One character, escaped or not.
+// Reads one character, escaped or not.
 function readCharacter(reader: Reader): number {
   if (reader.pattern[reader.at] === '\\') {
     reader.at++;
     if (reader.at === reader.pattern.length) {
       const hint = 'write \\\\ for a backslash';
-      throw selectorError(reader.context, reader.at - 1, 'a backslash with nothing after it', hint);
+      throw selectorError(reader.context, reader.at - 1, 'a trailing backslash', hint);
     }
   }
   const character = reader.pattern.codePointAt(reader.at)!;
@@ -105,7 +104,7 @@ function readCharacter(reader: Reader): number {
   return character;
 }
 
-// Braces without a comma or a range stand for themselves.
+// Braces without a comma or a range are literal.
 function readBraces(reader: Reader): readonly GlobItem[] {
   const start = reader.at;
   const range = /^\{(-?\d+|[^\\{}[\]*?,.])\.\.(-?\d+|[^\\{}[\]*?,.])\}/u.exec(reader.pattern.slice(start));
@@ -123,7 +122,7 @@ function readBraces(reader: Reader): readonly GlobItem[] {
   } while (reader.pattern[reader.at] === ',');
   if (reader.at === reader.pattern.length) {
     const hint = 'close it with }, without a space inside, or write \\{ for the character';
-    throw selectorError(reader.context, start, 'a brace that is not closed', hint);
+    throw selectorError(reader.context, start, 'an unclosed brace', hint);
   }
   reader.at++;
   if (choices.length > 1) return [{ kind: 'choice', choices }];
@@ -167,7 +166,7 @@ function readClass(reader: Reader): Test {
     tests.push(readClassPart(reader));
   }
   const hint = 'close it with ], or write \\[ for the character';
-  throw selectorError(reader.context, start, 'a bracket that is not closed', hint);
+  throw selectorError(reader.context, start, 'an unclosed bracket', hint);
 }
 
 function readClassPart(reader: Reader): Test {
@@ -175,7 +174,7 @@ function readClassPart(reader: Reader): Test {
   if (named !== null) {
     const expression = Object.hasOwn(POSIX, named[1]!) ? POSIX[named[1]!]! : undefined;
     if (expression === undefined) {
-      const hint = `there are ${Object.keys(POSIX).join(', ')}`;
+      const hint = `known classes: ${Object.keys(POSIX).join(', ')}`;
       throw selectorError(reader.context, reader.at, `an unknown class "${named[1]}"`, hint);
     }
     reader.at += named[0].length;
@@ -191,7 +190,7 @@ function readClassPart(reader: Reader): Test {
   const high = readCharacter(reader);
   if (high < low) {
     const hint = 'write the smaller character first';
-    throw selectorError(reader.context, start, 'a range whose end comes before its beginning', hint);
+    throw selectorError(reader.context, start, 'a reversed range', hint);
   }
   return (character) => character >= low && character <= high;
 }

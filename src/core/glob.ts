@@ -1,33 +1,33 @@
-// The glob matcher: a pattern becomes a small automaton that reads a value once, whatever the pattern (SEL-5).
+// Glob matcher: compiles a pattern into an automaton that reads a value once (SEL-5).
 
 import { type GlobItem, type PatternContext, parseGlob, type Test } from './glob-syntax.js';
 
 export interface Glob {
   readonly pattern: string;
-  /** Whether the whole value matches. `*` matches any run of characters, `/` and newlines included. */
+  /** Whether the whole value matches. `*` matches any characters, including `/` and newlines. */
   matches(value: string): boolean;
 }
 
-// What a state does, as numbers in a flat array: the loop over a value looks at little else.
+// Kinds of states, as numbers in a flat array for speed.
 const ACCEPT = 0;
 const EXACT = 1;
 const TEST = 2;
 const RUN = 3;
-// A run outside braces: every way to the end leads through it.
+// A `*` outside braces: every match passes through it.
 const GATE = 4;
 const CHOOSE = 5;
 
 interface Automaton {
   readonly does: number[];
-  /** The state after this one. */
+  /** The next state. */
   readonly next: number[];
-  /** The character that an exact state reads. */
+  /** The character of an exact state. */
   readonly character: number[];
   readonly tests: (Test | undefined)[];
   readonly choices: (readonly number[] | undefined)[];
 }
 
-/** Compiles a pattern; throws `invalid_definition` with the column where it is no pattern. */
+/** Compiles a pattern. Throws `invalid_definition` with the column of the error. */
 export function compileGlob(pattern: string, context: PatternContext = { text: pattern, offset: 0 }): Glob {
   const automaton: Automaton = { does: [], next: [], character: [], tests: [], choices: [] };
   addState(automaton, ACCEPT, 0);
@@ -43,14 +43,14 @@ function addState(automaton: Automaton, does: number, next: number, item?: GlobI
   return automaton.does.push(does) - 1;
 }
 
-// Built from the end, so that every state knows its successor: what stands later in the pattern has a lower number.
+// Built from the end, so that every state knows its successor; later parts of the pattern have lower numbers.
 function addSequence(items: readonly GlobItem[], after: number, automaton: Automaton, star: number): number {
   let next = after;
   for (const item of items.toReversed()) {
     if (item.kind === 'choice') {
-      const ways = item.choices.map((choice) => addSequence(choice, next, automaton, RUN));
+      const branches = item.choices.map((choice) => addSequence(choice, next, automaton, RUN));
       next = addState(automaton, CHOOSE, next);
-      automaton.choices[next] = ways;
+      automaton.choices[next] = branches;
     } else {
       const does = item.kind === 'run' ? star : item.kind === 'exact' ? EXACT : TEST;
       next = addState(automaton, does, next, item);
@@ -67,7 +67,7 @@ function run(automaton: Automaton, start: number, value: string): boolean {
   const waiting: number[] = [];
   let count = 0;
   let step = 0;
-  // A gate once reached stays reached: what stands before it can add nothing. So `*a*a*a*b` keeps a few states.
+  // States before the latest gate reached are dropped, so that `*a*a*a*b` has few active states.
   let gate = does.length;
   const enter = (from: number): void => {
     let state = from;

@@ -1,21 +1,21 @@
-// The shape of a JSON value in a line: `[{ id, email }] × 20113`, so that a reader knows what to ask for.
+// Describes the shape of a JSON value in one line: `[{ id, email }] × 20113`.
 
 import { isRecord, type Json } from './json.js';
 import { quoteOutside } from './text.js';
 
 const MAX_KEYS = 24;
 const MAX_DEPTH = 4;
-// Elements that are looked at for the shape of an array.
+// Number of elements that are inspected for the shape of an array.
 const SAMPLE = 100;
 const MAX_TEXT = 400;
 
-/** One line, at most 400 characters, whatever the value. */
+/** Returns one line of at most 400 characters. */
 export function inferShape(value: Json): string {
   const text = shapeOf([value], 0);
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
 }
 
-// The shape of several values that stand in one place.
+// The combined shape of values at the same position.
 function shapeOf(values: readonly Json[], depth: number): string {
   const kinds = new Set<string>();
   const records: Record<string, Json>[] = [];
@@ -46,7 +46,7 @@ function shapeOfRecords(records: readonly Record<string, Json>[], depth: number)
   if (depth >= MAX_DEPTH) return '{…}';
   const names = [...keys].slice(0, MAX_KEYS).map(([key, values]) => {
     const name = /^[\w$-]{1,60}$/.test(key) ? key : JSON.stringify(quoteOutside(key, 60));
-    // A plain value needs no word: its name says enough. What has parts of its own is shown with them.
+    // Only objects and arrays are described; the name of a scalar is enough.
     const nested = values.filter((value) => typeof value === 'object' && value !== null);
     return nested.length === 0 ? name : `${name}: ${shapeOf(nested, depth + 1)}`;
   });

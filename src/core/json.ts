@@ -1,4 +1,4 @@
-// JSON values: their types, a strict parser, bounds on what comes in, one canonical text.
+// JSON values: types, a strict parser with limits, canonical text.
 
 import { ToolError } from './error.js';
 import { formatBytes, quoteOutside } from './text.js';
@@ -11,18 +11,18 @@ export interface JsonBounds {
   readonly maxBytes: number;
 }
 
-/** What a caller may send: 64 levels, 10 MiB. */
+/** Limits of an input: 64 levels, 10 MiB. */
 export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024 };
 
-/** Whether a value is an object with keys, not null and not an array. */
+/** Whether a value is an object, not null and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * A copy of a value that is plain JSON within bounds and without a `__proto__` key at any depth (RUN-5), with
- * undefined properties left out as JSON does. A copy, so that nobody can change what was checked.
- * Throws `invalid_input` or `too_large`; the path of the first fault is in the message.
+ * Copies a value that is plain JSON within limits and without a `__proto__` key at any depth (RUN-5). Undefined
+ * properties are left out. A copy, so that the value cannot change after it was validated.
+ * Throws `invalid_input` or `too_large`; the message has the path of the first fault.
  */
 export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json {
   let bytes = 0;
@@ -57,19 +57,22 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
     if (node === null || typeof node === 'string' || typeof node === 'boolean') return node;
     if (typeof node === 'number') {
       if (!Number.isFinite(node))
-        throw fault(`is ${node}`, 'JSON has no such number; leave it out or send text');
+        throw fault(`is ${node}`, 'JSON has no such number; leave it out or send a string');
       return node;
     }
     if (Array.isArray(node)) return Array.from(node, (child, index) => walkInto(index, child));
     if (!isPlainObject(node)) {
       const what =
-        typeof node === 'object' ? 'no plain object' : node === undefined ? 'not given' : `a ${typeof node}`;
+        typeof node === 'object'
+          ? 'not a plain object'
+          : node === undefined
+            ? 'undefined'
+            : `a ${typeof node}`;
       throw fault(`is ${what}`, PLAIN_JSON);
     }
     const copy: Record<string, Json> = {};
     for (const key of Object.keys(node)) {
-      if (key === '__proto__')
-        throw fault('has the key "__proto__"', 'rename the key: this one is never accepted');
+      if (key === '__proto__') throw fault('has the key "__proto__"', 'rename the key');
       bytes += key.length + 4;
       const child = node[key];
       if (child !== undefined) copy[key] = walkInto(key, child);
@@ -79,7 +82,7 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
   try {
     return walk(value);
   } catch (error) {
-    // Only an object with code of its own, a getter or a proxy, throws anything else.
+    // Thrown by a getter or a proxy.
     throw error instanceof ToolError ? error : fault('cannot be read', PLAIN_JSON);
   }
 }
@@ -100,7 +103,7 @@ function inputTooLarge(bounds: JsonBounds): ToolError {
 }
 
 /**
- * Parses JSON text strictly: duplicate keys, too deep and too large are refused as well as bad syntax.
+ * Parses JSON text strictly: duplicate keys and values that are too deep or too large are rejected too.
  * `what` names the text in messages ("--input").
  */
 export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT_BOUNDS): Json {
@@ -113,7 +116,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       'invalid_input',
       `${what} is not valid JSON: ${quoteOutside((error as Error).message)}`,
       {
-        hint: `check quotes and commas: keys and text stand in double quotes, as in '{"name":"Ada"}'`,
+        hint: `check quotes and commas; keys and strings need double quotes: '{"name":"Ada"}'`,
         data: { fault: 'syntax' },
       },
     );
@@ -124,7 +127,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       'invalid_input',
       `${what} has the key "${quoteOutside(duplicate)}" twice in one object`,
       {
-        hint: 'keep one of them: readers of JSON disagree on which would count',
+        hint: 'keep one of them; JSON parsers disagree on which one wins',
         data: { fault: 'duplicate' },
       },
     );
@@ -132,8 +135,8 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
   return toJson(value, bounds);
 }
 
-// One pass over the strings and brackets of text that is known to be valid JSON. No pattern spans a string: the
-// engine's stack would not hold the steps of a long one.
+// Scans the strings and braces of valid JSON text. No regular expression spans a string: a long one would overflow the
+// engine's stack.
 function findDuplicateKey(text: string): string | undefined {
   const token = /["{}]/g;
   const open: Set<string>[] = [];
@@ -153,7 +156,7 @@ function findDuplicateKey(text: string): string | undefined {
   return undefined;
 }
 
-// The place after the quote that closes the string which begins at `start`.
+// Returns the index after the closing quote of the string that begins at `start`.
 function endOfString(text: string, start: number): number {
   const stop = /["\\]/g;
   stop.lastIndex = start + 1;
@@ -167,12 +170,12 @@ function isBeforeColon(text: string, from: number): boolean {
   return text[at] === ':';
 }
 
-/** A JSON Pointer step (RFC 6901). */
+/** Escapes a key for a JSON Pointer (RFC 6901). */
 export function escapePointer(key: string): string {
   return /[~/]/.test(key) ? key.replace(/~/g, '~0').replace(/\//g, '~1') : key;
 }
 
-/** The same text for equal values, whatever the order of their keys. */
+/** Returns the same text for equal values, regardless of the order of keys. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, node: unknown) => {
     if (!isRecord(node)) return node;
@@ -184,7 +187,7 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
-/** A short description of what came: `text "abc"`, `an array`, `null`. */
+/** Describes a value briefly: `text "abc"`, `an array`, `null`. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
@@ -201,7 +204,7 @@ export function describeValue(value: unknown): string {
   }
 }
 
-/** A copy that shares nothing with the value and is not frozen. */
+/** Returns a deep copy that is not frozen. */
 export function copyJson(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyJson);
@@ -210,7 +213,7 @@ export function copyJson(value: Json): Json {
   return copy;
 }
 
-/** A frozen value, children included. */
+/** Freezes a value and its children. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -42,7 +42,7 @@ describe('line patches', () => {
     });
   }
 
-  spec('CTX-11', 'line ends and the lack of the last one stay as they are', () => {
+  spec('CTX-11', 'preserves line endings and a missing final newline', () => {
     expect(applyLinePatches('a\r\nb\r\nc\r\n', [patch(2, 2, 'x\ny')])).toBe('a\r\nx\r\ny\r\nc\r\n');
     expect(applyLinePatches('a\nb', [patch(2, 2, 'x')])).toBe('a\nx');
     expect(applyLinePatches('a\nb', [patch(3, 0, 'c')])).toBe('a\nb\nc');
@@ -52,17 +52,17 @@ describe('line patches', () => {
   });
 
   for (const [what, patches, message] of [
-    ['past the end', [patch(4, 5, 'x')], /line 5 of a text that has 4 lines/],
+    ['a line past the end', [patch(4, 5, 'x')], /line 5, but the text has 4 lines/],
     ['an insertion past the end', [patch(6, 0, 'x')], /line 6/],
-    ['backwards', [patch(3, 2, 'x')], /before it begins/],
-    ['before the first', [patch(0, 1, 'x')], /names line/],
+    ['a reversed range', [patch(3, 2, 'x')], /before it starts/],
+    ['a line before the first', [patch(0, 1, 'x')], /refers to line/],
     ['ranges that overlap', [patch(1, 3, 'x'), patch(3, 4, 'y')], /overlaps patch 1/],
     ['a range within another', [patch(1, 4, 'x'), patch(2, 2, 'y')], /overlaps patch 1/],
     ['an insertion into a range', [patch(2, 0, 'y'), patch(1, 3, 'x')], /overlaps/],
     ['the same range twice', [patch(2, 2, 'x'), patch(2, 2, 'y')], /overlaps patch 1/],
-    ['other text than expected', [patch(2, 2, 'x', 'zwei')], /expects other text than there is: "two"/],
+    ['other text than expected', [patch(2, 2, 'x', 'zwei')], /expects different text; found "two"/],
   ] as const) {
-    spec('CTX-11', `refused: ${what}`, () => {
+    spec('CTX-11', `rejects ${what}`, () => {
       const error = refusal(TEXT, patches);
       expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(message) });
       expect((error as { hint: string }).hint).toMatch(/\S/);
@@ -121,7 +121,7 @@ describe('line patches', () => {
     );
   });
 
-  spec('CTX-11', 'the schema describes every field', () => {
+  spec('CTX-11', 'describes every field in the schema', () => {
     const properties = LinePatchSchema.properties as Record<string, { description: string }>;
     expect(Object.keys(properties)).toEqual(['start_line', 'end_line', 'content', 'expected']);
     for (const { description } of Object.values(properties)) expect(description).toMatch(/\S/);

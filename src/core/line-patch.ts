@@ -1,22 +1,22 @@
-// Line patches: the one shape in which tools that edit text are told what to change, and how it is applied (CTX-11).
+// Line patches: the common format of edits to text, and how they are applied (CTX-11).
 
 import { ToolError } from './error.js';
 import type { JsonSchema } from './schema.js';
 import { count, quoteOutside } from './text.js';
 
-/** A change of some lines; numbers are those of the text before any change. */
+/** A change of lines; line numbers refer to the text before any change. */
 export interface LinePatch {
   /** First line, from 1. */
   readonly start_line: number;
-  /** Last line, included; 0 inserts before `start_line`. */
+  /** Last line, inclusive; 0 inserts before `start_line`. */
   readonly end_line: number;
-  /** What stands there afterwards; empty deletes the lines. */
+  /** The new lines; empty deletes the lines. */
   readonly content: string;
-  /** What must stand there now. */
+  /** The lines as they must be now. */
   readonly expected?: string;
 }
 
-/** JSON Schema of one patch, for the input of every tool that edits. */
+/** JSON Schema of one patch, for the input of tools that edit text. */
 export const LinePatchSchema: JsonSchema = Object.freeze({
   type: 'object',
   properties: {
@@ -41,8 +41,8 @@ export const LinePatchSchema: JsonSchema = Object.freeze({
 });
 
 /**
- * The text with all patches applied. Line ends stay as they are, and so does a last line without one. Throws
- * `invalid_input` where a patch is out of range, overlaps another or expects something else; then none applies.
+ * Applies all patches. Line endings are preserved, and so is a last line without one. Throws `invalid_input` and
+ * applies none if a patch is out of range, overlaps another or expects different text.
  */
 export function applyLinePatches(text: string, patches: readonly LinePatch[]): string {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
@@ -51,7 +51,7 @@ export function applyLinePatches(text: string, patches: readonly LinePatch[]): s
   const newline = lines[0]?.endsWith('\r\n') ? '\r\n' : '\n';
   const endsOpen = lines.length > 0 && !lines.at(-1)!.endsWith('\n');
   const pieces: string[] = [];
-  // What comes after a last line without its end would run into it.
+  // A last line without a line ending gets one before text is added.
   const push = (line: string): void => {
     if (pieces.length > 0 && !pieces.at(-1)!.endsWith('\n')) pieces[pieces.length - 1] += newline;
     pieces.push(line);
@@ -68,11 +68,11 @@ export function applyLinePatches(text: string, patches: readonly LinePatch[]): s
 }
 
 interface Span {
-  /** Lines before it, and lines up to its end, counted from 0. */
+  /** Line numbers from 0; the end is exclusive. */
   readonly start: number;
   readonly end: number;
   readonly added: readonly string[];
-  /** Which patch it is. */
+  /** Index of the patch. */
   readonly index: number;
 }
 
@@ -82,7 +82,7 @@ function toSpan(patch: LinePatch, index: number, lines: readonly string[]): Span
   if (!inserts && last < first) {
     throw bad(
       index,
-      `ends at line ${last}, before it begins at ${first}`,
+      `ends at line ${last}, before it starts at line ${first}`,
       'end_line is the last line; 0 inserts',
     );
   }
@@ -91,8 +91,8 @@ function toSpan(patch: LinePatch, index: number, lines: readonly string[]): Span
   if (first < 1 || beyond > most) {
     throw bad(
       index,
-      `names line ${beyond} of a text that has ${count(lines.length, 'line')}`,
-      inserts ? `insert at a line from 1 to ${most}` : 'read it again for the numbers of its lines',
+      `refers to line ${beyond}, but the text has ${count(lines.length, 'line')}`,
+      inserts ? `insert at a line from 1 to ${most}` : 'read the text again to get current line numbers',
     );
   }
   const start = first - 1;
@@ -101,7 +101,7 @@ function toSpan(patch: LinePatch, index: number, lines: readonly string[]): Span
   return { start, end, added: toLines(content), index };
 }
 
-// A newline at the end ends the last line and begins none, so that "\n" is one empty line and "" is no line.
+// A final newline ends the last line: "\n" is one empty line, and "" is none.
 function toLines(content: string): readonly string[] {
   return content === '' ? [] : plain(content).split('\n');
 }
@@ -114,8 +114,8 @@ function assertExpected(expected: string, found: string, index: number): void {
   if (plain(expected) === plain(found)) return;
   throw bad(
     index,
-    `expects other text than there is: "${quoteOutside(found, 200)}"`,
-    'read it again, and repeat the change on what is there now',
+    `expects different text; found "${quoteOutside(found, 200)}"`,
+    'read the text again and retry with the current lines',
   );
 }
 
@@ -128,7 +128,7 @@ function assertApart(spans: readonly Span[]): void {
   let before: Span | undefined;
   for (const span of spans) {
     if (before !== undefined && span.start < before.end) {
-      throw bad(span.index, `overlaps patch ${before.index + 1}`, 'make one patch of both');
+      throw bad(span.index, `overlaps patch ${before.index + 1}`, 'combine them into one patch');
     }
     if (before === undefined || span.end > before.end) before = span;
   }

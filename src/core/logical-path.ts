@@ -1,4 +1,4 @@
-// Logical paths: how documents of the context store are named; they lead nowhere on disk (CTX-12).
+// Logical paths: names of documents in the context store, unrelated to paths on disk (CTX-12).
 
 import { ToolError } from './error.js';
 import { quoteOutside } from './text.js';
@@ -7,31 +7,31 @@ const MAX_LENGTH = 1024;
 const MAX_DEPTH = 32;
 
 /**
- * A logical path in its one form: NFC, segments joined by `/`, without `.` and empty ones.
- * Throws `path_escape` for what would leave the store, and `invalid_input` for what is no path.
+ * Normalizes a logical path: NFC, segments joined by `/`, without `.` and empty ones.
+ * Throws `path_escape` if it would leave the store, and `invalid_input` if it is not a valid path.
  */
 export function parseLogicalPath(text: string): string {
   const shown = quoteOutside(text, 80);
   if (text.length > MAX_LENGTH) throw badPath(shown, `is longer than ${MAX_LENGTH} characters`);
-  // Control characters, NUL among them, would forge lines wherever a path is shown.
-  if (/\p{Cc}/u.test(text)) throw badPath(shown, 'holds a control character');
+  // Control characters could forge lines where a path is displayed.
+  if (/\p{Cc}/u.test(text)) throw badPath(shown, 'contains a control character');
   if (/\p{Cs}/u.test(text)) throw badPath(shown, 'is not valid Unicode');
   const path = text.normalize('NFC');
   if (/^[/~]|^[A-Za-z]:/.test(path)) throw escapes(shown, 'is absolute');
-  if (path.includes('\\')) throw escapes(shown, 'holds a backslash');
+  if (path.includes('\\')) throw escapes(shown, 'contains a backslash');
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
-  if (segments.includes('..')) throw escapes(shown, 'holds ".."');
+  if (segments.includes('..')) throw escapes(shown, 'contains ".."');
   if (segments.length === 0) throw badPath(shown, 'is empty');
   if (segments.length > MAX_DEPTH) throw badPath(shown, `is deeper than ${MAX_DEPTH} levels`);
   return segments.join('/');
 }
 
-/** A prefix for listings: empty for everything, else as a path. */
+/** Normalizes a prefix for listings; empty matches everything. */
 export function parseLogicalPrefix(text: string | undefined): string {
   return text === undefined || /^[./]*$/.test(text) ? '' : parseLogicalPath(text);
 }
 
-/** Whether a path is the prefix itself or lies below it. */
+/** Whether a path is the prefix itself or below it. */
 export function isBelow(path: string, prefix: string): boolean {
   return prefix === '' || path === prefix || path.startsWith(`${prefix}/`);
 }
@@ -44,6 +44,6 @@ function badPath(shown: string, problem: string): ToolError {
 
 function escapes(shown: string, problem: string): ToolError {
   return new ToolError('path_escape', `the path "${shown}" ${problem}`, {
-    hint: 'paths of the context store are relative and stay inside it, as in notes/today.md',
+    hint: 'use a relative path inside the context store, such as notes/today.md',
   });
 }

@@ -1,11 +1,11 @@
-// Where a Markdown text is code: fenced blocks and code spans, found in one pass each.
+// Finds code in Markdown: fenced blocks and code spans.
 
-/** From a character up to, and without, another. */
+/** Range of characters; the end is exclusive. */
 export type Range = readonly [start: number, end: number];
 
 const FENCE = /^[ \t>]*(`{3,}|~{3,})(.*)$/;
 
-/** The ranges of a text that are code, in order. An open fence is code to the end. */
+/** Returns the code ranges of a text in order. An unclosed fence extends to the end. */
 export function findCode(text: string): Range[] {
   const ranges: Range[] = [];
   let fence: { mark: string; start: number } | undefined;
@@ -26,7 +26,7 @@ export function findCode(text: string): Range[] {
       addSpans(text, paragraph, at, ranges);
       fence = { mark: match[1]!, start: at };
     } else if (line.trim() === '') {
-      // A code span does not reach over an empty line.
+      // A code span does not cross an empty line.
       addSpans(text, paragraph, at, ranges);
       paragraph = end;
     }
@@ -41,7 +41,7 @@ function closes(open: string, mark: string, rest: string): boolean {
   return mark[0] === open[0] && mark.length >= open.length && rest.trim() === '';
 }
 
-// A span goes from a run of backticks to the next run of the same length; one without such a run is text.
+// A span extends from a run of backticks to the next run of the same length; an unmatched run is text.
 function addSpans(text: string, from: number, to: number, ranges: Range[]): void {
   const runs = [...text.slice(from, to).matchAll(/`+/g)].map(({ 0: run, index }) => ({
     at: from + index,

@@ -1,28 +1,28 @@
-// Names of tools: the grammar, the reversible form that providers accept, the variable of a parameter.
+// Names of tools: grammar, the reversible encoding for providers, variable names, normalized tags.
 
 const PART = '[A-Za-z0-9_][A-Za-z0-9_-]{0,63}';
 const NAME = new RegExp(`^(?:(${PART}):)?(${PART})$`);
 const RESERVED_NAMESPACES = new Set(['file', 'mcp', 'inline']);
 
-/** Whether text is a tool's name: one part, or a namespace, a colon and one part (TOOL-2). */
+/** Whether text is a tool name: one part, or a namespace, a colon and one part (TOOL-2). */
 export function isToolName(text: string): boolean {
   const match = NAME.exec(text);
   return match !== null && !(match[1] !== undefined && RESERVED_NAMESPACES.has(match[1]));
 }
 
-/** The longest name that every provider takes. */
+/** Maximum length of a name that every provider accepts. */
 const PROVIDER_NAME_LIMIT = 64;
 
 /**
- * A name in the letters that every provider takes, `[A-Za-z0-9_-]` (TOOL-8). The colon becomes `--`; to keep
- * that reversible, a dash that another dash or the colon follows, with underscores between or not, gets one
- * more underscore: `a:b` is `a--b`, and `a--b` is `a-_-b`.
+ * Encodes a name in the characters that every provider accepts, `[A-Za-z0-9_-]` (TOOL-8). The colon becomes `--`. To
+ * keep that reversible, a dash followed by a dash or the colon, with any underscores between, gets one more
+ * underscore: `a:b` is `a--b`, and `a--b` is `a-_-b`.
  */
 export function encodeName(name: string): string {
   return name.replace(/-_*(?=[-:])/g, '$&_').replace(':', '--');
 }
 
-/** The name that `encodeName` was given. */
+/** Reverses `encodeName`. */
 export function decodeName(encoded: string): string {
   return encoded.replace(/--|-(_+)(?=-)/g, (_match, underscores: string | undefined) =>
     underscores === undefined ? ':' : `-${underscores.slice(1)}`,
@@ -34,11 +34,11 @@ export interface EncodedNames {
   readonly encode: ReadonlyMap<string, string>;
   /** Encoded name back to name. */
   readonly decode: ReadonlyMap<string, string>;
-  /** Names that one provider name would stand for, and names too long to send. Neither is in the maps. */
+  /** Names with the same encoding. They are not in the maps. */
   readonly conflicts: readonly { readonly encoded: string; readonly names: readonly string[] }[];
 }
 
-/** Encodes a catalog's names; what cannot be told apart is a conflict, so that no call goes astray (TOOL-8). */
+/** Encodes all names of a catalog; names with the same encoding are conflicts, so that no call is ambiguous (TOOL-8). */
 export function encodeNames(names: Iterable<string>, limit = PROVIDER_NAME_LIMIT): EncodedNames {
   const groups = new Map<string, string[]>();
   for (const name of names) {
@@ -60,12 +60,12 @@ export function encodeNames(names: Iterable<string>, limit = PROVIDER_NAME_LIMIT
   return { encode, decode, conflicts };
 }
 
-/** The variable's ending for a parameter: upper case, everything outside `[A-Z0-9_]` becomes `_` (SCR-11). */
+/** Returns the variable suffix of a parameter: upper case, with `_` for all but `[A-Z0-9_]` (SCR-11). */
 export function variableName(parameter: string): string {
   return parameter.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
 }
 
-/** A tag in its one form: lower case, runs of other characters one hyphen, trimmed (RES-30). */
+/** Normalizes tags: lower case, with one hyphen for runs of other characters, trimmed, without duplicates (RES-30). */
 export function normalizeTags(tags: Iterable<string>): string[] {
   const normal = new Set<string>();
   for (const tag of tags) {

@@ -1,4 +1,4 @@
-// The Plan: what exactly will run, frozen before anyone judges it.
+// The Plan: what exactly will run, frozen before the policy decides.
 
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
@@ -7,9 +7,9 @@ import type { InlineModule, ModuleFiles, Tool } from './tool.js';
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan;
 
 interface PlanBase {
-  /** Its `origin.digest` names the bytes that were planned; other bytes are not run. */
+  /** `origin.digest` identifies the bytes that were planned; other bytes are not run. */
   readonly tool: Tool;
-  /** Input after repair and check. */
+  /** Input after repair and validation. */
   readonly input: Json;
   readonly timeoutMs: number;
 }
@@ -17,13 +17,13 @@ interface PlanBase {
 export interface ProcessPlan extends PlanBase {
   readonly kind: 'process';
   readonly binary: string;
-  /** What the command line is started through, to set limits; empty where nothing is. */
+  /** Command that starts the command line with limits; may be empty. */
   readonly launcher: readonly string[];
-  /** The whole command line, the binary first. */
+  /** The whole command line, starting with the binary. */
   readonly argv: readonly string[];
-  /** The interpreter that the system will start for a script, absolute. */
+  /** Absolute path of the interpreter of a script. */
   readonly interpreter?: string;
-  /** For a declared command: what decides its arguments once resolvers have answered. */
+  /** For a declared command: the parts of its arguments that depend on resolvers. */
   readonly command?: CommandPlan;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -31,35 +31,35 @@ export interface ProcessPlan extends PlanBase {
   readonly limits: ProcessLimits;
 }
 
-/** The parts of a declared command that are not settled before its resolvers have run. */
+/** The parts of a declared command that are known only after its resolvers ran. */
 export interface CommandPlan {
   readonly allowlist: Allowlist;
   readonly execution: Execution;
   readonly subcommand: string;
   readonly slots: readonly Slot[];
   readonly resolvers: readonly ResolverStep[];
-  /** The command that its output goes through, if any. */
+  /** The command that post-processes its output, if any. */
   readonly postProcess: ResolverStep | null;
   /** Directories that paths among the parameters must stay in. */
   readonly roots: readonly string[];
 }
 
-/** A value on its way to the command line. */
+/** A value of the command line. */
 export interface Slot {
   readonly mapping: Mapping;
-  /** After absent default and normalisation; undefined where the parameter is missing. */
+  /** After default and normalization; undefined if the parameter is missing. */
   readonly value: Json | undefined;
 }
 
 /** A command whose output becomes a value. */
 export interface ResolverStep {
   readonly param: string;
-  /** Which slot it fills; -1 for output. */
+  /** Index of the slot it fills; -1 for output. */
   readonly slot: number;
-  /** Absolute program first; empty where it will not run, for the reason given. */
+  /** Starts with an absolute path; empty if it will not run, for the reason given. */
   readonly argv: readonly string[];
   readonly skipped: string | null;
-  /** The pair that must be allowlisted; null for a script of the skill. */
+  /** The binary and subcommand that must be allowlisted; null for a script of the skill. */
   readonly pair: { readonly binary: string; readonly subcommand: string } | null;
   readonly onFailure: 'keep' | 'reject';
   readonly emptyIsResult: boolean;
@@ -71,22 +71,22 @@ export interface FunctionPlan extends PlanBase {
 
 export interface TextPlan extends PlanBase {
   readonly kind: 'text';
-  /** The file whose text is the answer. */
+  /** The file whose text is returned. */
   readonly file: string;
 }
 
 export interface DelegatePlan extends PlanBase {
   readonly kind: 'delegate';
-  /** The reference of the tool that is called; that call has a plan and a verdict of its own. */
+  /** Reference of the called tool; that call has its own plan and verdict. */
   readonly ref: string;
 }
 
 export interface RemotePlan extends PlanBase {
   readonly kind: 'remote';
   readonly server: string;
-  /** What the server calls the tool. */
+  /** Name of the tool on the server. */
   readonly remoteTool: string;
-  /** The command line or the address of the server, with references as they were written. */
+  /** Command line or URL of the server, with variables unexpanded. */
   readonly target: string;
 }
 
@@ -94,13 +94,13 @@ export interface ModulePlan extends PlanBase {
   readonly kind: 'module';
   readonly source: ModuleFiles | InlineModule;
   readonly export: string;
-  /** Of the tool host that it runs in. */
+  /** Limits of the tool host. */
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly limits: ProcessLimits;
 }
 
-/** Limits that the system enforces on a process; absent ones are not set (EXE-9). */
+/** Limits that the operating system enforces on a process (EXE-9). */
 export interface ProcessLimits {
   readonly outputBytes: number;
   readonly memoryBytes?: number;
@@ -109,7 +109,7 @@ export interface ProcessLimits {
   readonly processes?: number;
 }
 
-/** A plan for people and logs: names of variables, never their values. */
+/** Formats a plan for people and logs, with names of variables but without values. */
 export function describePlan(plan: Plan): Record<string, Json> {
   if (plan.kind !== 'process' && plan.kind !== 'module') {
     return {

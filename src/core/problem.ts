@@ -1,9 +1,9 @@
 // A Problem: something wrong in a file or a definition, reported instead of thrown.
 
 export interface Problem {
-  /** `error`: the thing is not offered. `warning`: it is, and something about it is odd. */
+  /** `error`: the tool or skill is not available. `warning`: it is available, but should be fixed. */
   readonly severity: 'error' | 'warning';
-  /** The file, where one is known. */
+  /** The file, if known. */
   readonly path: string;
   /** Line in the file, counted from 1. */
   readonly line?: number;

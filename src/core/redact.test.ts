@@ -1,4 +1,4 @@
-// Known secrets go from text, values and outputs, whole and in every form.
+// Tests of redaction in text, values and outputs.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { redactKnown, redactOutput, redactValue } from './redact.js';
 import { type Output, textPart } from './result.js';
 
 describe('text', () => {
-  spec('ERR-5', 'a secret goes in the forms of messages, JSON and addresses', () => {
+  spec('ERR-5', 'redacts secrets as written in messages, JSON and URLs', () => {
     const secret = 'a"b/c~d e\nf';
     const forms = [
       secret,
@@ -20,13 +20,13 @@ describe('text', () => {
     for (const form of forms) expect(redactKnown(`<${form}>`, [secret])).toMatch(/^<"?\[redacted\]"?>$/);
   });
 
-  test('of overlapping ones nothing stays, and the mark itself is no secret', () => {
+  test('redacts overlapping secrets completely, and not the marker itself', () => {
     expect(redactKnown('xabcdefghx', ['abcde', 'cdefgh'])).toBe('x[redacted]x');
     expect(redactKnown('abcd redacted', ['abcd', 'redacted'])).toBe('[redacted] [redacted]');
     expect(redactKnown('abc', ['abc'])).toBe('abc');
   });
 
-  test('text without one is given back as it is, and with one holds it no more', () => {
+  test('returns text without secrets unchanged and removes secrets from any other', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string({ minLength: 4 }), (before, after, secret) => {
         const clean = redactKnown(before, [secret]);
@@ -49,7 +49,7 @@ describe('outputs', () => {
     error: new ToolError('tool_failed', `no ${secret}`, { hint: `not ${secret}`, data: { got: [secret] } }),
   };
 
-  spec('ERR-5', 'texts, keys, resources and errors lose it; bytes stay', () => {
+  spec('ERR-5', 'redacts texts, keys, resources and errors, not bytes', () => {
     const { content, structured, error } = redactOutput(output, [secret]);
     expect(content[0]).toEqual(textPart('token [redacted] and [redacted]'));
     expect(content[1]).toEqual({
@@ -62,7 +62,7 @@ describe('outputs', () => {
     expect(error?.data).toEqual({ got: ['[redacted]'] });
   });
 
-  test('what has none is the same object, without a copy', () => {
+  test('returns the same object if nothing was redacted', () => {
     expect(redactOutput(output, ['another-value'])).toBe(output);
     expect(redactOutput(output, [])).toBe(output);
     const value = { a: [1, { b: 'text' }] };

@@ -1,19 +1,19 @@
-// Takes known secrets out of text, JSON and outputs; the one place that knows the forms they take.
+// Removes known secrets, in all their encodings, from text, JSON and outputs.
 
 import { ToolError } from './error.js';
 import { escapePointer, type Json } from './json.js';
 import type { Output, Part } from './result.js';
 import { quoteOutside, sanitize } from './text.js';
 
-/** What stands in the place of a secret. */
+/** Replacement of a secret. */
 export const REDACTED = '[redacted]';
-/** Shorter ones stand in ordinary text too often to tell anything apart. */
+/** Shorter secrets are not redacted: they occur in ordinary text too often. */
 export const SHORTEST_SECRET = 4;
 
-// The secrets of a call are asked about many times, and stay one array.
+// Cached, because the secrets of a call are one array that is used many times.
 const known = new WeakMap<readonly string[], readonly string[]>();
 
-/** Text without the given secrets, in the forms that they take in messages, JSON and addresses. */
+/** Removes secrets from text, as they are written in messages, JSON and URLs. */
 export function redactKnown(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0 || text.length < SHORTEST_SECRET) return text;
   const found = findForms(text, secrets);
@@ -29,7 +29,7 @@ function findForms(text: string, secrets: readonly string[]): [number, number][]
   return found;
 }
 
-// One secret may overlap another; nothing of either stays.
+// Overlapping secrets are removed together.
 function cutOut(text: string, found: [number, number][]): string {
   found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
   let rest = '';
@@ -52,19 +52,19 @@ function formsOf(secrets: readonly string[]): readonly string[] {
 
 function toForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
-  // Half of a pair of surrogates has no place in an address.
-  const inAddress = encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'));
+  // encodeURIComponent rejects lone surrogates.
+  const inUrl = encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'));
   const inMessage = [sanitize(secret), quoteOutside(secret, secret.length)];
-  return [secret, inJson, escapePointer(secret), ...inMessage, inAddress];
+  return [secret, inJson, escapePointer(secret), ...inMessage, inUrl];
 }
 
-/** The same for every text, key and number of a value; the value itself where none of them has one. */
+/** Redacts every text, key and number of a value; returns the value itself if nothing changed. */
 export function redactValue<T>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0) return value;
   return walk(value, secrets, () => false) as T;
 }
 
-/** An output without the given secrets; bytes of images, sounds and blobs stay as they are. */
+/** Redacts an output, except the bytes of images, audio and blobs. */
 export function redactOutput(output: Output, secrets: readonly string[]): Output {
   if (secrets.length === 0) return output;
   const content = redactSplit(walk(output.content, secrets, isBytes) as readonly Part[], secrets);
@@ -81,13 +81,13 @@ export function redactOutput(output: Output, secrets: readonly string[]): Output
   return {
     ...output,
     content,
-    ...(structured === undefined ? {} : { structured }),
-    ...(meta === undefined ? {} : { meta }),
-    ...(error === undefined ? {} : { error }),
+    structured,
+    meta,
+    error,
   };
 }
 
-// Whoever reads the parts of an output one after the other reads a secret that begins in one and ends in the next.
+// Redacts secrets that begin in one text part and end in the next.
 function redactSplit(parts: readonly Part[], secrets: readonly string[]): readonly Part[] {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : ''));
   if (texts.filter((text) => text !== '').length < 2) return parts;
@@ -105,7 +105,7 @@ function redactSplit(parts: readonly Part[], secrets: readonly string[]): readon
   });
 }
 
-/** An error without the given secrets; what caused it is left out with them. */
+/** Redacts an error; its cause is dropped if anything was redacted. */
 export function redactError(error: ToolError, secrets: readonly string[]): ToolError {
   const message = redactKnown(error.message, secrets);
   const hint = error.hint === undefined ? undefined : redactKnown(error.hint, secrets);
@@ -123,7 +123,7 @@ function walk(
   skips: (key: string, value: unknown) => boolean,
 ): unknown {
   if (typeof value === 'string') return redactKnown(value, secrets);
-  // A number can be a secret as well as text can.
+  // A number can be a secret too.
   if (typeof value === 'number') return secrets.includes(String(value)) ? REDACTED : value;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {

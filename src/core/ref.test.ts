@@ -1,4 +1,4 @@
-// References: the three forms, told apart by their text, whatever the text is.
+// Tests of parsing references.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ describe('parseRef', () => {
     },
   );
 
-  spec('RES-1', 'what can be none is invalid_ref with a hint', () => {
+  spec('RES-1', 'rejects invalid references with invalid_ref and a hint', () => {
     for (const text of [
       '',
       '#',
@@ -64,7 +64,7 @@ describe('parseRef', () => {
     }
   });
 
-  test('any text is read or refused, and what is read says the text again', () => {
+  test('parses or rejects any text, and the parsed form reproduces it', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: 'grapheme' })), (text) => {
         try {
@@ -76,7 +76,7 @@ describe('parseRef', () => {
     );
   });
 
-  test('every tool name is a name, and nothing with a separator is', () => {
+  test('parses every tool name as a name, and nothing with a separator', () => {
     const name = fc.stringMatching(/^(?:[A-Za-z0-9_][A-Za-z0-9_-]{0,9}:)?[A-Za-z0-9_][A-Za-z0-9_-]{0,9}$/);
     fc.assert(
       fc.property(name.filter(isToolName), (text) => {

@@ -1,11 +1,11 @@
-// References to tools: a URI, a path or a name, told apart by their text alone (RES-1).
+// Parses references to tools: a URI, a path or a name (RES-1).
 
 import { ToolError } from './error.js';
 import { quoteOutside } from './text.js';
 
 export type Ref = UriRef | PathRef | NameRef;
 
-/** Matched against the origin of tools; one of a file is a path as well. */
+/** Matched against the origin of tools; a `file:` URI is also used as a path. */
 export interface UriRef {
   readonly kind: 'uri';
   readonly scheme: 'file' | 'mcp' | 'inline';
@@ -14,46 +14,44 @@ export interface UriRef {
   readonly fragment?: string;
 }
 
-/** Loaded directly, past the search path. */
+/** Read directly, without the search path. */
 export interface PathRef {
   readonly kind: 'path';
-  /** As written: absolute, relative, or below `~`. */
+  /** As written: absolute, relative, or starting with `~`. */
   readonly path: string;
   readonly fragment?: string;
 }
 
-/** Looked for in the catalog. */
+/** Looked up in the catalog. */
 export interface NameRef {
   readonly kind: 'name';
   readonly name: string;
-  /** No tool's name has one: it can only be that of a file. */
+  /** Only possible if the name is that of a file. */
   readonly fragment?: string;
 }
 
 const MAX_LENGTH = 4096;
 const SCHEME = /^(file|mcp|inline):/;
 
-/** Reads a reference. A `#fragment` picks one tool of several. Throws `invalid_ref` where the text can be none. */
+/** Parses a reference; a `#fragment` selects one tool of several. Throws `invalid_ref`. */
 export function parseRef(text: unknown): Ref {
-  // Untyped code can send anything.
-  if (typeof text !== 'string') throw invalid(`a reference of type ${typeof text}`, 'cannot name a tool');
-  if (text === '') throw invalid('an empty reference', 'names no tool');
+  if (typeof text !== 'string') throw invalid(`a reference of type ${typeof text}`, 'is not a string');
+  if (text === '') throw invalid('an empty reference', 'does not name a tool');
   if (text.length > MAX_LENGTH) throw invalid(shown(text), `is longer than ${MAX_LENGTH} characters`);
-  if (hasControl(text)) throw invalid(shown(text), 'has a control character');
+  if (hasControl(text)) throw invalid(shown(text), 'contains a control character');
   const { before, fragment } = splitFragment(text);
-  const picked = fragment === undefined ? {} : { fragment };
   const scheme = SCHEME.exec(before)?.[1] as UriRef['scheme'] | undefined;
   if (scheme !== undefined) {
     if (before.length === scheme.length + 1) throw invalid(shown(text), 'has nothing after its scheme');
-    return { kind: 'uri', scheme, uri: before, ...picked };
+    return { kind: 'uri', scheme, uri: before, fragment };
   }
   if (before === '') throw invalid(shown(text), 'has nothing before its fragment');
   return /[/\\]|^[.~]/.test(before)
-    ? { kind: 'path', path: before, ...picked }
-    : { kind: 'name', name: before, ...picked };
+    ? { kind: 'path', path: before, fragment }
+    : { kind: 'name', name: before, fragment };
 }
 
-// The last `#` counts, and none that a separator follows: a directory may have one in its name.
+// Splits at the last `#`, unless a separator follows it: a directory name may contain one.
 function splitFragment(text: string): { before: string; fragment?: string } {
   const at = text.lastIndexOf('#');
   if (at === -1 || /[/\\]/.test(text.slice(at))) return { before: text };

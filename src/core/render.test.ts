@@ -1,4 +1,4 @@
-// Rendering of skills' texts: what is replaced, what stays byte for byte, and that nothing is read twice.
+// Tests of rendering the texts of skills.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ describe('placeholders', () => {
     Object.entries({ city: 'Oslo', days: 3, list: ['a', 1], none: undefined, 'odd-name': 'x' }) as never,
   );
 
-  spec('SKL-3', 'those of declared parameters are replaced, others stay as they are', () => {
+  spec('SKL-3', 'replaces placeholders of declared parameters only', () => {
     for (const [text, rendered] of [
       ['To {{args.city}}!', 'To Oslo!'],
       ['{{ args.city }}{{args.days}}', 'Oslo3'],
@@ -28,7 +28,7 @@ describe('placeholders', () => {
     }
   });
 
-  spec('SKL-3', 'a value is never read again, whatever it holds', () => {
+  spec('SKL-3', 'does not render values again', () => {
     const given = new Map([
       ['a', '{{args.b}} :tool[secret] $& $1'],
       ['b', 'B'],
@@ -45,7 +45,7 @@ describe('placeholders', () => {
     );
   });
 
-  test('a text without marks stays byte for byte', () => {
+  test('returns text without marks unchanged', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('{{', '}}', 'args', '.', ':', '[', ']', '`', '\n', ' ', 'x', '~~~')),
@@ -78,7 +78,7 @@ describe('references', () => {
     }
   });
 
-  spec('SKL-5', 'as blocks become a line of their own; blocks of other names stay', () => {
+  spec('SKL-5', 'as blocks become a separate line; other blocks stay', () => {
     for (const [text, rendered] of [
       [':::tool{ref="search"}\n:::\nEnd', '`search`: a tool\nEnd'],
       [":::skill{ref='notes' title=x}\nRead it.\n:::\nEnd", '`notes`: a skill\nRead it.\nEnd'],
@@ -94,7 +94,7 @@ describe('references', () => {
     }
   });
 
-  test('are found as they are rendered, each once', () => {
+  test('are found as they are rendered, without duplicates', () => {
     expect(
       findReferences(':tool[a] `:tool[b]` :skill[a] :tool[a]\n:::tool{ref="c"}\n:::\n:::note\n:::\n'),
     ).toEqual([
@@ -104,7 +104,7 @@ describe('references', () => {
     ]);
   });
 
-  test('a long text of marks that never end takes no time', () => {
+  test('takes linear time for unclosed marks', () => {
     const began = performance.now();
     for (const part of ['`', '``` ', ':tool[', '{{args.', ':::tool{', '\n:::', '`` `\n', '~~~\n']) {
       renderText(`:tool[x]${part.repeat(200_000)}`, { values: new Map(), refer });

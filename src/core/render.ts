@@ -1,24 +1,24 @@
-// Renders the text of a skill in one pass: arguments into their placeholders, references into what they name.
+// Renders the text of a skill: replaces placeholders by arguments and references by names.
 
 import type { Json } from './json.js';
 import { findCode } from './markdown.js';
 import type { TextReference } from './skill.js';
 
-/** What a reference becomes. */
+/** The replacement of a reference. */
 export interface Referent {
   readonly name: string;
-  /** What it is, on one line. */
+  /** Description on one line. */
   readonly line: string;
 }
 
 export interface RenderOptions {
-  /** The declared parameters with their values; undefined where none was given. */
+  /** Declared parameters with their values; undefined if not given. */
   readonly values?: ReadonlyMap<string, Json | undefined>;
-  /** What a reference names; undefined: nothing that may be told, and the text stays as it is (SKL-5). */
+  /** Resolves a reference; undefined leaves the text unchanged (SKL-5). */
   readonly refer?: (reference: TextReference) => Referent | undefined;
 }
 
-// A placeholder; an inline reference; a line that opens a block; a line that closes one.
+// Placeholder, inline reference, opening line of a block, closing line of a block.
 const MARKS =
   /\{\{[ \t]*args\.([^\s{}]{1,128})[ \t]*\}\}|(?<![\\\w:]):(tool|skill)\[([^[\]\r\n]{1,200})\]|^[ ]{0,3}:::([\w-]+)(?:\{([^{}\r\n]{0,300})\})?[^\r\n]*(?=\r?$)|^[ ]{0,3}:::[ \t]*\r?$\n?/gm;
 const ATTRIBUTE = /(?:^|\s)ref=(?:"([^"]*)"|'([^']*)'|([^\s"']+))/;
@@ -32,14 +32,13 @@ interface Mark {
 }
 
 /**
- * The text with each `{{args.name}}` of a declared parameter replaced by its value, in code too, and each
- * `:tool[ref]`, `:skill[ref]`, `:::tool{ref="…"}` and `:::skill{ref="…"}` outside of code by a name and a line.
- * Everything else stays as it is, and what was put in is not read again.
+ * Replaces each `{{args.name}}` of a declared parameter by its value, also in code, and each `:tool[ref]`, `:skill[ref]`,
+ * `:::tool{ref="…"}` and `:::skill{ref="…"}` outside of code by a name and a line. Replacements are not rendered again.
  */
 export function renderText(text: string, { values, refer }: RenderOptions): string {
   let rendered = '';
   let done = 0;
-  // Blocks that are open; true where the opening line was replaced, so that its end goes too.
+  // Open blocks; true if the opening line was replaced, so that the closing line is removed.
   const blocks: boolean[] = [];
   const replace = (mark: Mark): string | undefined => {
     if (mark.parameter !== undefined) {
@@ -62,7 +61,7 @@ export function renderText(text: string, { values, refer }: RenderOptions): stri
   return rendered + text.slice(done);
 }
 
-/** What a text refers to, each once, in order. */
+/** Returns the references of a text in order, without duplicates. */
 export function findReferences(text: string): TextReference[] {
   const found = new Map<string, TextReference>();
   for (const { reference } of findMarks(text)) {

@@ -1,16 +1,16 @@
-// The one shape of success and failure, and the parts of its content.
+// Results of calls, for success and failure alike, and the parts of their content.
 
 import type { ErrorValue, ToolError } from './error.js';
 import { isRecord, type Json, type JsonObject } from './json.js';
 import type { Handle, ResultWriter } from './store.js';
 
-/** What any part can carry besides: for whom it is, and what its author adds. */
+/** Optional fields of any part. */
 interface PartBase {
   readonly annotations?: JsonObject;
   readonly _meta?: JsonObject;
 }
 
-/** A piece of content, as in MCP, so that nothing is lost between doors (TOOL-21). */
+/** A piece of content, with the fields of MCP so that nothing is lost (TOOL-21). */
 export type Part = PartBase &
   (
     | { readonly type: 'text'; readonly text: string }
@@ -38,7 +38,7 @@ export type Part = PartBase &
       }
   );
 
-/** A change that was made to the input before it was checked (RUN-4). */
+/** A change of the input before validation (RUN-4). */
 export interface Repair {
   readonly path: string;
   readonly repair: 'null taken as absent' | 'text parsed as JSON';
@@ -48,26 +48,26 @@ export interface ResultMeta {
   readonly durationMs: number;
   readonly exitCode?: number;
   readonly repaired?: readonly Repair[];
-  /** Resolvers that did not answer, so that the value given was used (TJS-18). */
+  /** Resolvers that failed, so that the given value was used (TJS-18). */
   readonly resolvers?: readonly {
     readonly param: string;
     readonly outcome: 'kept';
     readonly reason: string;
   }[];
-  /** How often it ran, where that was more than once (RUN-9). */
+  /** Number of attempts, if more than one (RUN-9). */
   readonly attempts?: number;
-  /** What the tool's server adds to its answer (UPS-2). */
+  /** `_meta` of the upstream server (UPS-2). */
   readonly remote?: JsonObject;
-  /** True where the output is that of an earlier call. */
+  /** True if the output is that of an earlier call. */
   readonly cached?: boolean;
-  /** Where the whole of a result is that was too large to be shown (CTX-1). */
+  /** Handle of the complete result, if it was too large to return inline (CTX-1). */
   readonly handle?: Handle;
-  /** True where output was cut; the counts are in `truncation`. */
+  /** True if output was cut; `truncation` has the numbers. */
   readonly truncated?: boolean;
   readonly truncation?: { readonly keptBytes: number; readonly limitBytes: number };
 }
 
-/** Every outcome of a call (TOOL-20). */
+/** The outcome of a call (TOOL-20). */
 export interface ToolResult {
   readonly ok: boolean;
   readonly content: readonly Part[];
@@ -76,18 +76,18 @@ export interface ToolResult {
   readonly meta: ResultMeta;
 }
 
-/** What an executor gives back before it is shaped into a ToolResult. */
+/** What an executor returns, before it becomes a ToolResult. */
 export interface Output {
   readonly content: readonly Part[];
   readonly structured?: Json;
-  /** Set when the tool ran and failed; its content still counts. */
+  /** Set if the tool ran and failed; its content is kept. */
   readonly error?: ToolError;
   readonly meta?: Omit<ResultMeta, 'durationMs' | 'repaired'>;
-  /** The bytes of standard output behind the text, and what standard error said beside it (EXE-7). */
+  /** The bytes of stdout behind the text, and the text of stderr (EXE-7). */
   readonly streams?: { readonly stdout: Uint8Array; readonly stderr: string };
-  /** What the bytes hash to that became a handle. */
+  /** Hash of the bytes that became a handle. */
   readonly storedHash?: string;
-  /** Where the bytes went that were too many to be kept; the text is then only their beginning. */
+  /** Receives output that is too large for memory; the text is then only its beginning. */
   readonly spilled?: ResultWriter;
 }
 
@@ -95,12 +95,12 @@ export function textPart(text: string): Part {
   return { type: 'text', text };
 }
 
-/** The text parts of a result, one after the other. */
+/** Returns the concatenated text parts of a result. */
 export function textOf(result: { readonly content: readonly Part[] }): string {
   return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** Whether what a function returned says itself that it failed (MOD-13). */
+/** Whether the return value of a function reports a failure (MOD-13). */
 export function isFailedOutput(value: unknown): value is Readonly<Record<string, unknown>> {
   return isRecord(value) && value.is_error === true;
 }

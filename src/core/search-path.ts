@@ -1,28 +1,28 @@
-// The search path as it is written: directories, libraries' directories, and what is passed over in them (RES-5).
+// Search paths as written in the configuration: directories, library directories and ignore globs (RES-5).
 
 import { ToolError } from './error.js';
 import { compileGlob } from './glob.js';
 import { isRecord } from './json.js';
 
-/** A directory, a library's directory, or a glob of entries that are passed over. */
+/** A directory, a directory of a library, or a glob of ignored entries. */
 export type PathEntry = string | { readonly external: string } | { readonly ignore: string };
 
-/** A directory of a search path; `external` where it is a library's and not the project's. */
+/** A directory of a search path; `external` if it belongs to a library instead of the project. */
 export interface DirEntry {
   readonly dir: string;
   readonly external: boolean;
 }
 
-/** In a list: everything that would stand there without it. */
+/** Placeholder in a list for the default entries. */
 export const REST = '...';
 
-/** Where tools are looked for where nothing else is said (RES-6); relative to the workdir, `~` is home. */
+/** The default search path (RES-6); relative to the workdir, `~` is the home directory. */
 export const DEFAULT_PATHS: readonly PathEntry[] = ['.agents/skills', 'skills', 'tools', '~/.agents/skills'];
 
-/** Always passed over. */
+/** Entries that are always ignored. */
 export const DEFAULT_IGNORE: readonly string[] = ['node_modules', '.git', 'dist', '.cache'];
 
-/** A search path from anywhere; undefined where it is none. */
+/** Validates a search path; returns undefined if it is invalid. */
 export function readPaths(value: unknown): readonly PathEntry[] | undefined {
   return Array.isArray(value) && value.every(isPathEntry) ? value : undefined;
 }
@@ -48,28 +48,28 @@ function isGlob(value: unknown): boolean {
   }
 }
 
-/** The directory of an entry, as written. Throws `invalid_definition` for one that is no directory. */
+/** Returns the directory of an entry, as written. Throws `invalid_definition` for an ignore entry. */
 export function pathEntryDir(entry: PathEntry): string {
   if (typeof entry === 'string') return entry;
   if ('external' in entry) return entry.external;
   throw new ToolError('invalid_definition', 'an ignore entry of a search path has no directory', {
-    hint: 'walk the directories with iterPaths, which passes over such entries',
+    hint: 'use iterPaths, which skips ignore entries',
   });
 }
 
-/** The directories of a search path, in order. */
+/** Yields the directories of a search path, in order. */
 export function* iterPaths(paths: readonly PathEntry[]): Generator<DirEntry> {
   for (const entry of paths) {
     if (!isIgnore(entry)) yield { dir: pathEntryDir(entry), external: typeof entry !== 'string' };
   }
 }
 
-/** The globs of its ignore entries. */
+/** Returns the globs of the ignore entries. */
 export function extractIgnore(paths: readonly PathEntry[]): string[] {
   return paths.filter(isIgnore).map(({ ignore }) => ignore);
 }
 
-/** Each directory replaced by what `change` gives for it: none, itself, or several. Ignore entries stay. */
+/** Replaces each directory by the entries that `change` returns. Ignore entries stay. */
 export function mapPaths(
   paths: readonly PathEntry[],
   change: (dir: string, external: boolean, entry: PathEntry) => readonly PathEntry[],
@@ -79,7 +79,7 @@ export function mapPaths(
   );
 }
 
-/** The directories that `keep` is true for. Ignore entries stay. */
+/** Keeps the directories for which `keep` returns true. Ignore entries stay. */
 export function filterPaths(
   paths: readonly PathEntry[],
   keep: (dir: string, external: boolean) => boolean,
@@ -87,7 +87,7 @@ export function filterPaths(
   return mapPaths(paths, (dir, external, entry) => (keep(dir, external) ? [entry] : []));
 }
 
-/** A list with what stands for the rest filled in. */
+/** Replaces the `...` of a list by other entries. */
 export function fillRest(paths: readonly PathEntry[], rest: readonly PathEntry[]): PathEntry[] {
   return paths.flatMap((entry) => (entry === REST ? rest : [entry]));
 }

@@ -1,4 +1,4 @@
-// Selectors: the grammar with its errors, and what matches.
+// Tests of selectors: syntax, errors and matching.
 
 import { describe, expect } from 'vitest';
 import { spec } from '../../test/support/spec.js';
@@ -25,7 +25,7 @@ function failure(source: string | readonly string[]) {
 }
 
 describe('lists', () => {
-  spec('SEL-1', 'a selector is a glob over the name, or over tags after a #', () => {
+  spec('SEL-1', 'matches a glob against the name, or against tags after a #', () => {
     expect(matches('file-*', tool('file-read'))).toBe(true);
     expect(matches('file-*', tool('web', ['file-read']))).toBe(false);
     expect(matches('#net*', tool('web', ['slow', 'network']))).toBe(true);
@@ -33,7 +33,7 @@ describe('lists', () => {
     expect(matchSelector(parseSelectors('#a')[0]!, { name: 'a' })).toBe(false);
   });
 
-  spec('SEL-1', 'lists are separated by white space, arrays are joined', () => {
+  spec('SEL-1', 'separates lists by white space and joins arrays', () => {
     const texts = (source: string | readonly string[]) => parseSelectors(source).map(({ text }) => text);
     const expected = ['a', '#b(x=1, $deny)', '$c'];
     expect(texts(' a  #b(x=1, $deny)\n$c ')).toEqual(expected);
@@ -42,23 +42,27 @@ describe('lists', () => {
     expect(texts('')).toEqual([]);
   });
 
-  spec('SEL-1 SEL-3', 'an error has one code, the column, and the number of the text in an array', () => {
-    const error = failure(['a', 'b c($no)']);
-    expect(error.code).toBe('invalid_definition');
-    expect(error.data).toMatchObject({ column: 5, entry: 2 });
-    expect(error.hint).toMatch(/\$deny/);
-  });
+  spec(
+    'SEL-1 SEL-3',
+    'reports errors with one code, the column, and the number of the text in an array',
+    () => {
+      const error = failure(['a', 'b c($no)']);
+      expect(error.code).toBe('invalid_definition');
+      expect(error.data).toMatchObject({ column: 5, entry: 2 });
+      expect(error.hint).toMatch(/\$deny/);
+    },
+  );
 });
 
 describe('specifiers', () => {
-  spec('SEL-2', 'the specifier is cut off before globbing', () => {
+  spec('SEL-2', 'does not treat the specifier as part of the glob', () => {
     const [selector] = parseSelectors('run[12](op={a,b})');
     expect(selector!.glob.pattern).toBe('run[12]');
     expect(selector!.arguments.map(({ key, glob }) => [key, glob.pattern])).toEqual([['op', '{a,b}']]);
     expect(matches('run[(](op=a)', tool('run('), { op: 'a' })).toBe(true);
   });
 
-  spec('SEL-2', 'commas inside braces, brackets and after a backslash do not split', () => {
+  spec('SEL-2', 'does not split at commas inside braces, brackets and after a backslash', () => {
     const one = (text: string) => parseSelectors(text)[0]!.arguments.map(({ key }) => key);
     expect(one('t(a={x,y},b=[,.],c=p\\,q, d = z )')).toEqual(['a', 'b', 'c', 'd']);
     const input = { a: 'y', b: ',', c: 'p,q', d: 'z' };
@@ -66,7 +70,7 @@ describe('specifiers', () => {
     expect(matches('t(a={x,y},b=[,.],c=p\\,q, d = z )', tool('t'), { ...input, d: 'y' })).toBe(false);
   });
 
-  spec('SEL-2', 'a value is a glob over the string form, in which * matches everything', () => {
+  spec('SEL-2', 'matches values as globs against the string form, in which * matches everything', () => {
     const one = (pattern: string, value: unknown) => matches(`t(v=${pattern})`, tool('t'), { v: value });
     expect(one('/etc/*', '/etc/a/b\nc')).toBe(true);
     expect(one('*', '')).toBe(true);
@@ -79,7 +83,7 @@ describe('specifiers', () => {
     expect(one('f\\(x\\)', 'f(x)')).toBe(true);
   });
 
-  spec('SEL-2', 'a missing argument does not match, an inherited one is missing', () => {
+  spec('SEL-2', 'does not match missing or inherited arguments', () => {
     for (const input of [undefined, null, {}, { v: undefined }, 'v', ['v']]) {
       expect(matches('t(v=*)', tool('t'), input)).toBe(false);
     }
@@ -87,7 +91,7 @@ describe('specifiers', () => {
     expect(matches('t', tool('t'), undefined)).toBe(true);
   });
 
-  spec('SEL-2', 'what is no specifier is an error with its column', () => {
+  spec('SEL-2', 'rejects invalid specifiers with the column', () => {
     const columns: Record<string, number> = {
       'a(x=1': 2,
       'a()': 3,
@@ -107,12 +111,12 @@ describe('specifiers', () => {
 });
 
 describe('directives', () => {
-  spec('SEL-3', '$deny and $policy are read, alone and beside arguments', () => {
+  spec('SEL-3', 'parses $deny and $policy, alone and with arguments', () => {
     const policies = parseSelectors('a b($deny) c(x=1,$policy=ask) d( $policy = allow ) e($policy=deny)');
     expect(policies.map(({ policy }) => policy)).toEqual([undefined, 'deny', 'ask', 'allow', 'deny']);
   });
 
-  spec('SEL-3', 'an unknown, misplaced or second directive is an error naming the column', () => {
+  spec('SEL-3', 'rejects unknown, misplaced and second directives with the column', () => {
     const unknown = failure('a b(x=1, $denny)');
     expect(unknown.message).toContain('"$denny" at column 10');
     expect(unknown.hint).toContain('did you mean $deny?');
@@ -137,14 +141,14 @@ describe('names', () => {
     expect(matches('files*read', tool('files:x/read'))).toBe(true);
   });
 
-  spec('SEL-4', 'a selector that begins with $ selects built-in tools only', () => {
+  spec('SEL-4', 'matches built-in tools only if it begins with $', () => {
     expect(matches('$context_*', tool('context_pipe', [], true))).toBe(true);
     expect(matches('$context_*', tool('context_pipe', [], false))).toBe(false);
     expect(matches('$context_*', tool('other', [], true))).toBe(false);
     expect(matches('context_*', tool('context_pipe', [], true))).toBe(true);
   });
 
-  spec('SEL-4', 'a leading ! points to $deny, an empty pattern is an error', () => {
+  spec('SEL-4', 'suggests $deny for a leading !, and rejects empty patterns', () => {
     for (const text of ['!a', '#!a', '$!a']) {
       expect(failure(text).hint, text).toContain('$deny');
     }
@@ -157,7 +161,7 @@ describe('names', () => {
   });
 });
 
-spec('SEL-5', 'matchPattern takes one pattern and refuses what it would have to ignore', () => {
+spec('SEL-5', 'matchPattern accepts one plain pattern only', () => {
   expect(matchPattern('a*', 'abc')).toBe(true);
   expect(matchPattern('a*', 'bc')).toBe(false);
   expect(matchPattern('#a*', 'x', ['b', 'ac'])).toBe(true);

@@ -1,4 +1,4 @@
-// Selectors: which tools, called with which arguments, a rule is about; read from text and matched (SEL-1).
+// Selectors: parses and matches patterns for tools and their arguments (SEL-1).
 
 import { compileGlob, type Glob } from './glob.js';
 import { type PatternContext, selectorError } from './glob-syntax.js';
@@ -8,16 +8,16 @@ import { nearest } from './text.js';
 export interface Selector {
   /** As it was written. */
   readonly text: string;
-  /** What the glob is over. */
+  /** What the glob is matched against. */
   readonly over: 'name' | 'tag';
-  /** Only built-in tools are meant (SEL-4). */
+  /** Matches built-in tools only (SEL-4). */
   readonly builtin: boolean;
   readonly glob: Glob;
-  /** Each of these must match (SEL-2). */
+  /** All of them must match (SEL-2). */
   readonly arguments: readonly ArgumentPattern[];
-  /** What `$policy=…` says; `$deny` says `deny` (SEL-3). */
+  /** The value of `$policy=…`; `deny` for `$deny` (SEL-3). */
   readonly policy: SelectorPolicy | undefined;
-  /** Written as `$deny`: it counts whatever the order of rules (POL-3). */
+  /** Written as `$deny`: applies regardless of the order of rules (POL-3). */
   readonly denies: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface ArgumentPattern {
 
 export type SelectorPolicy = 'allow' | 'ask' | 'deny';
 
-/** What a selector looks at of a tool. */
+/** The properties of a tool that selectors match. */
 export interface SelectedTool {
   readonly name: string;
   readonly tags?: readonly string[];
@@ -39,18 +39,18 @@ const POLICIES: readonly string[] = ['allow', 'ask', 'deny'];
 const DIRECTIVES = ['$deny', '$policy=allow', '$policy=ask', '$policy=deny'];
 
 /**
- * The selectors of a list: text separated by white space, or several such texts. Throws `invalid_definition`
- * with the column; of several texts, `data.entry` says which, counted from 1.
+ * Parses a list of selectors: text separated by white space, or several such texts. Throws `invalid_definition` with
+ * the column; of several texts, `data.entry` is the number of the text, counted from 1.
  */
 export function parseSelectors(source: string | readonly string[]): readonly Selector[] {
   const texts = typeof source === 'string' ? [source] : source;
   const numbered = typeof source !== 'string' && source.length > 1;
   return texts.flatMap((text, index) =>
-    parseList({ text, offset: 0, ...(numbered ? { entry: index + 1 } : {}) }),
+    parseList({ text, offset: 0, entry: numbered ? index + 1 : undefined }),
   );
 }
 
-/** Whether a selector is about this tool and, where it names arguments, about a call with this input. */
+/** Whether a selector matches a tool and, if it has argument patterns, a call with this input. */
 export function matchSelector(selector: Selector, tool: SelectedTool, input?: unknown): boolean {
   if (!matchSelectorTool(selector, tool)) return false;
   return selector.arguments.every(({ key, glob }) => {
@@ -59,14 +59,14 @@ export function matchSelector(selector: Selector, tool: SelectedTool, input?: un
   });
 }
 
-/** Whether a selector is about this tool, called with whatever input. */
+/** Whether a selector matches a tool, regardless of the input. */
 export function matchSelectorTool({ builtin, over, glob }: Selector, tool: SelectedTool): boolean {
   if (builtin && tool.builtin !== true) return false;
   if (over === 'name') return glob.matches(tool.name);
   return (tool.tags ?? []).some((tag) => glob.matches(tag));
 }
 
-/** Whether one pattern, a glob over the name or `#` and a glob over tags, matches (SEL-5). */
+/** Whether a single pattern matches: a glob for the name, or `#` and a glob for tags (SEL-5). */
 export function matchPattern(pattern: string, name: string, tags: readonly string[] = []): boolean {
   const context = { text: pattern, offset: 0 };
   const [selector, second] = parseSelectors(pattern);
@@ -100,7 +100,7 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
     throw selectorError(context, end, 'a ")" without its "("', 'remove it, or write \\) for the character');
   }
   if (pattern === '') throw emptyPattern(context, start);
-  refuseMisplaced(context, start, mark, pattern);
+  rejectMisplaced(context, start, mark, pattern);
   const glob = compileGlob(pattern, { ...context, offset: begin });
   const specifier = text[end] === '(' ? parseSpecifier(context, end) : undefined;
   const stop = specifier?.end ?? end;
@@ -119,10 +119,10 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
   return [selector, stop];
 }
 
-// What would be a pattern that never matches, and was surely meant as something else.
-function refuseMisplaced(context: PatternContext, start: number, mark: string, pattern: string): void {
+// Rejects patterns that could never match and are probably mistakes.
+function rejectMisplaced(context: PatternContext, start: number, mark: string, pattern: string): void {
   if (mark === '$' && /^(?:deny$|policy=)/.test(pattern)) {
-    const hint = `a directive stands in the parentheses of a selector: name($${pattern})`;
+    const hint = `put the directive in the parentheses of a selector: name($${pattern})`;
     throw selectorError(context, start, `the directive "$${pattern}" without a selector`, hint);
   }
   if (mark !== '' && /^[#$]/.test(pattern)) {
@@ -149,7 +149,7 @@ function parseSpecifier(context: PatternContext, open: number): Specifier {
     end = findStop(text, start, /[,()]/, true);
     if (end >= text.length) {
       const hint = 'close it with ), and close every [ and { inside it';
-      throw selectorError(context, open, 'a specifier that is not closed', hint);
+      throw selectorError(context, open, 'an unclosed specifier', hint);
     }
     if (text[end] === '(') {
       throw selectorError(context, end, 'a "(" inside a specifier', 'write \\( and \\) for the characters');
@@ -174,7 +174,7 @@ function parseArgument(context: PatternContext, start: number, part: string): Ar
     throw selectorError(
       context,
       start,
-      'no "key=value"',
+      'a specifier without "key=value"',
       'name the argument, as in command=git*, or write $deny',
     );
   }
@@ -188,7 +188,7 @@ function parseDirective(context: PatternContext, start: number, part: string): S
   if (name === '$deny' && !part.includes('=')) return 'deny';
   if (name === '$policy' && rest.length === 0 && POLICIES.includes(value)) return value as SelectorPolicy;
   const near = nearest(part, DIRECTIVES)[0];
-  const known = 'there are $deny, $policy=allow, $policy=ask and $policy=deny';
+  const known = 'known directives: $deny, $policy=allow, $policy=ask, $policy=deny';
   throw selectorError(
     context,
     start,
@@ -201,7 +201,7 @@ function emptyPattern(context: PatternContext, at: number): Error {
   return selectorError(context, at, 'an empty pattern', 'write * to match everything');
 }
 
-// The place of the first stop outside brackets, backslashes and, within a specifier, braces.
+// Returns the index of the first stop outside brackets, escapes and, within a specifier, braces.
 function findStop(text: string, from: number, stop: RegExp, braces = false): number {
   let depth = 0;
   let at = from;
@@ -216,8 +216,7 @@ function findStop(text: string, from: number, stop: RegExp, braces = false): num
   return text.length;
 }
 
-// The place of the bracket that closes a class, or of its beginning where nothing closes it: the glob's reader
-// says so.
+// Returns the index of the closing bracket of a class, or of its start if unclosed; the glob parser reports that.
 function endOfClass(text: string, open: number): number {
   const first = /[!^]/.test(text.charAt(open + 1)) ? open + 2 : open + 1;
   for (let at = first; at < text.length; at++) {
@@ -235,7 +234,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-// Without the white space at the end, but for a space that is escaped.
+// Trims white space at the end, except an escaped space.
 function trimEnd(text: string): string {
   const trimmed = text.trimEnd();
   const backslashes = /\\*$/.exec(trimmed)![0].length;

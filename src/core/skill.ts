@@ -1,4 +1,4 @@
-// A skill: a directory with a text that tells a model how to do something.
+// Skill: a directory with instructions for a model.
 
 import type { Json } from './json.js';
 import type { Owner } from './tool.js';
@@ -11,21 +11,21 @@ export interface Skill {
   readonly file: string;
   readonly directory: string;
   readonly owner: Owner;
-  /** What it says it may call; null where it does not say. */
+  /** Selectors of the tools it may call; null if not declared. */
   readonly allowedTools: readonly string[] | null;
   readonly metadata: Readonly<Record<string, Json>>;
-  /** Not listed and not told to a model (RES-20). */
+  /** Not listed, and not shown to models (RES-20). */
   readonly hidden: boolean;
-  /** Normalised (RES-30). */
+  /** Normalized (RES-30). */
   readonly tags: readonly string[];
-  /** The reference of the tool that runs when it is called; null where it answers with its text or runs code. */
+  /** Reference of the tool that runs when the skill is called; null if it returns its text or runs code. */
   readonly delegate: string | null;
-  /** The skills whose settings it takes after its authority's; `false` takes none, null says nothing (RES-17). */
+  /** Skills whose settings apply after those of its authority; `false`: none, null: not declared (RES-17). */
   readonly inherit: readonly string[] | false | null;
   readonly timeoutMs?: number;
-  /** Where the text begins in the file, in characters. */
+  /** Offset of the text in the file, in characters. */
   readonly start: number;
-  /** What its text refers to (SKL-5). */
+  /** References in its text (SKL-5). */
   readonly references: readonly TextReference[];
 }
 

@@ -10,7 +10,7 @@ export function isReservedTag(tag: string): boolean {
   return tag.startsWith('meta-');
 }
 
-/** The tool without the reserved tags that it claims, and what is said of that; the tool itself where it claims none. */
+/** Removes reserved tags from a tool and reports them; returns the tool itself if it has none. */
 export function withoutReservedTags(
   tool: Tool,
   path: () => string,
@@ -19,7 +19,7 @@ export function withoutReservedTags(
   if (claimed.length === 0) return { tool };
   const tags = tool.traits.tags.filter((tag) => !isReservedTag(tag));
   return {
-    // By descriptors: of a tool from an index, schema and action are still to be read.
+    // Copies descriptors, because tools from an index parse schema and action on first access.
     tool: Object.defineProperties({} as Tool, {
       ...Object.getOwnPropertyDescriptors(tool),
       traits: { value: Object.freeze({ ...tool.traits, tags }), enumerable: true },
@@ -27,7 +27,7 @@ export function withoutReservedTags(
     problem: {
       severity: 'warning',
       path: path(),
-      message: `the tool "${tool.name}" claims ${claimed.map((tag) => `#${tag}`).join(', ')}, which only built-in tools have`,
+      message: `the tool "${tool.name}" has reserved tags: ${claimed.map((tag) => `#${tag}`).join(', ')}`,
       hint: 'use tags that do not begin with meta-',
     },
   };

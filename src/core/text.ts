@@ -1,32 +1,32 @@
-// Text for people: outside text made harmless, names that are near to another, sizes and durations.
+// Text for people: sanitizing untrusted text, similar names, sizes and durations.
 
 // Control characters except tab and newline, bidirectional controls, zero-width characters, and tag characters, which
-// spell words that only a model reads (ERR-5).
+// are invisible to people but readable for models (ERR-5).
 const UNSAFE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
-// An escape sequence is dropped as a whole, so that no tail like "[31m" stays behind.
+// Removed as a whole, so that no rest such as "[31m" remains.
 const ESCAPE_SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-_])/g;
 
 const PLAIN = /^[\n\u0020-\u007e]*$/;
 
-/** Outside text without anything that could move a cursor or reorder a line; newlines stay. */
+/** Removes everything from untrusted text that could move a cursor or reorder a line; newlines stay. */
 export function sanitize(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(ESCAPE_SEQUENCE, '').replace(UNSAFE, '');
 }
 
-// Made when first needed: reading classes of characters takes longer than listing a directory.
+// Compiled lazily: it takes longer than listing a directory.
 let hidden: RegExp | undefined;
 
-/** Outside text in which what cannot be seen is spelled out, as `<U+202E>`: for whoever must judge it. */
+/** Replaces invisible characters of untrusted text by their code points, such as `<U+202E>`, for review. */
 export function revealHidden(text: string): string {
   if (PLAIN.test(text)) return text;
-  // Fillers and selectors of emoji included; newlines and tabs are seen.
+  // Includes fillers and variation selectors; newlines and tabs are visible.
   hidden ??= /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
   return text.replace(hidden, reveal);
 }
 
-/** The same on one line: newlines, tabs and spaces that are none are spelled out too. */
+/** Like `revealHidden`, on one line: newlines, tabs and unusual spaces are replaced too. */
 export function spellOut(text: string): string {
   if (/^[\u0020-\u007e]*$/.test(text)) return text;
   const line = text.replaceAll('\n', '\\n').replaceAll('\t', '\\t');
@@ -37,13 +37,13 @@ function reveal(character: string): string {
   return `<U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
 }
 
-/** Outside text for the middle of a sentence: sanitized, on one line, at most `limit` characters. */
+/** Sanitizes untrusted text for use in a sentence: one line of at most `limit` characters. */
 export function quoteOutside(text: string, limit = 120): string {
   const line = sanitize(text).replace(/\s+/g, ' ').trim();
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
-/** Up to three candidates close to a name, nearest first. */
+/** Returns up to three candidates similar to a name, most similar first. */
 export function nearest(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(1, Math.floor(wanted.length / 3));
@@ -58,7 +58,7 @@ export function nearest(name: string, candidates: Iterable<string>): string[] {
   return scored.slice(0, 3).map((entry) => entry.candidate);
 }
 
-// Edits (insert, delete, replace, swap of neighbours) between two words; anything past `limit` is limit + 1.
+// Damerau-Levenshtein distance; anything above `limit` is returned as limit + 1.
 function editDistance(from: string, to: string, limit: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
@@ -81,31 +81,31 @@ function editDistance(from: string, to: string, limit: number): number {
   return last[to.length]!;
 }
 
-/** A path for a person: from the workdir where it lies there, else from the home directory, else whole. */
+/** Shortens a path for display: relative to the workdir or to the home directory if it is inside. */
 export function shortenPath(path: string, workdir: string, home: string | undefined): string {
   if (path.startsWith(`${workdir}/`)) return path.slice(workdir.length + 1);
   return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
-/** The order of names everywhere: by code unit, the same on every machine. */
+/** Compares names by code unit, independent of the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 
-/** Words one after the other; of very many the first, and how many more there are. */
+/** Joins words; of more than 100, the first 100 and the number of the others. */
 export function listSome(words: readonly string[]): string {
-  if (words.length <= MOST_LISTED) return words.join(', ');
-  return `${words.slice(0, MOST_LISTED).join(', ')} and ${words.length - MOST_LISTED} more`;
+  if (words.length <= MAX_LISTED) return words.join(', ');
+  return `${words.slice(0, MAX_LISTED).join(', ')} and ${words.length - MAX_LISTED} more`;
 }
 
-/** `1 problem`, `2 problems`. */
+/** Formats a count with its noun: `1 problem`, `2 problems`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** Bytes for a person: `512 B`, `16 MiB`, `1.5 GiB`. */
+/** Formats bytes: `512 B`, `16 MiB`, `1.5 GiB`. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let value = bytes;
@@ -117,7 +117,7 @@ export function formatBytes(bytes: number): string {
   return `${Number(value.toFixed(1))} ${units[unit]}`;
 }
 
-/** A duration for a person: `250 ms`, `5 s`, `2 min`. */
+/** Formats a duration: `250 ms`, `5 s`, `2 min`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 120_000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
@@ -133,18 +133,18 @@ const DURATION_UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of `500ms`, `30s`, `5m`, `1h` or a bare number of seconds; undefined for anything else. */
+/** Parses `500ms`, `30s`, `5m`, `1h` or a number of seconds into milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim());
   if (!match) return undefined;
   const milliseconds = Number(match[1]) * DURATION_UNITS[(match[2] ?? 's').toLowerCase()]!;
-  // Timers cannot wait longer than 2^31 - 1 milliseconds: past that Node fires at once.
+  // Node timers are limited to 2^31 - 1 milliseconds; longer ones fire at once.
   return milliseconds >= 1 && milliseconds < 2 ** 31 ? Math.round(milliseconds) : undefined;
 }
 
 const BYTES = /^(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?|B)?$/i;
 
-/** Bytes of `4096`, `64K`, `512M`, `2GiB`; undefined for anything else. */
+/** Parses `4096`, `64K`, `512M` or `2GiB` into bytes; undefined for anything else. */
 export function parseBytes(text: string): number | undefined {
   const match = BYTES.exec(text.trim());
   if (!match) return undefined;

@@ -8,7 +8,7 @@ import type { Snapshot } from './snapshot.js';
 import type { Caller } from './toolbox.js';
 
 export interface Tool {
-  /** What a caller sees; grammar in `name.ts`. */
+  /** Grammar in `name.ts`. */
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
@@ -27,26 +27,26 @@ export type Action =
   | DelegateAction
   | RemoteAction;
 
-/** Runs a program of the machine in a process of its own. */
+/** Runs a program in its own process. */
 export type ProcessAction = ScriptAction | CommandAction;
 
-/** A file with a shebang, given its input as variables and on standard input. */
+/** A file with a shebang; receives its input as variables and on stdin. */
 export interface ScriptAction {
   readonly kind: 'process';
   readonly runs: 'script';
   /** Absolute path of the script. */
   readonly file: string;
-  /** The state of the file that the definition was read from; another state is another tool. */
+  /** Identity of the file that the definition was read from. */
   readonly identity: FileIdentity;
-  /** Its interpreter line, without `#!`; empty for a program that needs none. */
+  /** Interpreter line without `#!`; empty for a binary. */
   readonly shebang: string;
-  /** Variables that the script declares it needs and the user's configuration must grant (SCR-24). */
+  /** Variables that the script needs and the user's configuration must grant (SCR-24). */
   readonly needs: readonly string[];
-  /** The sandbox profile that the script demands, if any. */
+  /** The sandbox profile that the script requires, if any. */
   readonly sandbox?: string;
 }
 
-/** A program of the search path, given its input as arguments by a declaration. */
+/** A program of the PATH; a declaration maps its input to arguments. */
 export interface CommandAction {
   readonly kind: 'process';
   readonly runs: 'command';
@@ -54,7 +54,7 @@ export interface CommandAction {
   readonly directory: string;
   readonly allowlist: Allowlist;
   readonly executions: readonly Execution[];
-  /** Alternatives of programs that the skill says it needs; the first that is whole decides `binGroup`. */
+  /** Alternative groups of required programs; the first complete one determines `binGroup`. */
   readonly binGroups: readonly (readonly string[])[];
 }
 
@@ -64,28 +64,28 @@ export interface CallInternals {
   readonly snapshot: Snapshot;
 }
 
-/** Runs code of this process; the only action that is not data. */
+/** Runs a function in this process; the only action that is not data. */
 export interface FunctionAction {
   readonly kind: 'function';
   readonly run: (input: Json, context: ToolContext, internals?: CallInternals) => unknown;
   /** Whether `run` gets the internals of the call: for built-in tools. */
   readonly builtin?: boolean;
-  /** The author's own function, where `run` wraps it: its text counts for the digest. */
+  /** The author's function if `run` wraps it; its text is part of the digest. */
   readonly body?: (input: never, context: ToolContext) => unknown;
 }
 
-/** Runs code of a file, or a piece of code, in the tool host. */
+/** Runs a module, or a piece of code, in the tool host. */
 export interface ModuleAction {
   readonly kind: 'module';
   readonly source: ModuleFiles | InlineModule;
-  /** The export that is the tool; null where that is not known, since nobody may load the file yet (POL-20). */
+  /** The export that is the tool; null if unknown because the file may not be loaded yet (POL-20). */
   readonly export: string | null;
 }
 
-/** A file and all that it imports by a relative path. */
+/** A file and all its relative imports. */
 export interface ModuleFiles {
   readonly file: string;
-  /** The file itself first; other bytes than these are not run. */
+  /** Starts with the file itself; other bytes are not run. */
   readonly files: readonly ModuleFile[];
 }
 
@@ -95,78 +95,78 @@ export interface ModuleFile {
   readonly sha256: string;
 }
 
-/** Code that stands inside something else. */
+/** Code embedded in another file. */
 export interface InlineModule {
   readonly inline: string;
-  /** The file that the code stands in: relative imports begin there, and errors name it. */
+  /** The file that contains the code: base of relative imports, and named in errors. */
   readonly file: string;
-  /** What the code imports by a relative path. */
+  /** Relative imports of the code. */
   readonly files: readonly ModuleFile[];
 }
 
-/** Answers with the text of a file, rendered with the input; nothing runs. */
+/** Returns the text of a file, rendered with the input; runs nothing. */
 export interface TextAction {
   readonly kind: 'text';
   /** Absolute path of the file. */
   readonly file: string;
-  /** The state of the file that the definition was read from; another state is another tool. */
+  /** Identity of the file that the definition was read from. */
   readonly identity: FileIdentity;
-  /** Where the text begins, in characters. */
+  /** Offset of the text, in characters. */
   readonly start: number;
 }
 
-/** Calls another tool in its place: a nested call, decided again. */
+/** Calls another tool: a nested call with its own decision. */
 export interface DelegateAction {
   readonly kind: 'delegate';
-  /** The reference of the tool that runs. */
+  /** Reference of the tool that runs. */
   readonly ref: string;
-  /** Whether the tool describes its input itself; otherwise it is what the other takes. */
+  /** Whether the tool declares its own input; otherwise it has that of the other tool. */
   readonly ownInput: boolean;
 }
 
-/** Asks a server of the protocol to run it. */
+/** Calls a tool of an upstream MCP server. */
 export interface RemoteAction {
   readonly kind: 'remote';
   readonly server: string;
-  /** What the server calls it. */
+  /** Name of the tool on the server. */
   readonly tool: string;
-  /** The command line or the address of the server, with references as they were written. */
+  /** Command line or URL of the server, with variables unexpanded. */
   readonly target: string;
-  /** Names the configuration of the server; another one is another server. */
+  /** Identifies the configuration of the server. */
   readonly configuration: string;
-  /** SHA-256 of the tool as the server described it; another description is another tool. */
+  /** SHA-256 of the tool's definition on the server. */
   readonly definition: string;
-  /** What the server says of it, where that has characters that nobody sees. */
+  /** The server's description, if it contains invisible characters. */
   readonly described?: string;
 }
 
-/** `person`: at a shell, whose call is consent. `model`: chooses names and input, trusted with nothing. */
+/** `person`: at a shell; the call itself is consent. `model`: untrusted. */
 export type CallerKind = 'person' | 'model' | 'code';
 
 /** Where a tool comes from (TOOL-6). */
 export interface Origin {
   readonly format: string;
-  /** `file://…`, `mcp://server/tool`, `inline://id`, or null for a purely programmatic tool. */
+  /** `file://…`, `mcp://server/tool`, `inline://id`, or null for a tool defined in code. */
   readonly uri: string | null;
   readonly directory: string | null;
-  /** The installed package it belongs to. */
+  /** The installed package that the tool belongs to. */
   readonly source: string | null;
-  /** SHA-256 over the definition and, for files, the bytes that will run; null in listings, which read no bytes. */
+  /** SHA-256 of the definition and, for files, of the bytes that will run; null in listings. */
   readonly digest: string | null;
-  /** Under which server name listings show it; scripts stand under `local` (SCR-21). */
+  /** Server name in listings; `local` for scripts (SCR-21). */
   readonly server: string | null;
-  /** Whose files these are. Those of a workspace run for a model only where it is trusted (POL-20). */
+  /** Owner of the files. Tools of a workspace run for a model only if it is trusted (POL-20). */
   readonly owner: Owner;
-  /** For a tool of a server: who configured it, where that is the workspace (POL-20). */
+  /** Set for a tool of a server that the workspace configured (POL-20). */
   readonly configuredBy?: 'workspace';
-  /** Part of wield itself; only such a tool is meant by a selector that begins with `$` (SEL-4). */
+  /** Part of wield; matched by selectors that begin with `$` (SEL-4). */
   readonly builtin?: true;
 }
 
-/** `library`: named by the user or the program as one, and outside the workspace (RES-5). */
+/** `library`: declared by the user or the program, and outside the workspace (RES-5). */
 export type Owner = 'program' | 'user' | 'library' | 'workspace' | 'package' | 'upstream';
 
-/** What tells one state of a file from another without reading it; `changedMs` moves with every change, of mode too. */
+/** Identifies a state of a file without reading it; `changedMs` (ctime) changes with every write or chmod. */
 export interface FileIdentity {
   readonly device: number;
   readonly inode: number;
@@ -175,7 +175,7 @@ export interface FileIdentity {
   readonly mode: number;
 }
 
-/** Whether two looks saw the same state; two looks at nothing did too. */
+/** Whether two identities are equal; two missing files are. */
 export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return (
@@ -188,33 +188,33 @@ export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | unde
 }
 
 export interface Traits {
-  /** What it is called where people read. */
+  /** Name for people. */
   readonly title?: string;
   readonly group?: string;
-  /** Normalised (RES-30). */
+  /** Normalized (RES-30). */
   readonly tags: readonly string[];
   readonly hidden: boolean;
   readonly terminal: boolean;
-  /** Hints that a definition gives about itself: shown, and never a reason to allow more (TOOL-5). */
+  /** Hints of the author: displayed, but never a reason to allow more (TOOL-5). */
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
   readonly timeoutMs?: number;
-  /** Calling it only reads a text: no code of its owner runs, so it needs no trust. */
+  /** Only returns a text: runs no code of its owner, so it needs no trust. */
   readonly text?: boolean;
-  /** Selectors of the tools it may call in turn; absent: no limit of its own (SKL-4). */
+  /** Selectors of the tools it may call; absent: no limit (SKL-4). */
   readonly allowedTools?: readonly string[];
-  /** How it takes part in what surrounds it, in its author's word (MOD-14). */
+  /** Role of the tool, chosen by its author (MOD-14). */
   readonly role?: string;
   readonly examples: readonly Json[];
-  /** Parameters that a command line takes without a flag, in this order (MOD-21). */
+  /** Positional parameters on a command line, in order (MOD-21). */
   readonly positional?: readonly string[];
-  /** What else its author says of it; changes nothing. */
+  /** Other data of the author; has no effect. */
   readonly metadata?: Readonly<Record<string, Json>>;
 }
 
-/** Traits of a tool that says nothing about itself. */
+/** Default traits. */
 export const NO_TRAITS: Traits = Object.freeze({
   tags: Object.freeze([]),
   hidden: false,
@@ -222,12 +222,12 @@ export const NO_TRAITS: Traits = Object.freeze({
   examples: Object.freeze([]),
 });
 
-/** Whether a model can call it only where its workspace is trusted: it runs what the workspace brings (POL-20). */
+/** Whether a model can call the tool only if its workspace is trusted, because it runs code of the workspace (POL-20). */
 export function needsTrust({ origin, traits }: Tool): boolean {
   return (origin.owner === 'workspace' || origin.configuredBy === 'workspace') && traits.text !== true;
 }
 
-/** A tool that was found and is not offered because of another of the same name (RES-12). */
+/** A tool that is hidden by another one of the same name (RES-12). */
 export interface ShadowedTool {
   readonly tool: Tool;
   readonly by: Tool;

@@ -1,9 +1,9 @@
-// Anchors a reference: a relative path begins where it was written, in a skill's directory or where a person stands.
+// Makes relative references absolute, based on the directory they were written in.
 
 import { isAbsolute, resolve } from 'node:path';
 import { parseRef } from '../core/ref.js';
 
-/** The same reference for anyone, anywhere. What is no reference stays as it is: whoever looks for it says so. */
+/** Resolves a relative path against a directory. Other and invalid references are returned unchanged. */
 export function anchorRef(ref: string, directory: string | null): string {
   if (directory === null) return ref;
   try {

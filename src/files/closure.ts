@@ -1,4 +1,4 @@
-// Reads a module file and all that it imports by a relative path, with their hashes. Runs nothing.
+// Reads a module and its relative imports, with hashes. Runs nothing.
 
 import { dirname, extname, relative, resolve } from 'node:path';
 import { formatBytes } from '../core/text.js';
@@ -6,7 +6,7 @@ import type { FileIdentity, ModuleFile } from '../core/tool.js';
 import { digestBytes, digestParts } from './digest.js';
 import { type ReadFault, readHead, statOrNothing } from './read.js';
 
-/** A file of a module as it was read. */
+/** A file of a module with its identity when it was read. */
 export interface ReadModuleFile extends ModuleFile {
   readonly identity: FileIdentity;
 }
@@ -14,21 +14,21 @@ export interface ReadModuleFile extends ModuleFile {
 export const MAX_MODULE_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 1000;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
-// `import './x'`, `from './x'`, `import('./x')`, comments between. One too many, from a comment or a string, only
-// adds a file to the hash. Every repetition is bounded: a hostile checkout is read by this too.
+// Matches `import './x'`, `from './x'` and `import('./x')`, with comments between. A false match in a comment or string
+// only adds a file to the hash. Repetitions are bounded, because the text is untrusted.
 const BLANK = String.raw`(?:\s|/\*(?:[^*]|\*(?!/)){0,200}\*/){0,32}`;
 const SPECIFIER = new RegExp(
   String.raw`\b(?:from|import)${BLANK}\(?${BLANK}(["'\`])(\.\.?/[^"'\`\n\\]{0,1000})\1`,
   'g',
 );
-// As TypeScript has it, `./x.js` may mean `./x.ts`; and many leave the ending out.
+// As in TypeScript, `./x.js` may refer to `./x.ts`, and the extension may be omitted.
 const TYPED = new Map([
   ['.js', '.ts'],
   ['.mjs', '.mts'],
 ]);
 const ENDINGS = ['.ts', '.mts', '.js', '.mjs', '/index.ts', '/index.js'];
 
-/** The file that a relative import means; undefined where there is none. */
+/** Resolves a relative import; undefined if no file matches. */
 export function resolveImport(specifier: string, from: string): string | undefined {
   const path = resolve(dirname(from), specifier);
   const ending = extname(path);
@@ -41,7 +41,7 @@ export function resolveImport(specifier: string, from: string): string | undefin
   return candidates.find((candidate) => statOrNothing(candidate)?.isFile() === true);
 }
 
-/** A file and what it imports, itself first. What cannot be found is left out: whoever loads it will say so. */
+/** Returns a file and its imports, starting with itself. Missing imports are left out; loading reports them. */
 export function readClosure(file: string): readonly ReadModuleFile[] | ReadFault {
   const files = new Map<string, ReadModuleFile>();
   const waiting = [file];
@@ -56,13 +56,13 @@ export function readClosure(file: string): readonly ReadModuleFile[] | ReadFault
     files.set(path, reading.file);
     bytes += reading.file.identity.size;
     if (files.size > MAX_FILES || bytes > MAX_TOTAL_BYTES)
-      return tooLarge(`imports more than ${MAX_FILES} files, or ${formatBytes(MAX_TOTAL_BYTES)} of them`);
+      return tooLarge(`imports more than ${MAX_FILES} files or ${formatBytes(MAX_TOTAL_BYTES)}`);
     waiting.push(...importsOf(reading.text, path));
   }
   return [...files.values()];
 }
 
-/** The files that a piece of code imports by a relative path, as if it stood in `file`. */
+/** Returns the relative imports of code that is part of `file`. */
 export function readImports(code: string, file: string): readonly ReadModuleFile[] {
   const found = new Map<string, ReadModuleFile>();
   for (const path of importsOf(code, file)) {
@@ -72,12 +72,12 @@ export function readImports(code: string, file: string): readonly ReadModuleFile
   return [...found.values()];
 }
 
-/** What a plan keeps of a file that was read. */
+/** Drops the identity of a file. */
 export function toModuleFile({ path, sha256 }: ReadModuleFile): ModuleFile {
   return { path, sha256 };
 }
 
-/** One hash over a module's files, wherever the checkout lies. */
+/** Returns one hash over the files of a module, independent of its directory. */
 export function closureKey(files: readonly ModuleFile[], file: string): string {
   const parts = files.map(({ path, sha256 }) => `${relative(dirname(file), path)}\n${sha256}`);
   return digestParts(['module', ...parts.sort()]);

@@ -1,4 +1,4 @@
-// One writer at a time: a directory with a file for each contender, whose name says which process it is (INS-31).
+// Lock between processes: a directory with a file per contender, named after its process (INS-31).
 
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,15 +13,15 @@ const NAME = /^(try|held)-(\d+)-(\d+)-[0-9a-f]+$/;
 export interface LockContext {
   readonly world: Pick<World, 'monotonic'>;
   readonly signal: AbortSignal;
-  /** What whoever holds it does, for those who waited in vain: `installing`. */
+  /** What the holder does, for the timeout message: `installing`. */
   readonly doing: string;
-  /** Told once, where the wait is long. */
+  /** Called once if the wait is long. */
   report?(step: { readonly kind: 'note'; readonly text: string }): void;
 }
 
 /**
- * Runs work while no other process does. A file names a process by its id and start time, so one of a process that
- * is gone can be removed by anybody at any time: no other process ever has that name.
+ * Runs work while no other process holds the lock. File names contain the id and start time of a process, so the file of
+ * a dead process can be removed at any time: no other process ever has its name.
  */
 export async function withLock<T>(
   directory: string,
@@ -36,12 +36,12 @@ export async function withLock<T>(
     try {
       rmdirSync(directory);
     } catch {
-      // Another waits in it.
+      // Another process is waiting.
     }
   }
 }
 
-/** Whether another process is at work now. */
+/** Whether another process holds the lock. */
 export function isLocked(directory: string): boolean {
   return contenders(directory).some(({ held }) => held);
 }
@@ -49,23 +49,25 @@ export function isLocked(directory: string): boolean {
 async function acquire(directory: string, { world, signal, doing, report }: LockContext): Promise<string> {
   const own = `${process.pid}-${startTime(process.pid) ?? 0}-${loadCrypto().randomBytes(6).toString('hex')}`;
   const began = world.monotonic();
-  let told = false;
+  let reported = false;
   for (;;) {
     const other = contenders(directory)[0];
-    // A file is made only where nobody is there; who then sees another steps back, unless they come first.
+    // Contend only if there is no other contender. Of two that start together, the first by name wins.
     if (other === undefined && contend(directory, own)) {
-      const won = await prevail(directory, own);
+      const won = await tryHold(directory, own);
       if (won !== undefined) return won;
     }
     if (signal.aborted)
-      throw new ToolError('cancelled', 'stopped while waiting', { hint: 'run the command again' });
+      throw new ToolError('cancelled', 'cancelled while waiting for the lock', {
+        hint: 'run the command again',
+      });
     if (world.monotonic() - began > WAIT_MS) {
       throw new ToolError('busy', `another wield is ${doing} (process ${other?.pid ?? 'unknown'})`, {
-        hint: 'wait for it to end, and run the command again',
+        hint: 'wait until it ends, then run the command again',
       });
     }
-    if (!told && other !== undefined && world.monotonic() - began > 500) {
-      told = true;
+    if (!reported && other !== undefined && world.monotonic() - began > 500) {
+      reported = true;
       report?.({ kind: 'note', text: `waiting for another wield (process ${other.pid})` });
     }
     await pause(POLL_MS + Math.random() * POLL_MS);
@@ -79,17 +81,17 @@ function contend(directory: string, own: string): boolean {
     return true;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // The last to leave takes the directory along.
+    // The previous holder removed the directory.
     if (code === 'ENOENT') return false;
     throw new ToolError('io', `cannot write to ${directory}: ${message}`, {
-      hint: 'give back the right to write there, or set WIELD_HOME to a directory of yours',
+      hint: 'make the directory writable, or set WIELD_HOME to another one',
       cause: error,
     });
   }
 }
 
-// Holds the lock only after a look that saw nobody else: of two, each made its file before it looked.
-async function prevail(directory: string, own: string): Promise<string | undefined> {
+// Takes the lock if there is no other contender: of two, each created its file before it checked.
+async function tryHold(directory: string, own: string): Promise<string | undefined> {
   const mine = join(directory, `try-${own}`);
   for (;;) {
     const others = contenders(directory).filter(({ name }) => !name.endsWith(own));
@@ -106,7 +108,7 @@ async function prevail(directory: string, own: string): Promise<string | undefin
   }
 }
 
-// Those who are alive; the files of those who are not are removed.
+// Returns the contenders that are alive and removes the files of others.
 function contenders(
   directory: string,
 ): { readonly name: string; readonly pid: number; readonly held: boolean }[] {
@@ -133,12 +135,12 @@ function isAlive(pid: number, started: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  // An id is given again; the time it began at is not.
+  // Process ids are reused, start times are not.
   const now = startTime(pid);
   return now === undefined || started === 0 || now === started;
 }
 
-// In ticks since the system started; undefined where the system does not tell.
+// In ticks since boot; undefined if unknown.
 function startTime(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

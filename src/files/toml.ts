@@ -1,11 +1,11 @@
-// Reads TOML, and finds the line that a key stands on; the parser is loaded when the first file needs it.
+// Parses TOML and finds the line of a key. The parser is loaded on first use.
 
 import { quoteOutside } from '../core/text.js';
 
-/** A step of a path: a key, or the number of an entry in an array of tables. */
+/** Keys and indexes of arrays of tables. */
 export type TomlPath = readonly (string | number)[];
 
-/** The document, or what is wrong with it and on which line. */
+/** Parses a document; returns the message and line of a syntax error. */
 export function parseToml(
   text: string,
 ): { readonly document: unknown } | { readonly message: string; readonly line: number } {
@@ -20,8 +20,8 @@ export function parseToml(
 }
 
 /**
- * The line that a key stands on, or the nearest that leads to it: the parser keeps no positions. The tables of an
- * array are counted from `first`.
+ * Returns the line of a key, or of the nearest key above it, because the parser keeps no positions. Tables of an array
+ * are counted from `first`.
  */
 export function lineOf(text: string, path: TomlPath, first = 0): number {
   const lines = text.split('\n');

@@ -1,4 +1,4 @@
-// Trees of files: what lies in one, in one order, and the hash over all of it. Links and special files are refused.
+// Lists and hashes directory trees. Links and special files are rejected.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const MAX_DEPTH = 128;
 const MAX_FILES = 50_000;
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
-/** The regular files of a tree, sorted; `.git` of the root is none of it. Throws `invalid_definition` (INS-24). */
+/** Returns the regular files of a tree, sorted, without `.git`. Throws `invalid_definition` (INS-24). */
 export function listTree(root: string): TreeFile[] {
   const files: TreeFile[] = [];
   const walk = (directory: string, prefix: string, depth: number): void => {
@@ -33,7 +33,7 @@ export function listTree(root: string): TreeFile[] {
           throw refuse(root, path, `is one of more than ${MAX_FILES} files`, 'split the item');
       } else {
         const what = entry.isSymbolicLink() ? 'is a link' : 'is neither a file nor a directory';
-        throw refuse(root, path, what, 'put the file itself there');
+        throw refuse(root, path, what, 'replace it by the file itself');
       }
     }
   };
@@ -41,7 +41,7 @@ export function listTree(root: string): TreeFile[] {
   return files.sort((a, b) => compareText(a.path, b.path));
 }
 
-/** The bytes of a file of a tree; never those that a link leads to, and never a wait on a pipe. */
+/** Reads a file of a tree. Does not follow links or block on pipes. */
 export function readTreeFile(root: string, path: string): Buffer {
   const file = join(root, path);
   let descriptor: number;
@@ -55,16 +55,16 @@ export function readTreeFile(root: string, path: string): Buffer {
   }
   try {
     const stats = fstatSync(descriptor);
-    if (!stats.isFile()) throw refuse(root, path, 'is no regular file', 'put a file there');
+    if (!stats.isFile()) throw refuse(root, path, 'is not a regular file', 'replace it by a regular file');
     if (stats.size > MAX_FILE_BYTES)
-      throw refuse(root, path, 'is larger than 512 MiB', 'let a build make or fetch it');
+      throw refuse(root, path, 'is larger than 512 MiB', 'create or download it in a build step');
     return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** SHA-256 over paths, modes and bytes, each framed by its length, in sorted order (INS-26). */
+/** Returns the SHA-256 of all paths, modes and contents in sorted order, framed by length (INS-26). */
 export function hashTree(root: string, files: readonly TreeFile[] = listTree(root)): string {
   const hash = loadCrypto().createHash('sha256');
   for (const { path, executable } of files) {

@@ -1,20 +1,20 @@
-// Containment of paths, decided on canonical paths and never by a string prefix.
+// Containment of paths.
 
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
 
-/** Whether `path` is `directory` or lies below it; both are taken as they are. */
+/** Whether `path` is `directory` or below it; does not resolve links. */
 export function isWithin(directory: string, path: string): boolean {
-  // What only adds names to a directory lies below it; anything else is taken apart.
+  // Fast path for plain paths.
   if (path.startsWith(directory)) {
     const rest = path.slice(directory.length);
     if (rest === '' || (rest.startsWith(sep) && !rest.includes('..'))) return true;
   }
-  const way = relative(directory, path);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  const rest = relative(directory, path);
+  return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
 }
 
-/** The path with every link followed; undefined where there is nothing. */
+/** Resolves all links of a path; undefined if it does not exist. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync.native(path);

@@ -1,4 +1,4 @@
-// The one atomic write: a temporary file in the same directory, synced, renamed, the directory synced.
+// Atomic file writes: a temporary file in the same directory, synced and renamed.
 
 import {
   closeSync,
@@ -14,15 +14,15 @@ import { dirname, join } from 'node:path';
 import { loadCrypto } from './crypto.js';
 
 export interface WriteOptions {
-  /** Permission bits of the file; its directories are made private. */
+  /** Permission bits of the file; created directories are private. */
   readonly mode?: number;
-  /** False for caches that can be made again: no sync, only the rename. */
+  /** False for caches: rename without sync. */
   readonly durable?: boolean;
-  /** Exactly the bits of `mode`, whatever the umask leaves of them: for a file that had them before. */
+  /** Ignore the umask, to preserve the bits of an existing file. */
   readonly exactMode?: boolean;
 }
 
-/** Replaces a file as a whole: after a crash the old or the new bytes are there, never a mixture. */
+/** Replaces a file: after a crash it has either the old or the new content. */
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: WriteOptions = {}): void {
   const { mode = 0o600, durable = true, exactMode = false } = options;
   const directory = dirname(path);
@@ -43,14 +43,14 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
     try {
       unlinkSync(temporary);
     } catch {
-      // It was never made, or is renamed already.
+      // Not created, or already renamed.
     }
     throw error;
   }
   if (durable) syncDirectory(directory);
 }
 
-/** Moves a file within a directory for good: false where it was gone already. Of several who try, one succeeds. */
+/** Moves a file durably; returns false if it is gone. Of several processes, one succeeds. */
 export function moveDurably(from: string, to: string): boolean {
   try {
     renameSync(from, to);

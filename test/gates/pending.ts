@@ -36,7 +36,6 @@ export const WORDING: readonly string[] = [
   'src/commands/',
   'src/config/',
   'src/core/',
-  'src/files/',
   'src/index.ts',
   'src/node.ts',
   'src/policy/',

@@ -1,8 +1,8 @@
 // The connection to a tool host process: starts it, sends requests, and passes replies to those who wait for them.
 
-import { atMost } from '../../core/at-most.js';
 import { ToolError } from '../../core/error.js';
 import type { ModulePlan } from '../../core/plan.js';
+import { settlesWithin } from '../../core/settles-within.js';
 import type { World } from '../../core/world.js';
 import { startCompanion } from '../../process/companion.js';
 import { createLineReader, type Reply, type Request } from './protocol.js';
@@ -102,7 +102,7 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
     },
     async close(graceMs) {
       channel.end();
-      await atMost(ended, graceMs);
+      await settlesWithin(ended, graceMs);
       killProcess();
     },
   };

@@ -1,6 +1,6 @@
 // Asks servers for their tools: each once for all who wait, and no longer than whoever looks has patience.
 
-import { atMost } from '../../core/at-most.js';
+import { settlesWithin } from '../../core/settles-within.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
@@ -49,7 +49,7 @@ export function createAsking({ configurationOf, ask, onWait, world }: AskingOpti
       .filter(({ left }) => left > 0);
     if (waits.length === 0) return undefined;
     const all = Promise.all(waits.map(({ over }) => over));
-    const wait = atMost(all, Math.max(...waits.map(({ left }) => left)));
+    const wait = settlesWithin(all, Math.max(...waits.map(({ left }) => left)));
     return onWait === undefined ? wait : tellWait(waits, wait, onWait);
   };
 }

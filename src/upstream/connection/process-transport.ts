@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { atMost } from '../../core/at-most.js';
+import { settlesWithin } from '../../core/settles-within.js';
 import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
@@ -64,7 +64,9 @@ export class ProcessTransport implements UpstreamTransport {
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk));
     // A server without stdout is useless; one that exits closes stdout first.
     companion.stdout.once('end', () => {
-      void atMost(companion.ended, DRAIN_MS).then((hasEnded) => hasEnded || this.fail('closed its stdout'));
+      void settlesWithin(companion.ended, DRAIN_MS).then(
+        (hasEnded) => hasEnded || this.fail('closed its stdout'),
+      );
     });
     companion.stderr.on('data', (chunk: Buffer) => this.#tail.add(chunk));
     void companion.ended.then(async ({ code, signal }) => {
@@ -100,13 +102,13 @@ export class ProcessTransport implements UpstreamTransport {
     if (companion === undefined || this.#exit !== undefined) return;
     this.#failure ??= 'was closed';
     companion.stdin.end();
-    if (!(await atMost(companion.ended, STDIN_GRACE_MS))) {
+    if (!(await settlesWithin(companion.ended, STDIN_GRACE_MS))) {
       try {
         process.kill(companion.pid, 'SIGTERM');
       } catch {
         // Already exited.
       }
-      await atMost(companion.ended, TERM_GRACE_MS);
+      await settlesWithin(companion.ended, TERM_GRACE_MS);
     }
     // Also kills processes that it started in other groups.
     companion.kill();
@@ -172,5 +174,5 @@ async function drained(pipes: readonly Readable[]): Promise<void> {
       ? Promise.resolve()
       : new Promise<void>((resolve) => pipe.once('close', resolve)),
   );
-  await atMost(Promise.all(ends), DRAIN_MS);
+  await settlesWithin(Promise.all(ends), DRAIN_MS);
 }

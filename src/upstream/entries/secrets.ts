@@ -1,7 +1,7 @@
 // Collects the secrets of an expanded server.
 
 import { SHORTEST_SECRET } from '../../core/redact.js';
-import { isTelling } from '../../core/telling.js';
+import { isSensitiveName } from '../../core/sensitive-name.js';
 import { isOpaque, isPlainValue } from './mask.js';
 import { isSecretName } from './value.js';
 
@@ -23,13 +23,13 @@ export function createSecretCollector() {
   };
   // The content of a referenced file is always a secret.
   const addPieces = (pieces: ExpandedValue['pieces'], isSure = false): void => {
-    for (const { value, name } of pieces) add(value, isSure || name === undefined || isTelling(name));
+    for (const { value, name } of pieces) add(value, isSure || name === undefined || isSensitiveName(name));
   };
   return {
     addPieces,
     /** Adds the value of a variable or a header. */
     addNamed(name: string, { value, pieces }: ExpandedValue): void {
-      const isSure = isTelling(name);
+      const isSure = isSensitiveName(name);
       addPieces(pieces, isSure);
       if (pieces.length > 0 || isSure) add(value, isSure);
       if (/^(?:proxy-)?authorization$/i.test(name)) addCredentials(value, add);
@@ -50,7 +50,7 @@ export function createSecretCollector() {
         add(text, true);
         add(decode(text), true);
       }
-      for (const [name, text] of url.searchParams) add(text, isTelling(name));
+      for (const [name, text] of url.searchParams) add(text, isSensitiveName(name));
       for (const step of url.pathname.split('/')) if (isOpaque(step)) add(step, true);
     },
     all: (): readonly string[] => [...found],

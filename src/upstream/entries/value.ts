@@ -1,7 +1,7 @@
 // Parses values of server entries: text with references to variables, files and directories.
 
 import { ToolError } from '../../core/error.js';
-import { isTelling } from '../../core/telling.js';
+import { isSensitiveName } from '../../core/sensitive-name.js';
 
 /** A part of a value; `written` is its source text. */
 export type ValuePart =
@@ -40,7 +40,7 @@ export function parseServerValue(text: string, field: string): readonly ValuePar
 
 /** Whether a value with this name is certainly a secret. */
 export function isSecretName(name: string): boolean {
-  return isTelling(name) && !PATH_NAME.test(name);
+  return isSensitiveName(name) && !PATH_NAME.test(name);
 }
 
 function parseParts(text: string, depth: number): readonly ValuePart[] {

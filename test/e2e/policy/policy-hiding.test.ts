@@ -125,7 +125,7 @@ describe('rules that cannot be read', () => {
       'allowed-tools = [\n  "*",\n  # a comment\n  "x !b",\n]\n',
       ':4: entry 2 of allowed-tools: a leading "!" at column 3',
     ],
-    ['[trust]\nrules = "* bash("\n', ':2: trust.rules: a specifier that is not closed at column 7'],
+    ['[trust]\nrules = "* bash("\n', ':2: trust.rules: an unclosed specifier at column 7'],
     ['allowed-tools = 5\n', ':1: allowed-tools must be selectors'],
     ['allowed-tools = [1]\n', ':1: allowed-tools must be selectors'],
     ['trust = { rules = true }\n', ':1: trust.rules must be selectors'],

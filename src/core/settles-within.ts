@@ -1,7 +1,7 @@
-// Waits no longer than something is worth.
+// Races a promise against a timeout.
 
-/** Whether a promise came to its end in time; what it fails with is thrown. */
-export async function atMost(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+/** Returns whether a promise fulfilled within the time; rejects if the promise does. */
+export async function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   if (milliseconds === Number.POSITIVE_INFINITY) return promise.then(() => true);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<false>((resolve) => {
