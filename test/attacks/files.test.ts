@@ -1,4 +1,4 @@
-// Attacks by files in a tools directory: what is no script costs nothing and gives nothing away.
+// Attacks by files in a tools directory: files that are not scripts cost nothing and reveal nothing.
 
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ spec('SCR-22', 'A18 A20 A26: no sibling, link or parent moves the workdir out of
 
 spec(
   'SCR-1',
-  'A19: no reference with dots, slashes or odd forms reaches a file outside the directory',
+  'A19: no reference with dots, slashes or unusual forms reaches a file outside the directory',
   async () => {
     const workspace = createWorkspace();
     workspace.write('outside', '#!/bin/sh\n# @description D\ntouch ran\n', 0o755);
@@ -63,12 +63,12 @@ spec(
   },
 );
 
-spec('SCR-2 SCR-19', 'A22: hard and symbolic links to a secret put not a byte of it anywhere', async () => {
+spec('SCR-2 SCR-19', 'A22: hard and symbolic links to a secret do not reveal any of it', async () => {
   const workspace = createWorkspace();
   const secret = 'TOP-SECRET-0123456789';
   const tools = join(workspace.dir, '.agents/tools');
   mkdirSync(tools, { recursive: true });
-  // One that looks like a key, one that is executable, one whose first line looks like a shebang.
+  // A key, an executable file, and a file whose first line looks like a shebang.
   const files = {
     key: [`-----BEGIN KEY-----\n${secret}\n`, 0o600],
     run: [`${secret}\n`, 0o700],
@@ -94,7 +94,7 @@ spec('SCR-2 SCR-19', 'A22: hard and symbolic links to a secret put not a byte of
 
 spec(
   'SCR-19 SCR-1',
-  'A23: FIFOs, devices and a sparse terabyte neither freeze nor fill a listing or a call',
+  'A23: FIFOs, devices and a sparse terabyte do not block or exhaust a listing or a call',
   async () => {
     const workspace = createWorkspace();
     workspace.script('good', GOOD);
@@ -127,7 +127,7 @@ spec(
   },
 );
 
-spec('POL-11', 'A25: a configuration that a tool makes for its own workspace grants it nothing', async () => {
+spec('POL-11', 'A25: a configuration that a tool writes to its workspace grants it nothing', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'plant',

@@ -1,4 +1,4 @@
-// Attacks by references: a model reaches by path or URI only what it is offered by name, and learns nothing else.
+// Attacks by references: a model can reach by path or URI only what it is offered by name.
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ function create(): SkillWorkspace {
   return workspace;
 }
 
-spec('RES-2 RES-19', 'A19 A45: a model runs no file by its path that it is not offered', async () => {
+spec('RES-2 RES-19', 'A19 A45: a model cannot run a file by path that it is not offered', async () => {
   const workspace = create();
   const outside = join(workspace.home, 'evil');
   writeFileSync(outside, saying('evil'), { mode: 0o755 });
@@ -62,7 +62,7 @@ spec('RES-2 RES-19', 'A19 A45: a model runs no file by its path that it is not o
   expect(await ask(toolbox, pathToFileURL(join(tools, 'offered')).href)).toBe('offered');
 });
 
-spec('RES-2 POL-20', 'A45: a path or a URI is no way around trust', async () => {
+spec('RES-2 POL-20', 'A45: a path or a URI does not bypass trust', async () => {
   const workspace = create();
   const toolbox = workspace.toolbox();
   const file = join(workspace.dir, '.agents/tools/offered');
@@ -70,24 +70,20 @@ spec('RES-2 POL-20', 'A45: a path or a URI is no way around trust', async () => 
     expect([ref, await ask(toolbox, ref)]).toEqual([ref, 'needs_trust']);
 });
 
-spec(
-  'RES-2',
-  'A36: the name of a shadowed file leads a model to the tool that rules are about, or to none',
-  async () => {
-    const workspace = createSkillWorkspace();
-    workspace.script('deploy', saying('checkout'));
-    mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
-    const own = join(workspace.home, '.agents/tools/deploy');
-    writeFileSync(own, saying('own'), { mode: 0o755 });
-    const toolbox = workspace.toolbox({ trust: true });
-    expect(await ask(toolbox, 'deploy')).toBe('checkout');
-    expect(await ask(toolbox, own)).toBe('not_found');
-    // A person means the file that they name.
-    expect(textOf(await toolbox.call(own, {})).trim()).toBe('own');
-  },
-);
+spec('RES-2', 'A36: a path to a shadowed file does not reach it for a model', async () => {
+  const workspace = createSkillWorkspace();
+  workspace.script('deploy', saying('checkout'));
+  mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
+  const own = join(workspace.home, '.agents/tools/deploy');
+  writeFileSync(own, saying('own'), { mode: 0o755 });
+  const toolbox = workspace.toolbox({ trust: true });
+  expect(await ask(toolbox, 'deploy')).toBe('checkout');
+  expect(await ask(toolbox, own)).toBe('not_found');
+  // A person gets the file they name.
+  expect(textOf(await toolbox.call(own, {})).trim()).toBe('own');
+});
 
-spec('RES-2', 'A20: a model is told the same whether a file is there or not', async () => {
+spec('RES-2', 'A20: the error for a model does not reveal whether a file exists', async () => {
   const workspace = create();
   const toolbox = workspace.toolbox({ trust: true });
   const errorOf = async (ref: string) =>
@@ -99,7 +95,7 @@ spec('RES-2', 'A20: a model is told the same whether a file is there or not', as
   );
 });
 
-spec('RES-2 RES-9', 'A model finds a registered tool by its URI only where it is not hidden', async () => {
+spec('RES-2 RES-9', 'a model finds a registered tool by its URI only if it is not hidden', async () => {
   const toolbox = create().toolbox();
   registerTool(toolbox, { name: 'shown', src: 'inline://shown', fn: () => 'shown' });
   registerTool(toolbox, { name: 'secret', src: 'inline://secret', visibility: 'hidden', fn: () => 'secret' });
@@ -108,7 +104,7 @@ spec('RES-2 RES-9', 'A model finds a registered tool by its URI only where it is
   expect(textOf(await toolbox.call('inline://secret', {}))).toBe('secret');
 });
 
-spec('RES-2 SRV-14', 'a client of the server reaches no file either', async () => {
+spec('RES-2 SRV-14', 'an MCP client cannot reach files either', async () => {
   const workspace = create();
   const client = await connectStdio(workspace, 'newer');
   for (const name of ['lab/evil', './lab/evil', join(workspace.dir, 'lab/evil'), 'evil']) {

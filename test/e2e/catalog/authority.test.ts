@@ -1,4 +1,4 @@
-// Who governs a tool and what it inherits: main skills upward, `$inherit`, permissions that only narrow.
+// Tests of authority and cascade: main skills upward, `$inherit`, permissions that only narrow.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ describe('authority', () => {
     });
   });
 
-  spec('RES-16', 'of a tool without a place on disk is the main skill of the project', async () => {
+  spec('RES-16', 'of a tool that is not on disk is the main skill of the project', async () => {
     const workspace = createWorkspace();
     const tools = [{ name: 'given', description: 'x', execute: () => 1 }];
     const toolbox = workspace.toolbox({ tools });
@@ -66,7 +66,7 @@ describe('authority', () => {
     await expect(findAuthority(plain, 'other')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  spec('RES-16', 'stops at the workdir, and at the own directory of the user', async () => {
+  spec('RES-16', 'stops at the workdir and at the user directory', async () => {
     const workspace = createWorkspace();
     const own = join(workspace.home, '.agents');
     mkdirSync(join(own, 'tools'), { recursive: true });
@@ -83,22 +83,26 @@ describe('authority', () => {
     expect(await authorityOf(toolbox, 'run-it')).toBeUndefined();
   });
 
-  spec('RES-16', 'that cannot be read is a problem, and what it governs may call nothing', async () => {
-    const workspace = createWorkspace();
-    workspace.script('run-it', shellScript('true'));
-    const path = workspace.write('SKILL.md', 'allowed-tools: everything\n');
-    const toolbox = workspace.toolbox();
-    expect(await toolbox.catalog.problems()).toMatchObject([
-      { severity: 'error', path, message: 'has no frontmatter' },
-    ]);
-    expect(await toolbox.catalog.cascade('run-it')).toMatchObject({ authority: null, permissions: [[]] });
-  });
+  spec(
+    'RES-16',
+    'that cannot be read is a problem, and the tools it governs may not call anything',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('run-it', shellScript('true'));
+      const path = workspace.write('SKILL.md', 'allowed-tools: everything\n');
+      const toolbox = workspace.toolbox();
+      expect(await toolbox.catalog.problems()).toMatchObject([
+        { severity: 'error', path, message: 'has no frontmatter' },
+      ]);
+      expect(await toolbox.catalog.cascade('run-it')).toMatchObject({ authority: null, permissions: [[]] });
+    },
+  );
 });
 
 describe('the cascade', () => {
   spec(
     'RES-17',
-    'takes the own word first, then the authority, then what is inherited, then the default',
+    'applies own settings first, then those of the authority, then inherited ones, then defaults',
     async () => {
       const workspace = createSkillWorkspace();
       workspace.skill('notes', { 'tools.json': declare([], { tool: 'note' }) });
@@ -129,7 +133,7 @@ describe('the cascade', () => {
     },
   );
 
-  spec('RES-17', 'goes on upward where nobody says from whom to inherit, and stops at false', async () => {
+  spec('RES-17', 'continues upward without $inherit, and stops at false', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes', { 'tools.json': declare([], { tool: 'note' }) });
     govern(workspace, '.', 'project', 'metadata:\n  timeout: 2m\n  middleware: [retry]');
@@ -139,12 +143,12 @@ describe('the cascade', () => {
     expect((await toolbox.catalog.cascade('note')).settings.middleware?.from).toBe('project');
     writeSkill(workspace, 'notes', { header: 'metadata:\n  $inherit: false' });
     expect(await timeoutOf(toolbox, 'note')).toBe(5 * MINUTE);
-    // The skill itself still has an authority, and nothing beyond it.
+    // The skill itself still has an authority, but nothing above it.
     expect((await toolbox.catalog.cascade('notes')).timeout).toMatchObject({ from: 'agents' });
     expect((await toolbox.catalog.cascade('notes')).settings).toEqual({});
   });
 
-  spec('RES-17', 'intersects the permissions of all levels, and no level takes another away', async () => {
+  spec('RES-17', 'intersects the permissions of all levels', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes', { 'tools.json': declare([], { tool: 'note' }) });
     govern(workspace, '.', 'project', 'allowed-tools: a b');
@@ -173,7 +177,7 @@ describe('the cascade', () => {
     );
   });
 
-  spec('RES-17', 'never passes on tags, visibility or the name', async () => {
+  spec('RES-17', 'does not inherit tags, visibility or the name', async () => {
     const workspace = createWorkspace();
     workspace.script('bare', shellScript('true'));
     govern(workspace, '.', 'project', 'metadata:\n  tags: [api]\n  visibility: hidden\n  role: x');
@@ -185,7 +189,7 @@ describe('the cascade', () => {
 
   spec(
     'RES-17',
-    'lets a workspace shorten the time of others, and raise only that of its own when trusted',
+    'lets a workspace shorten time limits of others, and raise only its own when trusted',
     async () => {
       const workspace = createWorkspace();
       workspace.script('local', shellScript('true'));
@@ -202,7 +206,7 @@ describe('the cascade', () => {
     },
   );
 
-  spec('RES-15', 'that runs in a circle or leads nowhere is a problem, and no tool runs by it', async () => {
+  spec('RES-15', 'with a cycle or a missing skill is a problem, and its tools do not run', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('a', { 'tools.json': declare([], { tool: 'one' }) });
     writeSkill(workspace, 'a', { header: 'metadata:\n  $inherit: b' });
@@ -227,7 +231,7 @@ describe('the cascade', () => {
     expect((await toolbox.call('one', {})).ok).toBe(true);
   });
 
-  spec('RES-15', 'with a wide net of skills ends soon', async () => {
+  spec('RES-15', 'resolves a dense graph of skills quickly', async () => {
     const workspace = createWorkspace();
     const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
     for (const [index, name] of names.entries()) {
@@ -240,47 +244,43 @@ describe('the cascade', () => {
     expect(permissions).toHaveLength(40);
   });
 
-  spec(
-    'RES-18',
-    'is kept while nothing changes, and follows every change of what it depends on',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('bare', shellScript('true'));
-      const toolbox = workspace.toolbox({ trust: true });
-      expect(await toolbox.catalog.cascade('bare')).toMatchObject({ authority: null, timeout: null });
-      const file = govern(workspace, '.', 'project', 'metadata:\n  timeout: 2m\n  $inherit: base');
-      expect((await toolbox.call('bare', {})).error?.code).toBe('invalid_ref');
-      writeSkill(workspace, 'base', { header: 'allowed-tools: x' });
-      expect(await toolbox.catalog.cascade('bare')).toMatchObject({
-        timeout: { ms: 2 * MINUTE },
-        permissions: [['x']],
-      });
-      writeSkill(workspace, 'base', { header: 'allowed-tools: y' });
-      expect((await toolbox.catalog.cascade('bare')).permissions).toEqual([['y']]);
-      govern(workspace, '.', 'project', 'metadata:\n  timeout: 3m');
-      expect(await toolbox.catalog.cascade('bare')).toMatchObject({
-        timeout: { ms: 3 * MINUTE },
-        permissions: [],
-      });
-      govern(workspace, '.agents', 'nearer', 'metadata:\n  timeout: 4m');
-      expect(await timeoutOf(toolbox, 'bare')).toBe(4 * MINUTE);
-      rmSync(join(workspace.dir, '.agents/SKILL.md'));
-      expect(await timeoutOf(toolbox, 'bare')).toBe(3 * MINUTE);
-      rmSync(file);
-      expect(await timeoutOf(toolbox, 'bare')).toBe(5 * MINUTE);
+  spec('RES-18', 'is cached and follows every change of its dependencies', async () => {
+    const workspace = createWorkspace();
+    workspace.script('bare', shellScript('true'));
+    const toolbox = workspace.toolbox({ trust: true });
+    expect(await toolbox.catalog.cascade('bare')).toMatchObject({ authority: null, timeout: null });
+    const file = govern(workspace, '.', 'project', 'metadata:\n  timeout: 2m\n  $inherit: base');
+    expect((await toolbox.call('bare', {})).error?.code).toBe('invalid_ref');
+    writeSkill(workspace, 'base', { header: 'allowed-tools: x' });
+    expect(await toolbox.catalog.cascade('bare')).toMatchObject({
+      timeout: { ms: 2 * MINUTE },
+      permissions: [['x']],
+    });
+    writeSkill(workspace, 'base', { header: 'allowed-tools: y' });
+    expect((await toolbox.catalog.cascade('bare')).permissions).toEqual([['y']]);
+    govern(workspace, '.', 'project', 'metadata:\n  timeout: 3m');
+    expect(await toolbox.catalog.cascade('bare')).toMatchObject({
+      timeout: { ms: 3 * MINUTE },
+      permissions: [],
+    });
+    govern(workspace, '.agents', 'nearer', 'metadata:\n  timeout: 4m');
+    expect(await timeoutOf(toolbox, 'bare')).toBe(4 * MINUTE);
+    rmSync(join(workspace.dir, '.agents/SKILL.md'));
+    expect(await timeoutOf(toolbox, 'bare')).toBe(3 * MINUTE);
+    rmSync(file);
+    expect(await timeoutOf(toolbox, 'bare')).toBe(5 * MINUTE);
 
-      workspace.write('other/SKILL.md', '---\nname: other\ndescription: x\nmetadata:\n  timeout: 1m\n---\n');
-      workspace.write('other/.agents/tools/bare', shellScript('true'), 0o755);
-      toolbox.workspace.setWorkdir(join(workspace.dir, 'other'));
-      expect(await timeoutOf(toolbox, 'bare')).toBe(MINUTE);
-    },
-  );
+    workspace.write('other/SKILL.md', '---\nname: other\ndescription: x\nmetadata:\n  timeout: 1m\n---\n');
+    workspace.write('other/.agents/tools/bare', shellScript('true'), 0o755);
+    toolbox.workspace.setWorkdir(join(workspace.dir, 'other'));
+    expect(await timeoutOf(toolbox, 'bare')).toBe(MINUTE);
+  });
 
-  spec('RES-18', 'gives the same object as long as its files are the same', async () => {
+  spec('RES-18', 'returns the same object while its files are unchanged', async () => {
     const workspace = createWorkspace();
     const tools = [{ name: 'given', description: 'x', execute: () => 1 }];
     govern(workspace, '.', 'project', 'allowed-tools: x');
-    // A file that is younger than the clock of the file system is read again each time.
+    // A file younger than the resolution of the file system clock is read again each time.
     await new Promise((resolve) => setTimeout(resolve, 2200));
     const toolbox = workspace.toolbox({ tools });
     const first = await toolbox.catalog.cascade('given');

@@ -1,4 +1,4 @@
-// Proves by random histories that a long-lived toolbox and its indexes answer as naive readings do, whatever happens.
+// Property test: after random changes, a long-lived toolbox and its indexes agree with a naive implementation.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const RUNS = Number(process.env.WIELD_HISTORIES ?? 10);
 const READY = Math.min(RUNS, 400);
 const LIMIT_MS = process.env.WIELD_HISTORIES === undefined ? 20_000 : 3_600_000;
 
-// Everything that a caller can learn, schemas included.
+// Everything that a caller can see, including schemas.
 async function answers(toolbox: NodeToolbox) {
   const look = (tool: Awaited<ReturnType<NodeToolbox['find']>>) => ({
     name: tool.name,
@@ -72,7 +72,7 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
   };
   const register = (toolbox: NodeToolbox, name: string, word: string): void =>
     registerTool(toolbox, { name, description: word, src: `inline://${name}`, fn: () => word });
-  // The state of the one that lives on is kept, its index included; every other begins with nothing.
+  // The long-lived toolbox keeps its state and index; every other one starts empty.
   let toolbox = open('state');
   for (const action of [{ do: 'list' } as const, ...steps, { do: 'list' } as const]) {
     switch (action.do) {
@@ -133,12 +133,12 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
 
 spec(
   'SCR-15 SCR-16 RES-3 RES-6 RES-9 RES-13 RES-14 RES-23',
-  'random histories: the answers are always those of a naive reading',
+  'agrees with a naive implementation after random changes',
   async () => {
     const workspace = createWorkspace();
     const create = () => prepare(mkdtempSync(join(workspace.dir, 'run-')));
     const roots = Array.from({ length: READY }, create);
-    // What changed a moment ago is read at every look; only what rested is believed, and worth trying.
+    // Files that just changed are always read; only settled ones test the cache.
     await sleep(2300);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {

@@ -1,4 +1,4 @@
-// What finding and listing read: one index and one file among ten thousand, and nothing twice while nothing changes.
+// Tests of which files find and list read.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ spec(
   async () => {
     const workspace = createSkillWorkspace();
     const skills = join(workspace.dir, '.agents/skills');
-    // Ten tools a skill, and none is named as its skill is.
+    // Ten tools per skill, none named like its skill.
     for (let at = 0; at < MANY / 10; at++) {
       const names = Array.from({ length: 10 }, (_, digit) => `declared_${at * 10 + digit}`);
       writeSkill(join(skills, `entry${at}`), `w${at}`, names);
@@ -38,7 +38,7 @@ spec(
     expect(indexes(workspace, opened)).toHaveLength(1);
     expect([...new Set(below(workspace, opened).map(dirname))]).toEqual([join(skills, 'entry71')]);
 
-    // Not in the index: only what changed is read, and the index has it from then on.
+    // Not in the index: only the changed file is read, and then indexed.
     writeSkill(join(skills, 'entry5'), 'changed', ['another']);
     const missed = await wieldOpens(workspace, ['call', 'another']);
     expect(missed.run.stdout).toBe('["say","changed"]\n');
@@ -83,7 +83,7 @@ describe('a toolbox', () => {
     return below(workspace, opened).filter((path) => path.endsWith('tools.json') || path.includes('script'));
   };
 
-  spec('RES-23 RES-14', 'reads nothing again for hits, misses and lists, however long it lives', async () => {
+  spec('RES-23 RES-14', 'reads nothing again for hits, misses and lists', async () => {
     const { workspace, toolbox, wait } = createSettled();
     const look = async () => {
       await toolbox.list();
@@ -97,14 +97,14 @@ describe('a toolbox', () => {
     expect(await read(workspace, look)).toEqual([]);
     wait(3_600_000);
     expect(await read(workspace, look)).toEqual([]);
-    // A fact changes, and only it is read; the time since does not matter.
+    // Only the changed file is read, regardless of the time.
     const changed = join(writeSkill(join(workspace.dir, 'skills/entry7'), 'new', ['fresh']), 'tools.json');
     expect(new Set(await read(workspace, look))).toEqual(new Set([changed]));
     expect((await toolbox.find('fresh')).description).toBe('Says new.');
     await expect(toolbox.find('declared_7')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  spec('RES-23', 'keeps what it knows of one search path apart from another', async () => {
+  spec('RES-23', 'caches search paths separately', async () => {
     const { workspace, toolbox } = createSettled();
     const names = async () => (await toolbox.list()).map(({ name }) => name);
     const all = await names();
@@ -120,7 +120,7 @@ describe('a toolbox', () => {
 
   spec(
     'RES-14',
-    'forgets one tool, its list, its index and its file, and nothing of other directories',
+    'clears the list, index and file of one tool, and nothing of other directories',
     async () => {
       const { workspace, toolbox } = createSettled();
       const look = async () => {

@@ -1,4 +1,4 @@
-// References through the toolbox, calls within calls and the command line: a name, a path, a URI, with fragments.
+// Tests of references in the toolbox, nested calls and the command line: names, paths, URIs, fragments.
 
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ function create(): { workspace: SkillWorkspace; toolbox: NodeToolbox } {
 describe('a path', () => {
   spec(
     'RES-2 RES-1',
-    'leads to a script, past the search path, relative, absolute and below home',
+    'finds a script outside the search path, relative, absolute and below home',
     async () => {
       const { workspace, toolbox } = create();
       workspace.script('greet', saying('listed'));
@@ -54,7 +54,7 @@ describe('a path', () => {
     },
   );
 
-  spec('RES-2', 'leads to the tools of a skill, by its directory or its tools.json', async () => {
+  spec('RES-2', 'finds the tools of a skill by its directory or its tools.json', async () => {
     const { workspace, toolbox } = create();
     writeSkill(join(workspace.dir, 'lab/one'), 'single', ['alone']);
     for (const ref of ['lab/one', 'lab/one/', './lab/one/tools.json'])
@@ -62,7 +62,7 @@ describe('a path', () => {
     expect((await refuse(toolbox, './lab/one/other.json')).code).toBe('not_found');
   });
 
-  spec('RES-2', 'with several tools needs a fragment, and says which there are', async () => {
+  spec('RES-2', 'with several tools needs a fragment, and lists them', async () => {
     const { workspace, toolbox } = create();
     writeSkill(join(workspace.dir, 'lab/two'), 'pair', ['first', 'second']);
     const { code, hint, data } = await refuse(toolbox, 'lab/two');
@@ -77,29 +77,25 @@ describe('a path', () => {
     });
   });
 
-  spec(
-    'RES-2',
-    'to nothing, to a directory without tools and to a broken file says which it is',
-    async () => {
-      const { workspace, toolbox } = create();
-      workspace.write('lab/plain', 'no script\n', 0o755);
-      workspace.write('lab/text', saying('x'), 0o644);
-      expect(await refuse(toolbox, './nothing')).toMatchObject({ code: 'not_found' });
-      expect(await refuse(toolbox, './lab')).toMatchObject({ code: 'not_found' });
-      expect(await refuse(toolbox, './lab/plain')).toMatchObject({
-        code: 'not_found',
-        message: expect.stringContaining('shebang'),
-      });
-      expect(await refuse(toolbox, './lab/text')).toMatchObject({
-        code: 'not_found',
-        hint: expect.stringContaining('chmod +x'),
-      });
-      for (const ref of ['/', '/dev/null', '~', '..', '/proc/self/mem'])
-        expect([ref, (await refuse(toolbox, ref)).code]).toEqual([ref, 'not_found']);
-    },
-  );
+  spec('RES-2', 'distinguishes missing files, directories without tools and broken files', async () => {
+    const { workspace, toolbox } = create();
+    workspace.write('lab/plain', 'no script\n', 0o755);
+    workspace.write('lab/text', saying('x'), 0o644);
+    expect(await refuse(toolbox, './nothing')).toMatchObject({ code: 'not_found' });
+    expect(await refuse(toolbox, './lab')).toMatchObject({ code: 'not_found' });
+    expect(await refuse(toolbox, './lab/plain')).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('shebang'),
+    });
+    expect(await refuse(toolbox, './lab/text')).toMatchObject({
+      code: 'not_found',
+      hint: expect.stringContaining('chmod +x'),
+    });
+    for (const ref of ['/', '/dev/null', '~', '..', '/proc/self/mem'])
+      expect([ref, (await refuse(toolbox, ref)).code]).toEqual([ref, 'not_found']);
+  });
 
-  spec('RES-2 RES-14', 'sees an edit, a removal and a return at once', async () => {
+  spec('RES-2 RES-14', 'reflects an edit, a removal and a restore at once', async () => {
     const { workspace, toolbox } = create();
     const write = (word: string) => workspace.write('lab/greet', saying(word), 0o755);
     write('one');
@@ -114,7 +110,7 @@ describe('a path', () => {
 });
 
 describe('a URI', () => {
-  spec('RES-2', 'of a file is its path, escapes read, with a fragment too', async () => {
+  spec('RES-2', 'of a file is decoded to its path, also with a fragment', async () => {
     const { workspace, toolbox } = create();
     const odd = workspace.write('la b/#1/greet', saying('odd'), 0o755);
     const skill = writeSkill(join(workspace.dir, 'la b/two'), 'pair', ['first', 'second']);
@@ -126,7 +122,7 @@ describe('a URI', () => {
       expect([ref, (await refuse(toolbox, ref)).code]).toEqual([ref, 'invalid_ref']);
   });
 
-  spec('RES-2', 'that the listing shows finds that very tool', async () => {
+  spec('RES-2', 'from a listing finds the same tool', async () => {
     const { workspace, toolbox } = create();
     workspace.script('greet', saying('listed'));
     writeSkill(join(workspace.dir, '.agents/skills/one'), 'single', ['alone']);
@@ -149,7 +145,7 @@ describe('a name', () => {
 
   spec(
     'RES-1 RES-11',
-    'that is nowhere is not_found with its nearest; one that can be none is invalid_ref',
+    'that does not exist is not_found with similar names; an invalid one is invalid_ref',
     async () => {
       const { workspace, toolbox } = create();
       workspace.script('greet', saying('x'));
@@ -165,7 +161,7 @@ describe('a name', () => {
   );
 });
 
-spec('RES-19', 'find, plan, call and a call within a call read the same references', async () => {
+spec('RES-19', 'find, plan, call and nested calls accept the same references', async () => {
   const workspace = createSkillWorkspace();
   const path = workspace.write('lab/greet', saying('direct'), 0o755);
   const outer = {
@@ -190,7 +186,7 @@ spec('RES-19', 'find, plan, call and a call within a call read the same referenc
 describe('the command line', () => {
   spec(
     'RES-19 RES-2',
-    'takes the same references; a relative path begins where the person stands',
+    'accepts the same references; a relative path is resolved against the current directory',
     async () => {
       const { workspace } = create();
       workspace.script('hello', saying('hello'));

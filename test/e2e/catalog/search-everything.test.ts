@@ -1,4 +1,4 @@
-// Proves that one search ranks what is there, what is installed, what servers have, and what sources offer.
+// Tests that search covers local tools, installed tools, tools of servers and available items.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { spec } from '../../support/spec.js';
 
 const SERVER = fileURLToPath(new URL('../../support/upstream-server.mjs', import.meta.url));
 
-spec('CLI-17', 'search finds scripts, installed tools, tools of servers and offers of sources', async () => {
+spec('CLI-17', 'search finds scripts, installed tools, tools of servers and items of sources', async () => {
   const workspace = createInstallWorkspace();
   workspace.script('parrot', '#!/bin/sh\n# @description Say a word again and again.\necho hi\n');
   mkdirSync(join(workspace.home, '.agents'), { recursive: true });

@@ -1,4 +1,4 @@
-// Where tools are looked for: the default search path, what configuration and programs make of it, and its precedence.
+// Tests of the search path: default, configuration, programs and precedence.
 
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,26 +60,22 @@ describe('the default', () => {
     },
   );
 
-  spec(
-    'RES-3 SRV-14',
-    'built-in names are reserved on disk; code may take one that is not offered',
-    async () => {
-      const workspace = createSkillWorkspace();
-      workspace.script('workdir', saying('script'));
-      writeSkill(join(workspace.dir, 'skills/x'), 'skill', ['workdir']);
-      const quiet = workspace.toolbox();
-      expect(await wordOf(quiet, 'workdir')).toBe(workspace.dir);
-      registerTool(quiet, { name: 'workdir', fn: () => 'mine' });
-      expect(await wordOf(quiet, 'workdir')).toBe('mine');
-      const offering = workspace.toolbox({ offer: ['workdir'] });
-      expect(() => registerTool(offering, { name: 'workdir', fn: () => 'mine' })).toThrow(
-        expect.objectContaining({ code: 'conflict' }),
-      );
-      expect(await wordOf(offering, 'workdir')).toBe(workspace.dir);
-    },
-  );
+  spec('RES-3 SRV-14', 'reserves built-in names on disk; code may take one that is not offered', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.script('workdir', saying('script'));
+    writeSkill(join(workspace.dir, 'skills/x'), 'skill', ['workdir']);
+    const quiet = workspace.toolbox();
+    expect(await wordOf(quiet, 'workdir')).toBe(workspace.dir);
+    registerTool(quiet, { name: 'workdir', fn: () => 'mine' });
+    expect(await wordOf(quiet, 'workdir')).toBe('mine');
+    const offering = workspace.toolbox({ offer: ['workdir'] });
+    expect(() => registerTool(offering, { name: 'workdir', fn: () => 'mine' })).toThrow(
+      expect.objectContaining({ code: 'conflict' }),
+    );
+    expect(await wordOf(offering, 'workdir')).toBe(workspace.dir);
+  });
 
-  spec('RES-7', 'a tool is known by its declared name, whatever its directory is called', async () => {
+  spec('RES-7', 'identifies a tool by its declared name, not by its directory', async () => {
     const workspace = createSkillWorkspace();
     const toolbox = workspace.toolbox();
     const skills = join(workspace.dir, 'skills');
@@ -91,22 +87,18 @@ describe('the default', () => {
     writeSkill(join(skills, 'other'), 'two', ['renamed']);
     expect(await names(toolbox)).toEqual(['renamed']);
     expect((await toolbox.call('declared', {})).error?.code).toBe('not_found');
-    // Two of one directory: the first entry by name has it.
+    // Two of one directory: the first entry by name wins.
     writeSkill(join(skills, 'aaa'), 'first', ['renamed']);
     expect(await wordOf(toolbox, 'renamed')).toBe('first');
   });
 
-  spec(
-    'RES-5',
-    'passes over node_modules, .git, dist and .cache, and leaves scripts of such names alone',
-    async () => {
-      const workspace = createSkillWorkspace();
-      for (const dir of ['node_modules', '.git', 'dist', '.cache', 'fine'])
-        writeSkill(join(workspace.dir, 'skills', dir), dir, [`in_${dir.replace('.', '')}`]);
-      workspace.script('dist', saying('dist'));
-      expect(await names(workspace.toolbox())).toEqual(['in_fine', 'dist']);
-    },
-  );
+  spec('RES-5', 'ignores node_modules, .git, dist and .cache, but not scripts of these names', async () => {
+    const workspace = createSkillWorkspace();
+    for (const dir of ['node_modules', '.git', 'dist', '.cache', 'fine'])
+      writeSkill(join(workspace.dir, 'skills', dir), dir, [`in_${dir.replace('.', '')}`]);
+    workspace.script('dist', saying('dist'));
+    expect(await names(workspace.toolbox())).toEqual(['in_fine', 'dist']);
+  });
 });
 
 describe('configuration', () => {
@@ -142,13 +134,13 @@ describe('configuration', () => {
     expect((await toolbox.call('skills_draft-a', {})).error?.code).toBe('not_found');
     workspace.config('paths = ["...", { ignore = "skills/*" }]\n');
     expect(await names(toolbox)).toEqual(['tools_draft-b', 'tools_kept2']);
-    // Named by its path it is found all the same.
+    // It is still found by its path.
     expect(await wordOf(toolbox, './skills/kept')).toBe('x');
   });
 
   spec(
     'RES-6 POL-11',
-    'of a project names directories of its own workdir only; others are a problem',
+    'of a project can name directories of its workdir only; others are a problem',
     async () => {
       const workspace = createSkillWorkspace();
       writeSkill(join(workspace.dir, 'lib/x'), 'lib', ['from_lib']);
@@ -178,7 +170,7 @@ describe('configuration', () => {
     },
   );
 
-  spec('RES-6 POL-11', "what the user's file names stays, whatever the project says", async () => {
+  spec('RES-6 POL-11', "keeps directories of the user's file, regardless of the project", async () => {
     const workspace = createSkillWorkspace();
     writeSkill(join(workspace.home, 'shared/x'), 'shared', ['from_user']);
     writeSkill(join(workspace.dir, 'lib/x'), 'lib', ['from_project']);
@@ -193,7 +185,7 @@ describe('configuration', () => {
     expect(await names(toolbox)).toEqual(['from_project']);
   });
 
-  spec('RES-6', 'a directory that is named and missing is said, a default one is not', async () => {
+  spec('RES-6', 'reports a missing directory unless it is a default', async () => {
     const workspace = createSkillWorkspace();
     const toolbox = workspace.toolbox();
     expect(await toolbox.catalog.problems()).toEqual([]);
@@ -215,26 +207,30 @@ describe('configuration', () => {
   });
 });
 
-describe('whose tools they are', () => {
-  spec('RES-5 POL-20', 'a library outside the workspace needs no trust, one inside does', async () => {
-    const workspace = createSkillWorkspace();
-    const outside = join(workspace.home, 'lib');
-    writeSkill(join(outside, 'x'), 'outside', ['outside']);
-    writeSkill(join(workspace.dir, 'vendor/x'), 'inside', ['inside']);
-    symlinkSync(join(workspace.dir, 'vendor'), join(workspace.home, 'link'));
-    const open = (dir: string) => workspace.toolbox({ paths: ['...', { external: dir }] });
-    const library = open(outside);
-    expect((await library.find('outside')).origin.owner).toBe('library');
-    expect(await wordOf(library, 'outside', { caller: MODEL })).toBe('outside');
-    for (const dir of ['vendor', join(workspace.dir, 'vendor'), join(workspace.home, 'link')]) {
-      const toolbox = open(dir);
-      expect([dir, (await toolbox.find('inside')).origin.owner]).toEqual([dir, 'workspace']);
-      expect(await wordOf(toolbox, 'inside', { caller: MODEL })).toBe('needs_trust');
-      expect(await wordOf(toolbox, 'inside')).toBe('inside');
-    }
-  });
+describe('the owner', () => {
+  spec(
+    'RES-5 POL-20',
+    'is a library outside the workspace, which needs no trust; inside it does',
+    async () => {
+      const workspace = createSkillWorkspace();
+      const outside = join(workspace.home, 'lib');
+      writeSkill(join(outside, 'x'), 'outside', ['outside']);
+      writeSkill(join(workspace.dir, 'vendor/x'), 'inside', ['inside']);
+      symlinkSync(join(workspace.dir, 'vendor'), join(workspace.home, 'link'));
+      const open = (dir: string) => workspace.toolbox({ paths: ['...', { external: dir }] });
+      const library = open(outside);
+      expect((await library.find('outside')).origin.owner).toBe('library');
+      expect(await wordOf(library, 'outside', { caller: MODEL })).toBe('outside');
+      for (const dir of ['vendor', join(workspace.dir, 'vendor'), join(workspace.home, 'link')]) {
+        const toolbox = open(dir);
+        expect([dir, (await toolbox.find('inside')).origin.owner]).toEqual([dir, 'workspace']);
+        expect(await wordOf(toolbox, 'inside', { caller: MODEL })).toBe('needs_trust');
+        expect(await wordOf(toolbox, 'inside')).toBe('inside');
+      }
+    },
+  );
 
-  spec('RES-5 POL-20', 'moving the workdir makes no checkout a library', async () => {
+  spec('RES-5 POL-20', 'is not a library for a checkout after the workdir moved', async () => {
     const workspace = createSkillWorkspace();
     writeSkill(join(workspace.dir, 'vendor/x'), 'inside', ['inside']);
     mkdirSync(join(workspace.dir, 'sub'));
@@ -245,7 +241,7 @@ describe('whose tools they are', () => {
 });
 
 describe('a program', () => {
-  spec('RES-6', 'gives a search path of its own, with ... for what configuration says', async () => {
+  spec('RES-6', 'passes its own search path, with ... for that of the configuration', async () => {
     const workspace = createSkillWorkspace();
     writeSkill(join(workspace.dir, 'skills/x'), 'local', ['local']);
     writeSkill(join(workspace.dir, 'extra/x'), 'extra', ['extra']);
@@ -259,7 +255,7 @@ describe('a program', () => {
     }
   });
 
-  spec('RES-11 RES-6', 'not_found names every directory that was searched', async () => {
+  spec('RES-11 RES-6', 'gets all searched directories in not_found', async () => {
     const workspace = createSkillWorkspace();
     const { error } = await workspace.toolbox().call('nothing', {});
     expect(error?.data?.searched).toEqual([

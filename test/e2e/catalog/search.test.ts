@@ -1,4 +1,4 @@
-// wield search over the tools of a workspace.
+// Tests of wield search over the tools of a workspace.
 
 import { expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
@@ -7,7 +7,7 @@ import { createWorkspace } from '../../support/workspace.js';
 
 const script = (...header: string[]): string => `#!/bin/sh\n${header.map((line) => `# ${line}\n`).join('')}`;
 
-spec('CLI-11', 'ranks visible tools by name, description, tags and parameters, and says so', async () => {
+spec('CLI-11', 'ranks visible tools by name, description, tags and parameters', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'deploy',
@@ -40,7 +40,7 @@ spec('CLI-11', 'ranks visible tools by name, description, tags and parameters, a
   expect((await wield(workspace, ['search', 'x', '--limit', 'many'])).status).toBe(2);
 });
 
-spec('CLI-11', 'an exact name is first, whatever others say', async () => {
+spec('CLI-11', 'ranks an exact name first', async () => {
   const workspace = createWorkspace();
   const names = ['send', 'send_mail', 'send_mail_all', 'mail-send', 'mail'];
   for (const name of names)
@@ -50,7 +50,7 @@ spec('CLI-11', 'an exact name is first, whatever others say', async () => {
   expect((await toolbox.search('Send Mail All', 5))[0]?.name).toBe('send_mail_all');
 });
 
-spec('CLI-11', 'tools of a skill are found by what the skill says of itself, as it is now', async () => {
+spec('CLI-11', 'finds tools of a skill by the current description of the skill', async () => {
   const workspace = createWorkspace();
   const describe = (text: string) =>
     workspace.write('.agents/skills/vault/SKILL.md', `---\nname: vault\ndescription: ${text}\n---\nText.\n`);

@@ -1,4 +1,4 @@
-// The index that a library ships: it saves reading, and whatever stands in it, it changes neither what is found nor what runs.
+// Tests of the index that a library ships: it saves reading, but never changes what is found or runs.
 
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import {
 import { spec } from '../../support/spec.js';
 import { LATER } from '../../support/workspace.js';
 
-// Skills, each of them a tool with one more in its tools.json.
+// Skills that are tools, each with one more tool in its tools.json.
 const COUNT = 20;
 
 interface Library {
@@ -80,7 +80,7 @@ const say = async (toolbox: NodeToolbox, ref: string): Promise<string> => {
 };
 
 describe('wield index', () => {
-  spec('RES-22', 'writes the index of a directory into it, and --clean removes it', async () => {
+  spec('RES-22', 'writes the index of a directory, and --clean removes it', async () => {
     const { workspace, directory, file } = await createLibrary();
     expect(file).toBe(join(directory, '.wield-index'));
     expect(readFileSync(file, 'utf8')).not.toContain(workspace.home);
@@ -100,7 +100,7 @@ describe('wield index', () => {
 });
 
 describe('a library with an index', () => {
-  spec('RES-22', 'is listed without its files being read, the same as by reading them', async () => {
+  spec('RES-22', 'is listed without reading its files, with the same result', async () => {
     const { workspace, directory, open } = await createSettledLibrary();
     const toolbox = open();
     const fromDisk = async (from: NodeToolbox) =>
@@ -122,7 +122,7 @@ describe('a library with an index', () => {
     expect((await toolbox.catalog.survey()).skills).toEqual((await truth.catalog.survey()).skills);
   });
 
-  spec('RES-22 RES-14', 'shows every change of its files all the same', async () => {
+  spec('RES-22 RES-14', 'reflects every change of its files', async () => {
     const { directory, open } = await createLibrary();
     await sleep(10);
     writeSkill(join(directory, 'entry3'), 'edited', ['renamed']);
@@ -134,7 +134,7 @@ describe('a library with an index', () => {
     expect(await say(open(), 'renamed')).toBe('["say","edited"]');
   });
 
-  spec('RES-22', 'is read where the index is corrupt, cut short, empty or of another version', async () => {
+  spec('RES-22', 'is read if the index is corrupt, truncated, empty or of another version', async () => {
     const { file, open } = await createSettledLibrary();
     const good = readFileSync(file);
     const text = good.toString('utf8');
@@ -163,7 +163,7 @@ describe('a library with an index', () => {
 
   spec(
     'RES-22 RES-13',
-    'that someone edited with care still runs what its files say, and finds nothing else',
+    'that was tampered with still runs its own files and finds nothing else',
     async () => {
       const { workspace, directory, file, open } = await createSettledLibrary();
       const states = (document: Record<string, Record<string, ForgedEntry>>, entry: string) =>
@@ -179,7 +179,7 @@ describe('a library with an index', () => {
         document['tools-json']!['../../evil'] = states(document, 'entry8');
       });
       const forged = await descriptions(open());
-      // Good enough to be listed, which is what makes the rest worth something.
+      // Accepted for listings, otherwise this test would prove nothing.
       expect(forged).toMatchObject({ tool_1: 'Forged.' });
       expect(Object.keys(forged)).not.toContain('tool_2');
       for (let at = 0; at < COUNT; at++) {
@@ -191,10 +191,10 @@ describe('a library with an index', () => {
       const reader = open();
       const skill = await reader.call('read_skill', { skill_name: 'entry7' }, { caller: MODEL });
       expect(textOf(skill)).toContain('Text 7.');
-      // A script of the name that was taken away does not come in its place.
+      // A script of the removed name does not take its place.
       workspace.script('tool_2', '#!/bin/sh\n# @description Evil.\necho evil\n');
       expect(await say(open(), 'tool_2')).toBe('["say","w2"]');
-      // Whoever calls has read: from then on the machine's own index is used, which says what is so.
+      // A call reads the files; from then on the machine's own index is used, which is correct.
       const machine = open();
       await say(machine, 'tool_1');
       expect(await descriptions(machine)).toMatchObject({ tool_1: 'Says w1.', tool_2: 'Says w2.' });
@@ -202,7 +202,7 @@ describe('a library with an index', () => {
     },
   );
 
-  spec('RES-22', 'is believed by size and time of its files: others are read', async () => {
+  spec('RES-22', 'is used only for files of the recorded size and time', async () => {
     const { directory, open } = await createLibrary();
     const path = join(directory, 'entry9/tools.json');
     writeFileSync(path, JSON.stringify(printing('w8', ['tool_9'])));
@@ -211,7 +211,7 @@ describe('a library with an index', () => {
     expect((await descriptions(open())).tool_9).toBe('Says w8.');
   });
 
-  spec('RES-22', 'is used for libraries only: a checkout has no word in what its files are', async () => {
+  spec('RES-22', 'is used for libraries only, not for a checkout', async () => {
     const { workspace, directory, file } = await createSettledLibrary();
     forge(file, (document) => {
       document['tools-json']!.entry1!.tools[0]!.description = 'Forged.';

@@ -1,4 +1,4 @@
-// Hidden tools, tags and the tools that describe tools: what a model learns, and what nobody can claim.
+// Tests of hidden tools, tags, skill-list and skill-describe.
 
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
@@ -23,7 +23,7 @@ function withHidden(): Workspace {
 describe('hidden tools', () => {
   const shut = ['shut-script', 'shut-skill'];
 
-  spec('RES-20', 'are not listed, searched, offered or hinted at, and not found by a model', async () => {
+  spec('RES-20', 'are not listed, searched, offered or suggested, and not found by a model', async () => {
     const workspace = withHidden();
     const client = await connectStdio(workspace, 'newer', ['--trust', '--with', 'skills']);
     expect(JSON.stringify(await client.listTools())).not.toContain('shut');
@@ -47,7 +47,7 @@ describe('hidden tools', () => {
     expect((await wield(workspace, ['call', 'shut-scrip'])).stderr).not.toContain('shut-script');
   });
 
-  spec('RES-20', 'are not found through a tool that calls others for a model', async () => {
+  spec('RES-20', 'are not found through a tool that calls others on behalf of a model', async () => {
     const workspace = withHidden();
     const tools = [
       {
@@ -88,7 +88,7 @@ describe('skill-list and skill-describe', () => {
     return toolbox.call(name, input, { caller: { kind: caller, door: 'test' } });
   };
 
-  spec('RES-21', 'list by all of the tags, hidden ones only to who may see them', async () => {
+  spec('RES-21', 'list by all tags, hidden tools only to callers that may see them', async () => {
     const workspace = withHidden();
     workspace.script('both', shellScript('true', '@tag api', '@tag Slow_Thing'));
     const list = async (input: object, caller: 'model' | 'code' = 'model') =>
@@ -124,7 +124,7 @@ describe('skill-list and skill-describe', () => {
     expect(hidden.structured).toMatchObject({ hidden: true });
   });
 
-  spec('RES-21', 'are offered to a model only where they are named, and carry meta-internal', async () => {
+  spec('RES-21', 'are offered to a model only if configured, and have the tag meta-internal', async () => {
     const workspace = withHidden();
     const toolbox = workspace.toolbox({ trust: true });
     expect(names(await toolbox.list())).toEqual(['open']);
@@ -137,7 +137,7 @@ describe('skill-list and skill-describe', () => {
 });
 
 describe('tags', () => {
-  spec('RES-30', 'are normalised in every format', async () => {
+  spec('RES-30', 'are normalized in every format', async () => {
     const workspace = createSkillWorkspace();
     const written = ['  Zed__Tag!', 'API', 'api', 'a--b', '!!'];
     workspace.script('script', shellScript('true', ...written.map((tag) => `@tag ${tag}`)));
@@ -149,7 +149,7 @@ describe('tags', () => {
       expect((await toolbox.find(name)).traits.tags, name).toEqual(['zed-tag', 'api', 'a-b']);
   });
 
-  spec('RES-30', 'select what is listed: all of the tags, any of the formats', async () => {
+  spec('RES-30', 'filter listings by all tags and any format', async () => {
     const workspace = createSkillWorkspace();
     workspace.script('one', shellScript('true', '@tag api'));
     workspace.script('two', shellScript('true', '@tag api', '@tag slow'));
@@ -174,7 +174,7 @@ describe('tags', () => {
     expect(await wield(workspace, ['list', '--tag'])).toMatchObject({ status: 2 });
   });
 
-  spec('RES-31', 'that are reserved are lost with a problem, in every format', async () => {
+  spec('RES-31', 'that are reserved are removed with a problem, in every format', async () => {
     const workspace = createWorkspace();
     const script = workspace.script('script', shellScript('true', '@tag Meta_Internal', '@tag api'));
     const skill = writeSkill(workspace, 'skill', { header: 'metadata:\n  tags: [META_action, api, metal]' });
@@ -208,7 +208,7 @@ describe('tags', () => {
     ]);
   });
 
-  spec('RES-31', 'are lost from an index too', async () => {
+  spec('RES-31', 'that are reserved are removed from an index too', async () => {
     const workspace = createWorkspace();
     for (let index = 0; index < 20; index++)
       workspace.script(`tool${index}`, shellScript('true', '@tag meta-internal', '@tag api'));

@@ -1,4 +1,4 @@
-// A toolbox that is watched tells of every change that its next listing would show.
+// Tests of watching: every change of the next listing is reported.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function wakes(toolbox: NodeToolbox, change: () => void): Promise<void> {
 
 spec(
   'SRV-4',
-  'scripts, skills and their files wake whoever watches, also in directories made later',
+  'notifies watchers of changes to scripts, skills and their files, also in directories created later',
   async () => {
     const workspace = createWorkspace();
     const toolbox = workspace.toolbox();
@@ -36,7 +36,7 @@ spec(
   },
 );
 
-spec('SRV-4', 'a directory that is removed and made again while watched is watched again', async () => {
+spec('SRV-4', 'watches a directory again after it was removed and recreated', async () => {
   const workspace = createWorkspace();
   workspace.script('hi', SCRIPT);
   const toolbox = workspace.toolbox();

@@ -268,7 +268,9 @@ describe('errors', () => {
       });
       const { error } = await toolbox.call('greet', { who: 'x' });
       expect(error?.message).toBe('greet failed: at red  [redacted]');
-      expect((await toolbox.call('x\u001b[2Jy', {})).error?.message).toBe('"xy" contains a control character');
+      expect((await toolbox.call('x\u001b[2Jy', {})).error?.message).toBe(
+        '"xy" contains a control character',
+      );
     },
   );
 
