@@ -223,7 +223,7 @@ describe('A44 a model approves', () => {
       expect(await callSneaky(workspace)).toContain('trusting from inside a tool call does not count');
     }
     sneak(workspace, `mkdir -p new && cd new && ${WIELD} init`);
-    expect(await callSneaky(workspace)).toContain('a person must run wield trust');
+    expect(await callSneaky(workspace)).toContain('Created from inside a tool call, so not trusted');
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
   });
 

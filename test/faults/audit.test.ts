@@ -21,7 +21,7 @@ import { defineTool } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
 import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
-import { connectStdio } from '../support/clients.js';
+import { connectProcess } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
@@ -299,7 +299,7 @@ describe('a log that cannot be written', () => {
     }
     for (const args of [[], ['--yes']])
       expect(json(await workspace.deploy('main', [...args, '--json'])).error.code).toBe('unavailable');
-    const client = await connectStdio(workspace, 'older', ['--trust']);
+    const client = await connectProcess(workspace, 'older', ['--trust']);
     const refused = await client.callTool({ name: 'deploy', arguments: { branch: 'main' } });
     expect(refused._meta?.['wield/error']).toMatchObject({ code: 'unavailable' });
     // Nothing ran, nobody was asked, nothing new waits, and the approval was not used up.

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { json, wieldProcess as wield } from '../support/cli.js';
-import { connectStdio } from '../support/clients.js';
+import { connectProcess } from '../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW } from '../support/modules.js';
 import { sleep } from '../support/processes.js';
 import { spec } from '../support/spec.js';
@@ -62,7 +62,7 @@ describe('ends', () => {
       'prints.tool.mjs',
       moduleText('prints', `() => { console.log('{}'); return 'said'; }`, noisy),
     );
-    const client = await connectStdio(workspace, 'newer', []);
+    const client = await connectProcess(workspace, 'newer', []);
     expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual([
       'exits',
       'prints',

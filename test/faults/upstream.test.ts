@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
-import { connectStdio } from '../support/clients.js';
+import { connectProcess } from '../support/clients.js';
 import { sleep } from '../support/processes.js';
 import { type Message, type StdioServer, serveStdio, until } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
@@ -106,7 +106,7 @@ describe('a server that does not start', () => {
     async () => {
       const workspace = createPair('slow-start');
       let changes = 0;
-      const client = await connectStdio(workspace, 'older', ['--trust'], () => {
+      const client = await connectProcess(workspace, 'older', ['--trust'], () => {
         changes++;
       });
       const first = (await client.listTools()).tools.map(({ name }) => name);

@@ -23,6 +23,10 @@ export interface CliOptions {
 
 export interface InProcessOptions extends CliOptions {
   readonly now?: () => number;
+  /** Standard input, instead of a text. */
+  readonly input?: Readable;
+  /** Called with everything that is written to standard output. */
+  readonly onOutput?: (chunk: Uint8Array) => void;
 }
 
 /** An `Io` without terminals whose output is collected. */
@@ -35,11 +39,11 @@ export interface CollectedIo {
 }
 
 export function createIo(workspace: Workspace, options: InProcessOptions = {}): CollectedIo {
-  const stdout = createOutput();
+  const stdout = createOutput(options.onOutput);
   const stderr = createOutput();
   const listeners: ((name: Signal) => void)[] = [];
   const { stdin = '' } = options;
-  const input = Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]);
+  const input = options.input ?? Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]);
   const io: Io = {
     stdin: { isTerminal: false, stream: () => input },
     stdout: stdout.output,
@@ -61,17 +65,19 @@ export function createIo(workspace: Workspace, options: InProcessOptions = {}): 
   };
 }
 
-function createOutput(): { output: Output; text(): string } {
+function createOutput(onOutput: (chunk: Uint8Array) => void = () => {}): { output: Output; text(): string } {
   const chunks: Uint8Array[] = [];
+  const add = (chunk: Uint8Array): void => {
+    chunks.push(chunk);
+    onOutput(chunk);
+  };
   return {
     text: () => Buffer.concat(chunks).toString('utf8'),
     output: {
       isTerminal: false,
       columns: undefined,
-      write: (text) => chunks.push(Buffer.from(text)),
-      writeAsync: async (bytes) => {
-        chunks.push(Buffer.from(bytes));
-      },
+      write: (text) => add(Buffer.from(text)),
+      writeAsync: async (bytes) => add(Buffer.from(bytes)),
     },
   };
 }
@@ -90,7 +96,8 @@ export async function wield(
   return { status, stdout: stdout(), stderr: stderr() };
 }
 
-function runCommand(args: readonly string[], io: Io): Promise<number> {
+/** Runs a command of the built CLI in this process. */
+export function runCommand(args: readonly string[], io: Io): Promise<number> {
   if (args[0] === '__complete') {
     const { answer } = require('./complete.cjs') as typeof import('../../src/cli/complete.js');
     return answer(args.slice(1), io);

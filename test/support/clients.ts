@@ -1,4 +1,4 @@
-// Real MCP clients, each connected to its own `wield serve`.
+// Real MCP clients, each connected to its own `wield serve`, in this process or as one of its own.
 
 import {
   Client,
@@ -14,7 +14,7 @@ import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotoc
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
-import { serveHttp } from './server.js';
+import { createServeTransport, serveUrl } from './serve.js';
 import type { Workspace } from './workspace.js';
 
 export type ProtocolVersion = 'older' | 'newer';
@@ -54,8 +54,8 @@ export async function connectAsking(
   );
   await client.connect(
     transport === 'stdio'
-      ? new StdioClientTransport(stdioParameters(workspace, ['--trust']))
-      : new StreamableHTTPClientTransport(new URL((await serveHttp(workspace)).url)),
+      ? createServeTransport(workspace, ['--trust'])
+      : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, ['--trust']))),
   );
   onTestFinished(() => client.close());
   return client;
@@ -80,8 +80,8 @@ export async function connectPerson(
   client.setRequestHandler('elicitation/create', async ({ params }) => person(params));
   await client.connect(
     transport === 'stdio'
-      ? new StdioClientTransport(stdioParameters(workspace, args))
-      : new StreamableHTTPClientTransport(new URL((await serveHttp(workspace, { args })).url)),
+      ? createServeTransport(workspace, args)
+      : new StreamableHTTPClientTransport(new URL(await serveUrl(workspace, args))),
   );
   onTestFinished(() => client.close());
   return client;
@@ -102,8 +102,21 @@ function stdioParameters(workspace: Workspace, args: readonly string[]) {
   };
 }
 
-/** Connects the SDK's client over stdio. */
+/** Connects the SDK's client over the standard streams of a `wield serve` in this process. */
 export async function connectStdio(
+  workspace: Workspace,
+  protocol: ProtocolVersion,
+  args: readonly string[] = ['--trust'],
+  onListChanged: () => void = () => {},
+): Promise<Client> {
+  const client = createClient(protocol, onListChanged);
+  await client.connect(createServeTransport(workspace, args));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Connects the SDK's client over stdio to a process of its own. */
+export async function connectProcess(
   workspace: Workspace,
   protocol: ProtocolVersion,
   args: readonly string[] = ['--trust'],
@@ -122,8 +135,7 @@ export async function connectHttp(
   args: readonly string[] = ['--trust'],
   onListChanged: () => void = () => {},
 ): Promise<Client> {
-  const { url } = await serveHttp(workspace, { args });
-  return connectUrl(url, protocol, onListChanged);
+  return connectUrl(await serveUrl(workspace, args), protocol, onListChanged);
 }
 
 export async function connectUrl(

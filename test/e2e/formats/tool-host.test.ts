@@ -11,7 +11,7 @@ import { readImports } from '../../../src/files/closure.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
 import { BINARY, wield } from '../../support/cli.js';
-import { connectStdio } from '../../support/clients.js';
+import { connectProcess } from '../../support/clients.js';
 import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } from '../../support/modules.js';
 import { sleep } from '../../support/processes.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -41,7 +41,7 @@ describe('life', () => {
     async () => {
       const workspace = createModuleWorkspace();
       workspace.module('loop.tool.mjs', moduleText('loop', `() => { for (;;); }`));
-      const client = await connectStdio(workspace, 'newer', []);
+      const client = await connectProcess(workspace, 'newer', []);
       client.callTool({ name: 'loop', arguments: {} }).catch(() => {});
       for (let waited = 0; hostsOf(workspace).length === 0 && waited < 200; waited++) await sleep(50);
       await sleep(300);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Progress } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
 import { BINARY, type CliRun } from '../../support/cli.js';
-import { connectHttp, connectStdio, connectUrl, type ProtocolVersion } from '../../support/clients.js';
+import { connectHttp, connectProcess, connectUrl, type ProtocolVersion } from '../../support/clients.js';
 import { sleep } from '../../support/processes.js';
 import { serveHttp, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -26,7 +26,7 @@ echo done
 const saying = (text: string): string => `#!/bin/sh\n# @description Say it.\necho ${text}\n`;
 
 function runProgram(workspace: Workspace, program: string, args: readonly string[]): Promise<CliRun> {
-  const path = fileURLToPath(new URL(`../../node_modules/.bin/${program}`, import.meta.url));
+  const path = fileURLToPath(new URL(`../../../node_modules/.bin/${program}`, import.meta.url));
   return new Promise((resolve, reject) => {
     const child = spawn(path, args, {
       cwd: workspace.dir,
@@ -55,7 +55,7 @@ function createTools(): Workspace {
 
 const PROTOCOL_VERSIONS: readonly ProtocolVersion[] = ['older', 'newer'];
 const DOORS = [
-  ['stdio', connectStdio],
+  ['stdio', connectProcess],
   ['HTTP', connectHttp],
 ] as const;
 
