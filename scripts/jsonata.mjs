@@ -1,4 +1,4 @@
-// Makes JSONata synchronous and linear where it is not: the same evaluator, some of its steps done another way.
+// A build plugin that patches JSONata: makes it synchronous, and replaces quadratic steps by linear ones.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,13 +6,13 @@ import { createRequire } from 'node:module';
 const ASYNC = [
   [/\basync (?=function\b|\()/g, '', 46],
   [/\bawait /g, '', 105],
-  // Of an array of values, since nothing is waited for any more.
+  // The array contains values, not promises.
   [/\bPromise\.all\(/g, 'Array.from(', 2],
 ];
 
-// Each text stands there once; a release that has another stops the build.
+// Each text must occur exactly once; otherwise the build fails, for example after an upgrade of JSONata.
 const STEPS = [
-  // A merge that compares the same pairs in the same order, without a copy of the rest for each item.
+  // Merges without copying the rest for each item; compares the same pairs in the same order.
   [
     `            var merge_iter = function (result, left, right) {
                 if (left.length === 0) {
@@ -39,7 +39,7 @@ const STEPS = [
             while (j < r.length) merged.push(r[j++]);
             return merged;`,
   ],
-  // A sort term is evaluated once an item and not once a comparison.
+  // Evaluates a sort term once per item instead of once per comparison.
   [
     '        var comparator = function(a, b) { ',
     `        var known = expr.terms.map(() => new Map());
@@ -56,7 +56,7 @@ const STEPS = [
   ],
   ['var aa = evaluate(term.expression, context, env);', 'var aa = evaluateTerm(index, a, context, env);'],
   ['var bb = evaluate(term.expression, context, env);', 'var bb = evaluateTerm(index, b, context, env);'],
-  // The items of a group are added to it, where they were copied with each of them.
+  // Appends to a group instead of copying it for each item.
   [
     'groups[key].data = fn.append.call(focus, groups[key].data, item);',
     `const group = groups[key];
@@ -69,7 +69,7 @@ const STEPS = [
                             group.own = before !== undefined && item !== undefined;
                         }`,
   ],
-  // An object made of one item needs no groups.
+  // An object built from one item needs no groups.
   [
     `        // group the input sequence by 'key' expression
         if (!Array.isArray(input)) {`,
@@ -106,7 +106,7 @@ const STEPS = [
 
     function reduceTupleStream(tupleStream, environment) {`,
   ],
-  // A plain value is equal to itself and to no other, so that a set knows it.
+  // Finds duplicate primitive values with a Set.
   [
     '        for(var ii = 0; ii < arr.length; ii++) {\n            var value = arr[ii];\n            // is this value already in the result sequence?\n            var includes = false;\n            for(var jj = 0; jj < results.length; jj++) {\n                if (deepEquals(value, results[jj])) {',
     `        const plain = new Set();
@@ -126,11 +126,11 @@ const STEPS = [
     '            if(!includes) {\n                results.push(value);\n            }\n        }\n        return results;\n    }\n\n    /**\n     * Applies a predicate',
     '            if(!includes) {\n                others.push(value);\n                results.push(value);\n            }\n        }\n        return results;\n    }\n\n    /**\n     * Applies a predicate',
   ],
-  // Nobody listens to single steps.
+  // Tracing hooks are not used.
   ["environment.lookup(Symbol.for('jsonata.__evaluate_entry'))", 'undefined'],
   ["environment.lookup(Symbol.for('jsonata.__evaluate_exit'))", 'undefined'],
   ["enclosingEnvironment.lookup(Symbol.for('jsonata.__createFrame_push'))", 'undefined'],
-  // Literals, and names that lead through objects only, are most of what an expression consists of.
+  // Fast path for literals and for paths through objects.
   [
     '    function evaluate(expr, input, environment) {\n        var result;\n',
     `    function isBare(expr) {
@@ -174,7 +174,7 @@ const STEPS = [
         }
 `,
   ],
-  // Arguments of plain types pass through unchanged; which, a signature need find out only once.
+  // Arguments of primitive types pass unchanged; computed once per signature.
   [
     `            validate: function (args, context) {
                 var suppliedSig = '';

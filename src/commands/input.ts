@@ -170,10 +170,6 @@ function badFlag(
   const close = nearest(name, [...parameters.map((parameter) => parameter.flag), ...own]);
   return new ToolError('invalid_input', `unknown parameter "${shown}"`, {
     hint: close.length > 0 ? `did you mean --${close[0]}? ${help}` : help,
-    data: {
-      faults: [
-        { kind: 'unknown', path: `/${name}`, expected: 'no such parameter', got: `undeclared "${name}"` },
-      ],
-    },
+    data: { faults: [{ path: `/${name}`, expected: 'no such parameter', got: `undeclared "${name}"` }] },
   });
 }

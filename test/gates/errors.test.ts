@@ -15,7 +15,7 @@ const rows = findRows(readDocument('docs/reference/errors.md'));
 const codes = Object.keys(ERROR_CODES) as ErrorCode[];
 
 describe('the page', () => {
-  spec('ERR-1', 'has a row for every code of the table, and no other', () => {
+  spec('ERR-1', 'has exactly one row per code', () => {
     expect(rows.map(([code]) => code)).toEqual(codes);
   });
 
@@ -37,19 +37,19 @@ describe('the page', () => {
   });
 });
 
-spec('ERR-2', 'the codes are exactly those of the statement', () => {
+spec('ERR-2', 'the codes are exactly those of the specification', () => {
   const stated = [...statement('ERR-2').matchAll(/`([a-z_]+)`/g)].map((match) => match[1]!);
   expect(codes).toEqual(stated);
 });
 
-spec('ERR-4', 'every code has the exit status of the statement', () => {
+spec('ERR-4', 'every code has the exit status of the specification', () => {
   const stated: Record<string, number> = {};
   for (const [, status, list] of statement('ERR-4').matchAll(/(\d+) `([a-z_ ]+)`/g))
     for (const code of list!.split(' ')) stated[code] = Number(status);
   expect(Object.fromEntries(codes.map((code) => [code, exitStatus(code)]))).toEqual(stated);
 });
 
-spec('ERR-1', 'an error of another copy of the package is recognised, and nothing else is', async () => {
+spec('ERR-1', 'recognises errors of another copy of the package, and nothing else', async () => {
   const built = new URL('../../dist/index.js', import.meta.url).href;
   const library = (await import(built)) as typeof import('../../src/index.js');
   expect(library.ToolError).not.toBe(ToolError);
@@ -94,7 +94,7 @@ describe('the binary', () => {
     });
   }
 
-  spec('ERR-4', 'exits 5 where the policy denies', async () => {
+  spec('ERR-4', 'exits 5 if the policy denies', async () => {
     const workspace = createWorkspace();
     workspace.script('tool', script(':'));
     workspace.config('not toml');

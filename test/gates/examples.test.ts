@@ -20,7 +20,7 @@ function createHome(): string {
   return home;
 }
 
-// A home of its own: an example must not see the tools of whoever runs it, nor leave anything with them.
+// Uses a temporary home: an example must not depend on the tools of the user, nor leave files behind.
 async function runNode(file: string): Promise<string> {
   const home = createHome();
   const env = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8' };

@@ -132,7 +132,7 @@ spec('SDK-8', 'every export key is pinned here', () => {
   expect(keys.map((key) => key.replace(/^\./, 'wield')).sort()).toEqual(Object.keys(PUBLIC).sort());
 });
 
-spec('SDK-8', 'the root entry pulls in neither child processes nor a protocol', () => {
+spec('SDK-8', 'the root entry loads neither child_process nor a protocol', () => {
   const loaded = evaluate(
     `await import('wield');
      const builtin = process.moduleLoadList.filter((name) => /child_process|NativeModule (http|net|tls)$/.test(name));

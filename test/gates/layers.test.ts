@@ -66,7 +66,7 @@ describe('edges', () => {
     ).toEqual([]);
   });
 
-  test('processes are spawned in one place, and never by a shell', () => {
+  test('processes are spawned in one place, never through a shell', () => {
     expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/(spawn|guard)\.ts$/)).toEqual([]);
     expect(uses(/\bshell:|execSync|(?<!\.)\bexec\(['"`]/, /^$/)).toEqual([]);
   });
@@ -76,7 +76,7 @@ describe('edges', () => {
     expect(importers.map(({ file }) => file)).toEqual(['schema/explain.ts', 'schema/validate.ts']);
   });
 
-  test('shared code never asks for a format by name', () => {
+  test('shared code never checks a format by name', () => {
     expect(uses(/\.format === '/, /^(formats|cli)\//)).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-pack-')));
   project = join(root, 'home', 'project');
   mkdirSync(project, { recursive: true });
-  // Not `prepack`: it would build anew under the feet of the tests that run beside this one.
+  // Without `prepack`, which would rebuild dist/ while other tests use it.
   const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', root], {
     cwd: ROOT,
   });
@@ -44,23 +44,23 @@ describe('the package', () => {
   const wield = async (...args: string[]): Promise<string> =>
     (await run(join(project, 'node_modules', '.bin', 'wield'), args, { cwd: project, env })).stdout;
 
-  test('holds the build, the README, the licence and the changes, and nothing else', () => {
+  test('contains the build, README, licence and changelog only', () => {
     const outside = contents.filter((path) => !path.startsWith('dist/')).sort();
     expect(outside).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
     expect(contents).toContain('dist/cli/wield.cjs');
     expect(contents.filter((path) => path.includes('.test.'))).toEqual([]);
   });
 
-  test('says its version', async () => {
+  test('prints its version', async () => {
     expect(await wield('version')).toBe(`${manifest.version}\n`);
   });
 
-  test('makes a first tool and calls it', async () => {
+  test('creates a first tool and calls it', async () => {
     expect(await wield('init')).toContain('created  .agents/tools/hello');
     expect(await wield('call', 'hello', '--name', 'Ada')).toBe('Hello, Ada!\n');
   });
 
-  test('loads a lone typed tool anywhere, with the wield and the zod that it brings', async () => {
+  test('loads a standalone typed tool with the bundled wield and zod', async () => {
     const lone = join(root, 'lone');
     const text = `import { defineTool } from 'wield';
 import { z } from 'zod';
@@ -88,7 +88,7 @@ export const double = defineTool({
     expect(JSON.parse(stdout)).toEqual([]);
   });
 
-  test('has nothing that publint finds wrong', async () => {
+  test('passes publint', async () => {
     const { buffer } = new Uint8Array(readFileSync(tarball));
     const { messages, pkg } = await publint({ pack: { tarball: buffer } });
     const faults = messages.filter((message) => message.type !== 'suggestion');

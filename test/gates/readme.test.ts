@@ -96,7 +96,7 @@ describe('programs', () => {
     });
   }
 
-  test('and the compiler has nothing else to say', () => {
+  test('compile without other errors', () => {
     expect(said.split('\n').filter((fault) => fault !== '' && !/^(program\d+\.ts\(|\s)/.test(fault))).toEqual(
       [],
     );
@@ -108,7 +108,7 @@ describe('programs', () => {
 });
 
 describe('words', () => {
-  test('every relative link leads to a file, and to a heading where it names one', () => {
+  test('every relative link resolves to a file and a heading', () => {
     const broken = documents.flatMap((path) =>
       [...withoutBlocks(readDocument(path)).matchAll(/\]\(([^)\s]+)\)/g)]
         .map((match) => match[1]!)
@@ -140,7 +140,7 @@ describe('words', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('every configuration that is shown can be used', () => {
+  test('every configuration example is valid', () => {
     const blocks = present.flatMap((path) =>
       findBlocks(readDocument(path)).filter((block) => block.language === 'toml'),
     );

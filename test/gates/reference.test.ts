@@ -1,4 +1,4 @@
-// Gate: the reference pages name every key, verb, flag and tag there is, and none that there is not.
+// Gate: the reference pages list every key, verb, flag and tag, and no others.
 
 import { describe, expect, test } from 'vitest';
 import { COMMON_FLAGS } from '../../src/cli/verb.js';
@@ -16,7 +16,7 @@ describe('configuration', () => {
     expect(rows.map(([key]) => key)).toEqual(Object.keys(KEYS));
   });
 
-  test('every row says what a project can do, and the true default', () => {
+  test('every row has the project setting and the default of the code', () => {
     for (const [key = '', , standard = '', project] of rows) {
       expect([key, project]).toEqual([key, KEYS[key]!.project]);
       const value = standard === 'none' ? undefined : KEYS[key]!.parse(literal(standard));
@@ -38,7 +38,7 @@ describe('command line', () => {
       .map(([cell = '']) => /^--([a-z-]+)(?: [A-Z0-9]\S*)?$/.exec(cell)?.[1])
       .filter((name) => name !== undefined);
 
-  spec('CLI-1', 'every verb has a section in order, an example and a help of its own', async () => {
+  spec('CLI-1', 'every verb has a section in order, an example and help', async () => {
     const headings = [...page.matchAll(/^## (.*)$/gm)].map((match) => match[1]!);
     expect(headings.slice(-VERBS.length)).toEqual(VERBS.map((verb) => verb.name));
     for (const { name, load } of VERBS) {
@@ -50,7 +50,7 @@ describe('command line', () => {
     }
   });
 
-  test('every flag of a verb stands in its section, and no other does', async () => {
+  test('every section lists exactly the flags of its verb', async () => {
     for (const { name, load } of VERBS) {
       const own = Object.keys((await load()).flags);
       expect([name, flagsIn(findSection(page, name))]).toEqual([name, own]);
@@ -64,25 +64,21 @@ describe('script header', () => {
   const rows = findRows(findSection(readDocument('docs/reference/script-header.md'), 'Tags'));
   const tags = rows.map(([tag = '']) => tag.slice(1));
 
-  spec(
-    'SCR-4 SCR-5',
-    'every tag of the statements has a row, and every row is a tag that is known',
-    async () => {
-      const statements = readDocument('spec/script.md')
-        .split('\n')
-        .filter((line) => /^- `SCR-(?:4|5|24)`/.test(line))
-        .join('\n');
-      const stated = [...statements.matchAll(/`@([a-z]+)/g)].map((match) => match[1]!);
-      expect([...new Set(tags)].sort()).toEqual([...new Set(stated)].sort());
+  spec('SCR-4 SCR-5', 'every tag of the specification has a row, and every row is a known tag', async () => {
+    const statements = readDocument('spec/script.md')
+      .split('\n')
+      .filter((line) => /^- `SCR-(?:4|5|24)`/.test(line))
+      .join('\n');
+    const stated = [...statements.matchAll(/`@([a-z]+)/g)].map((match) => match[1]!);
+    expect([...new Set(tags)].sort()).toEqual([...new Set(stated)].sort());
 
-      const workspace = createWorkspace();
-      const header = [...tags, 'unheard-of'].map((tag) => `# @${tag}`).join('\n');
-      workspace.script('tool', `#!/bin/sh\n# @description A tool.\n${header}\n`);
-      const said: string[] = [];
-      await workspace.toolbox({ debug: (message) => said.push(message) }).list();
-      expect(said.filter((message) => message.includes('unknown tag'))).toEqual([
-        expect.stringContaining('unknown tag @unheard-of'),
-      ]);
-    },
-  );
+    const workspace = createWorkspace();
+    const header = [...tags, 'unheard-of'].map((tag) => `# @${tag}`).join('\n');
+    workspace.script('tool', `#!/bin/sh\n# @description A tool.\n${header}\n`);
+    const said: string[] = [];
+    await workspace.toolbox({ debug: (message) => said.push(message) }).list();
+    expect(said.filter((message) => message.includes('unknown tag'))).toEqual([
+      expect.stringContaining('unknown tag @unheard-of'),
+    ]);
+  });
 });

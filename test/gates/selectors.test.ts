@@ -52,7 +52,7 @@ test('directives give the policy of their row', () => {
   expect(found.length).toBeGreaterThan(4);
 });
 
-test('errors have the column and the words of their row', () => {
+test('errors have the column and text of their row', () => {
   const found = rows('Errors').map(([text = '']) => {
     try {
       parseSelectors(text);
