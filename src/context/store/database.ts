@@ -27,6 +27,7 @@ const WRITE_LOCK_SECONDS = 30;
 // SQLite's result codes.
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
+const RETRY_MS = 20;
 
 export interface Connections {
   /** Reads the last committed state, also while a change is running. */
@@ -77,7 +78,7 @@ function openStore(file: string): Database {
   const db = openDatabase(file);
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    db.exec('PRAGMA journal_mode = WAL');
+    enableWal(db);
     db.exec('PRAGMA synchronous = NORMAL');
     if (schemaVersion(db) === 0) {
       db.exec('BEGIN IMMEDIATE');
@@ -99,6 +100,20 @@ function openStore(file: string): Database {
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+// SQLite ignores the busy timeout here while another process creates the database.
+function enableWal(db: Database): void {
+  const [started] = process.hrtime();
+  for (;;) {
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || process.hrtime()[0] - started > WRITE_LOCK_SECONDS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
   }
 }
 
@@ -133,7 +148,7 @@ async function begin(db: Database): Promise<void> {
       return;
     } catch (error) {
       if (!isBusy(error) || process.hrtime()[0] - started > WRITE_LOCK_SECONDS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 20));
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * RETRY_MS));
     }
   }
 }
