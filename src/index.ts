@@ -1,5 +1,6 @@
 // The root entry: define tools, make a toolbox of them, tell errors apart.
 
+export { applyLinePatches, type LinePatch, LinePatchSchema } from './context/line-patch.js';
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';
 export type { Cascade } from './core/cascade.js';
 export type { NestedOptions, ToolContext, ToolUpstreams } from './core/context.js';
@@ -13,7 +14,6 @@ export {
 } from './core/error.js';
 export type { CallEvent, Observer } from './core/event.js';
 export type { Json, JsonObject } from './core/json.js';
-export { applyLinePatches, type LinePatch, LinePatchSchema } from './core/line-patch.js';
 export type {
   CacheOptions,
   HookTrigger,

@@ -1,4 +1,4 @@
-// Authority: the main skills of the directories above a tool, read anew only when one of their files changed.
+// Authority: the main skills of the directories above a tool, cached while their files are unchanged.
 
 import { dirname, join } from 'node:path';
 import type { Reading } from '../core/format.js';
@@ -12,20 +12,20 @@ import { isWithin } from '../files/within.js';
 export interface AuthorityOptions {
   /** Reads the skill of a directory. */
   readonly readSkill: (directory: string, owner: Owner, snapshot: Snapshot) => Reading | undefined;
-  /** Directories that nobody looks above, each with its owner; the first that holds a tool counts, and ends the asking. */
+  /** Directories above which the search stops, with their owners; the first that contains the tool applies. */
   readonly roots: (snapshot: Snapshot) => Iterable<{ readonly directory: string; readonly owner: Owner }>;
   readonly now: () => number;
 }
 
-/** What a `SKILL.md` at the root of a directory is: a skill, or a file that cannot be one. */
+/** The `SKILL.md` at the root of a directory: a skill, or a problem if the file is invalid. */
 export type MainSkill = { readonly skill: Skill } | { readonly fault: Problem };
 
 export interface Authorities {
-  /** The skill that a tool itself is, if it is one. */
+  /** Returns the skill of which the tool is the callable form, if any. */
   skillOf(tool: Tool, snapshot: Snapshot): Skill | undefined;
-  /** The main skills that govern a tool, nearest first; itself is none of them (RES-16). */
+  /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
   above(tool: Tool, snapshot: Snapshot): readonly MainSkill[];
-  /** The main skills that govern what lies in a directory, its own first; null: what lies nowhere. */
+  /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
   governing(directory: string | null, owner: Owner, snapshot: Snapshot): readonly MainSkill[];
 }
 
@@ -43,13 +43,13 @@ export function createAuthorities({ readSkill, roots, now }: AuthorityOptions): 
   };
 
   const skillOf = ({ action, origin }: Tool, snapshot: Snapshot): Skill | undefined => {
-    if (!standsInSkill(action) || origin.directory === null) return undefined;
+    if (!isSkillAction(action) || origin.directory === null) return undefined;
     const main = mainSkillOf(origin.directory, origin.owner, snapshot);
     return main && 'skill' in main ? main.skill : undefined;
   };
 
   const governing = (directory: string | null, owner: Owner, snapshot: Snapshot): MainSkill[] => {
-    // What has no place on disk belongs to the project.
+    // A tool that is not on disk belongs to the project.
     const start = directory ?? snapshot.workdir;
     const root = rootOf(start, snapshot);
     const found: MainSkill[] = [];
@@ -71,8 +71,8 @@ export function createAuthorities({ readSkill, roots, now }: AuthorityOptions): 
   };
 }
 
-// Its text, the tool in its place, or the code that its file holds.
-function standsInSkill(action: Action): boolean {
+// A skill returns its text, delegates to another tool, or runs inline code.
+function isSkillAction(action: Action): boolean {
   if (action.kind === 'module') return 'inline' in action.source;
   return action.kind === 'text' || action.kind === 'delegate';
 }

@@ -42,18 +42,6 @@ export function createDirectoryReader({ place, format, world }: DirectoryReaderO
     return files.every((file, at) => isInState(prefix + file, entry.states[at], true));
   };
 
-  const toEntry = (name: string, states: readonly FileState[], reading: Entry['reading']): Entry => ({
-    name,
-    states,
-    files: reading?.files,
-    settled:
-      reading?.pending !== true &&
-      states.every((state) => isSettled(state, world.now())) &&
-      states.some((state) => state !== undefined),
-    reading,
-    indexed: false,
-  });
-
   const readEntry: DirectoryReader['readEntry'] = (name, known, snapshot) => {
     if (known !== undefined && isUnchanged(known)) return known;
     const stats = statOrNothing(prefix + name);
@@ -62,11 +50,12 @@ export function createDirectoryReader({ place, format, world }: DirectoryReaderO
     const state = stats && toIdentity(stats);
     if (stats !== undefined && format.entries === 'files' && !stats.isFile()) {
       world.debug(`${prefix}${name}: ignored, not a regular file`);
-      return toEntry(name, [state], undefined);
+      return toEntry(name, [state], undefined, world.now());
     }
     const reading = format.read(name, place, snapshot);
-    if (reading !== undefined) return toEntry(name, reading.states, reading);
-    return toEntry(name, filesOf ? filesOf(name).map(() => undefined) : [state], undefined);
+    if (reading !== undefined) return toEntry(name, reading.states, reading, world.now());
+    const states = filesOf ? filesOf(name).map(() => undefined) : [state];
+    return toEntry(name, states, undefined, world.now());
   };
 
   const names = (): string[] => {
@@ -108,6 +97,14 @@ export function createDirectoryReader({ place, format, world }: DirectoryReaderO
       return { identity, settled, entries, shipped: previous?.shipped ?? false };
     },
   };
+}
+
+function toEntry(name: string, states: readonly FileState[], reading: Entry['reading'], now: number): Entry {
+  const settled =
+    reading?.pending !== true &&
+    states.every((state) => isSettled(state, now)) &&
+    states.some((state) => state !== undefined);
+  return { name, states, files: reading?.files, settled, reading, indexed: false };
 }
 
 function isInState(path: string, state: FileState, mayBeMissing = false): boolean {

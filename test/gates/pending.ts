@@ -1,14 +1,7 @@
 // Folders that do not meet a structural gate yet. Entries are only ever removed.
 
 /** Prefixes of `src/` whose functions may still exceed the line limit. */
-export const LONG_FUNCTIONS: readonly string[] = [
-  'builtin/',
-  'catalog/',
-  'config/',
-  'policy/',
-  'runtime/',
-  'upstream/',
-];
+export const LONG_FUNCTIONS: readonly string[] = ['builtin/', 'config/', 'policy/', 'runtime/', 'upstream/'];
 
 /** Imports between members of one family that are still there. */
 export const SIBLINGS: readonly string[] = [];
@@ -27,7 +20,6 @@ export const WORDING: readonly string[] = [
   'spec/',
   'src/audit/',
   'src/builtin/',
-  'src/catalog/',
   'src/config/',
   'src/core/',
   'src/index.ts',

@@ -2,9 +2,9 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import type { Json } from '../../core/json.js';
-import { inferShape } from '../../core/json-shape.js';
 import type { ContentKind } from '../../core/store.js';
 import { formatBytes, sanitize } from '../../core/text.js';
+import { inferShape } from '../json-shape.js';
 
 const PREVIEW_CHARACTERS = 500;
 const PREVIEW_BYTES = 32;

@@ -3,8 +3,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { parseLogicalPath, parseLogicalPrefix } from '../../core/logical-path.js';
 import type { DocumentStore, DocumentVersion, WriteOptions } from '../../core/store.js';
+import { parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
 import { createConnections } from './database.js';
 import { describeContent, toBytes } from './describe-content.js';
 import { changedDocument, existingDocument, unreadableContent } from './document-errors.js';

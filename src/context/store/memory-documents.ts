@@ -1,6 +1,5 @@
 // A document store in memory, for tests and for programs that write nothing to disk.
 
-import { isBelow, parseLogicalPath, parseLogicalPrefix } from '../../core/logical-path.js';
 import type {
   ContentKind,
   DocumentStore,
@@ -9,6 +8,7 @@ import type {
   StoredDocument,
   WriteOptions,
 } from '../../core/store.js';
+import { isBelow, parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
 import { type Chunk, toChunks } from './chunks.js';
 import { describeContent, toBytes } from './describe-content.js';
 import { changedDocument, existingDocument, missingDocument, missingVersion } from './document-errors.js';

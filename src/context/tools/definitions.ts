@@ -2,9 +2,9 @@
 
 import type { ToolContext } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
-import { LinePatchSchema } from '../../core/line-patch.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { ToolDefinition } from '../../formats/module/define.js';
+import { LinePatchSchema } from '../line-patch.js';
 import type { QueryOptions } from '../query/run.js';
 import { CONTEXT_PIPE, CONTEXT_QUERY } from './names.js';
 

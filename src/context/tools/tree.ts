@@ -3,9 +3,9 @@
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import { parseLogicalPrefix } from '../../core/logical-path.js';
 import type { DocumentVersion } from '../../core/store.js';
 import { count, formatBytes, quoteOutside } from '../../core/text.js';
+import { parseLogicalPrefix } from '../logical-path.js';
 import { answer, storeOf } from './answer.js';
 
 interface TreeInput {

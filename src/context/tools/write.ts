@@ -2,9 +2,9 @@
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
-import { applyLinePatches, type LinePatch } from '../../core/line-patch.js';
 import type { DocumentVersion } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
+import { applyLinePatches, type LinePatch } from '../line-patch.js';
 import { answer, assertText, type OnConflict, readText, storeOf } from './answer.js';
 
 interface Target {

@@ -215,8 +215,8 @@ describe('the cascade', () => {
     writeSkill(workspace, 'lost', { header: 'metadata:\n  $inherit: nowhere' });
     const toolbox = workspace.toolbox();
     expect((await toolbox.catalog.problems()).map(({ severity, message }) => [severity, message])).toEqual([
-      ['error', 'skills inherit from each other in a circle: a → b → a'],
-      ['error', 'skills inherit from each other in a circle: b → a → b'],
+      ['error', 'skills inherit from each other in a cycle: a → b → a'],
+      ['error', 'skills inherit from each other in a cycle: b → a → b'],
       ['error', 'lost inherits from "nowhere", which does not exist'],
     ]);
     for (const [tool, data] of [

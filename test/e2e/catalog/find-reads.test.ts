@@ -23,7 +23,7 @@ const indexes = (workspace: SkillWorkspace, opened: readonly string[]): string[]
 
 spec(
   'RES-4 RES-7 RES-13',
-  `one name among ${MANY} declared ones costs one index and the files of one entry`,
+  `finding one of ${MANY} declared names reads one index and the files of one entry`,
   async () => {
     const workspace = createSkillWorkspace();
     const skills = join(workspace.dir, '.agents/skills');
@@ -50,7 +50,7 @@ spec(
 
 spec(
   'RES-4 SCR-15',
-  `one script among ${MANY} costs that script`,
+  `finding one of ${MANY} scripts reads that script`,
   async () => {
     const workspace = createSkillWorkspace();
     const tools = join(workspace.dir, '.agents/tools');

@@ -1,8 +1,8 @@
 // Line patches: the common format of edits to text, and how they are applied (CTX-11).
 
-import { ToolError } from './error.js';
-import type { JsonSchema } from './schema.js';
-import { count, quoteOutside } from './text.js';
+import { ToolError } from '../core/error.js';
+import type { JsonSchema } from '../core/schema.js';
+import { count, quoteOutside } from '../core/text.js';
 
 /** A change of lines; line numbers refer to the text before any change. */
 export interface LinePatch {

@@ -1,7 +1,7 @@
 // Logical paths: names of documents in the context store, unrelated to paths on disk (CTX-12).
 
-import { ToolError } from './error.js';
-import { quoteOutside } from './text.js';
+import { ToolError } from '../core/error.js';
+import { quoteOutside } from '../core/text.js';
 
 const MAX_LENGTH = 1024;
 const MAX_DEPTH = 32;

@@ -1,7 +1,7 @@
 // Describes the shape of a JSON value in one line: `[{ id, email }] × 20113`.
 
-import { isRecord, type Json } from './json.js';
-import { quoteOutside } from './text.js';
+import { isRecord, type Json } from '../core/json.js';
+import { quoteOutside } from '../core/text.js';
 
 const MAX_KEYS = 24;
 const MAX_DEPTH = 4;
