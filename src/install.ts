@@ -5,7 +5,7 @@ import type { NodeToolbox } from './node.js';
 import { readVersion } from './workspace/machine.js';
 
 export type { InstallProgress } from './install/environment.js';
-export type { Hook } from './install/hooks/hook.js';
+export type { Hook } from './install/hooks.js';
 export type {
   AddOptions,
   AppliedChange,

@@ -1,13 +1,19 @@
-// Shows a change of a configuration file and asks for confirmation.
+// Shows changes of files and asks for confirmation.
 
 import { redactText } from '../audit/redact.js';
 import { ToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
-import { ask } from './installing.js';
+import { readLine } from './read-line.js';
 import type { Terminal } from './terminal.js';
-import type { VerbCall } from './verb.js';
+import type { FlagHelp, VerbCall } from './verb.js';
 
 const MAX_LINE = 2000;
+
+export const YES: FlagHelp = { kind: 'switch', description: 'Do not ask for confirmation' };
+export const DRY_RUN: FlagHelp = {
+  kind: 'switch',
+  description: 'Show what would happen without changing anything',
+};
 
 /** Redacts the values of secret-looking keys in a diff. */
 export function toShownDiff(diff: readonly string[]): string[] {
@@ -32,4 +38,27 @@ export async function consent(call: VerbCall, question: string, what: string): P
       hint: 'review the change with --dry-run, then pass --yes',
     },
   );
+}
+
+/** Asks a yes/no question; anything but yes is no. */
+export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
+  terminal.err(`  ${question} [y/N] `);
+  return ['y', 'yes'].includes((await readLine(terminal, signal)).trim().toLowerCase());
+}
+
+/** Asks before something is destroyed, unless `--yes` is set. Throws `refusal` if there is no terminal (INS-32). */
+export async function confirmDestructive(
+  call: VerbCall,
+  question: string,
+  refusal: ToolError,
+): Promise<boolean> {
+  if (call.flags.has('yes')) return true;
+  if (call.json || !call.terminal.canAsk) throw refusal;
+  return ask(call, question);
+}
+
+export function needsYes(what: string): ToolError {
+  return new ToolError('usage', `${what} needs confirmation, and this is not a terminal`, {
+    hint: 'pass --yes',
+  });
 }

@@ -1,36 +1,46 @@
 // Shared by the install verbs: context, confirmation, and printing of plans and results.
 
-import { ToolError } from '../core/error.js';
 import { count, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
-import type { InstallEnvironment, InstallProgress } from '../install/environment.js';
-import { toInstallEnvironment } from '../install/from-toolbox.js';
-import type { Hook } from '../install/hooks/hook.js';
+import {
+  type InstallEnvironment,
+  type InstallProgress,
+  toInstallEnvironment,
+} from '../install/environment.js';
+import type { Hook } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
+import { withInstallLock } from '../install/lock.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
-import { readLine } from './read-line.js';
+import { ask, DRY_RUN, YES } from './consent.js';
 import { showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import type { FlagHelp, VerbCall } from './verb.js';
 
 declare const WIELD_VERSION: string;
 
-export const YES: FlagHelp = { kind: 'switch', description: 'Do not ask for confirmation' };
 export const RUN_HOOKS: FlagHelp = { kind: 'switch', description: 'Also run the hooks that are shown' };
-export const DRY_RUN: FlagHelp = {
-  kind: 'switch',
-  description: 'Show what would happen without changing anything',
+export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
+  'dry-run': DRY_RUN,
+  'run-hooks': RUN_HOOKS,
+  yes: YES,
 };
-export const FORCE: FlagHelp = {
-  kind: 'switch',
-  description: 'Discard local changes, and move files aside that are in the way of a link',
+export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
+  ...REMOVE_FLAGS,
+  force: {
+    kind: 'switch',
+    description: 'Discard local changes, and move files aside that are in the way of a link',
+  },
 };
 
-/** Creates an install environment that reports to the terminal and asks there about hooks. */
-export function createInstallEnvironment(call: VerbCall, toolbox: NodeToolbox): InstallEnvironment {
+/** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */
+export function withInstalling<T>(
+  call: VerbCall,
+  work: (environment: InstallEnvironment, toolbox: NodeToolbox) => Promise<T>,
+): Promise<T> {
   const { terminal, flags, json } = call;
-  return toInstallEnvironment(toolbox, {
+  const toolbox = call.toolbox();
+  const environment = toInstallEnvironment(toolbox, {
     version: WIELD_VERSION,
     signal: call.signal,
     report: createReporter(terminal),
@@ -41,6 +51,7 @@ export function createInstallEnvironment(call: VerbCall, toolbox: NodeToolbox): 
       return ask(call, `Run ${hooks.length === 1 ? 'it' : 'them'}?`);
     },
   });
+  return withInstallLock(environment, () => work(environment, toolbox));
 }
 
 function createReporter(terminal: Terminal): InstallEnvironment['report'] {
@@ -52,29 +63,6 @@ function createReporter(terminal: Terminal): InstallEnvironment['report'] {
     const label = kind === 'warning' ? terminal.paint('yellow', 'warning', 'err') : 'note   ';
     terminal.err(`${terminal.errIsTerminal ? '\r\u001b[2K' : ''}${label}  ${sanitize(text)}\n`);
   };
-}
-
-/** Asks a yes/no question; anything but yes is no. */
-export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
-  terminal.err(`  ${question} [y/N] `);
-  return ['y', 'yes'].includes((await readLine(terminal, signal)).trim().toLowerCase());
-}
-
-/** Asks before something is destroyed, unless `--yes` is set. Throws `refusal` if there is no terminal (INS-32). */
-export async function confirmDestructive(
-  call: VerbCall,
-  question: string,
-  refusal: ToolError,
-): Promise<boolean> {
-  if (call.flags.has('yes')) return true;
-  if (call.json || !call.terminal.canAsk) throw refusal;
-  return ask(call, question);
-}
-
-export function needsYes(what: string): ToolError {
-  return new ToolError('usage', `${what} needs confirmation, and this is not a terminal`, {
-    hint: 'pass --yes',
-  });
 }
 
 /** Prints hooks in full, with invisible characters escaped (HOOK-2). */

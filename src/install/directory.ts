@@ -1,8 +1,18 @@
-// Directory helpers in which a missing directory counts as empty.
+// Directories, of which a missing one counts as empty, and symbolic links.
 
-import { lstatSync, readdirSync, rmdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  lstatSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { compareText } from '../core/text.js';
+import { loadCrypto } from '../files/crypto.js';
 import { statOrNothing } from '../files/read.js';
 
 /** Returns the names in a directory, sorted. */
@@ -46,4 +56,38 @@ export function removeEmpty(directories: readonly string[]): string[] {
         return (error as NodeJS.ErrnoException).code !== 'ENOENT';
       }
     });
+}
+
+export interface Link {
+  readonly path: string;
+  readonly target: string;
+}
+
+/** Prefix of links that are not renamed yet. */
+export const TEMPORARY_LINK = '.wield-link-';
+
+/** Creates or replaces a link atomically. */
+export function putLink({ path, target }: Link): void {
+  const temporary = join(dirname(path), `${TEMPORARY_LINK}${loadCrypto().randomBytes(6).toString('hex')}`);
+  symlinkSync(target, temporary);
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Returns the target of a link; undefined if the path is not a link. */
+export function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes a link if it has this target. */
+export function removeLink({ path, target }: Link): void {
+  if (readLink(path) === target) unlinkSync(path);
 }

@@ -1,7 +1,7 @@
 // Inventory: registered sources and installed items, loaded once per command.
 
 import { ToolError } from '../core/error.js';
-import type { InstallEnvironment } from './environment.js';
+import { type InstallEnvironment, type ReadableToolbox, toReadOnlyEnvironment } from './environment.js';
 import type { Installed } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
 import {
@@ -51,4 +51,26 @@ export function listAvailable({ sources, installed }: Inventory): ListedItem[] {
 export function assertSources({ sources }: Inventory): void {
   if (sources.length > 0) return;
   throw new ToolError('not_found', 'no source is registered', { hint: 'add one: wield add owner/repo' });
+}
+
+/** Ranks items by matches of the query's words in name and description. */
+export function searchAvailable(query: string, limit: number, toolbox: ReadableToolbox) {
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return listAvailable(loadInventory(toReadOnlyEnvironment(toolbox)))
+    .filter(({ installed }) => !installed)
+    .map(({ effective, item: { kind, description }, source }) => {
+      const name = effective.toLowerCase();
+      const text = (description ?? '').toLowerCase();
+      const scoreOf = (word: string): number =>
+        name === word ? 10 : name.includes(word) ? 3 : text.includes(word) ? 1 : 0;
+      const score = words.reduce((sum, word) => sum + scoreOf(word), 0);
+      return { score, found: { effective, kind, source: source.record.id, description } };
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, limit)
+    .map(({ found }) => found);
 }

@@ -1,13 +1,12 @@
 // The installer for programs: the operations of the command line as methods.
 
-import { applyPlan } from './apply/apply.js';
-import type { InstallProgress } from './environment.js';
-import { type InstallingToolbox, pinTools, toInstallEnvironment } from './from-toolbox.js';
-import type { Hook } from './hooks/hook.js';
+import { applyAndPin, applyPlan } from './apply/apply.js';
+import { type InstallingToolbox, type InstallProgress, toInstallEnvironment } from './environment.js';
+import type { Hook } from './hooks.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
 import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
 import { withInstallLock } from './lock.js';
-import { parsePin } from './manifest/pin.js';
+import { parsePin } from './manifest/source-manifest.js';
 import {
   findDependents,
   type InstallPlan,
@@ -18,8 +17,8 @@ import {
   planUpgrade,
 } from './plan/plans.js';
 import { addSource } from './sources/add.js';
+import { dropSource, syncSource } from './sources/fetch.js';
 import { findSource, findWithNested } from './sources/load.js';
-import { dropSource, syncSource } from './sources/register.js';
 import { loadSources, type SourceRecord } from './state.js';
 import { type ItemState, readStatus } from './status.js';
 
@@ -94,11 +93,8 @@ export function createInstallerFor(
   const locked = <T>(work: () => Promise<T>): Promise<T> => withInstallLock(environment, work);
   const withInventory = <T>(work: (inventory: Inventory) => Promise<T>): Promise<T> =>
     locked(() => work(loadInventory(environment)));
-  const apply = async (plan: InstallPlan, force: boolean, inventory: Inventory) => {
-    const applied = (await applyPlan(plan, force, inventory)).map(toAppliedJson);
-    await pinTools(toolbox, applied);
-    return applied;
-  };
+  const apply = async (plan: InstallPlan, force: boolean, inventory: Inventory) =>
+    (await applyAndPin(plan, force, inventory, toolbox)).map(toAppliedJson);
   const findAll = (names: readonly string[]): SourceRecord[] => {
     const records = loadSources(paths);
     return names.map((name) => findSource(name, records, workdir));

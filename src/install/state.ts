@@ -11,7 +11,7 @@ import {
   parseInstalled,
   parseState,
 } from './manifest/installed.js';
-import type { Pin } from './manifest/pin.js';
+import type { Pin } from './manifest/source-manifest.js';
 
 export interface SourceRecord {
   /** Its name, such as `acme/agent-tools`. */

@@ -2,25 +2,16 @@
 
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
-import { applyPlan } from '../../install/apply/apply.js';
-import type { AppliedItem } from '../../install/apply/stage.js';
-import { pinTools } from '../../install/from-toolbox.js';
+import { applyAndPin } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toOfferJson } from '../../install/json.js';
-import { withInstallLock } from '../../install/lock.js';
 import { effectiveName } from '../../install/manifest/item-name.js';
-import { parsePin } from '../../install/manifest/pin.js';
-import { planInstall } from '../../install/plan/plans.js';
+import { parsePin } from '../../install/manifest/source-manifest.js';
+import { type InstallPlan, planInstall } from '../../install/plan/plans.js';
 import { type AddedSource, addSource } from '../../install/sources/add.js';
 import { prefixOf } from '../../install/sources/load.js';
-import {
-  ask,
-  createInstallEnvironment,
-  printApplied,
-  RUN_HOOKS,
-  showPlan,
-  summarizeItems,
-} from '../installing.js';
+import { ask } from '../consent.js';
+import { printApplied, RUN_HOOKS, showPlan, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb, VerbCall } from '../verb.js';
 
@@ -45,54 +36,40 @@ export const add: Verb = {
       throw new ToolError('usage', 'missing source; usage: wield add <owner/repo | URL | DIR>', {
         hint: 'wield add --help shows examples',
       });
-    const toolbox = call.toolbox();
-    const environment = createInstallEnvironment(call, toolbox);
-    const { added, applied, inventory, asked } = await withInstallLock(environment, async () => {
-      const pin = flags.get('pin');
-      const namespace = flags.get('namespace');
-      const all = await addSource(
-        {
-          source,
-          cwd,
-          roots: call.repeated('root'),
-          namespace: typeof namespace === 'string' ? namespace : undefined,
-          pin: typeof pin === 'string' ? parsePin(pin) : undefined,
-        },
+    const text = (name: string): string | undefined => flags.get(name)?.toString();
+    const pin = text('pin');
+    return withInstalling(call, async (environment, toolbox) => {
+      const options = { source, cwd, roots: call.repeated('root'), namespace: text('namespace') };
+      const added = await addSource(
+        { ...options, pin: pin === undefined ? pin : parsePin(pin) },
         environment,
       );
-      if (!json) printAdded(call, all);
-      const known = loadInventory(environment);
-      const done = await installAll(call, all, known);
-      return { added: all, applied: done ?? [], inventory: known, asked: done !== undefined };
-    });
-    const installed = applied.map(toAppliedJson);
-    await pinTools(toolbox, installed);
-    if (json) printJson(terminal, toJson(added, installed));
-    else {
-      printApplied(terminal, applied, inventory);
-      if (!asked && added.some(({ scan }) => scan.items.length > 0))
+      if (!json) printAdded(call, added);
+      const inventory = loadInventory(environment);
+      const plan = await planWanted(call, added, inventory);
+      const applied = plan === undefined ? [] : await applyAndPin(plan, false, inventory, toolbox);
+      if (json) printJson(terminal, toJson(added, applied.map(toAppliedJson)));
+      else printApplied(terminal, applied, inventory);
+      if (!json && plan === undefined && added.some(({ scan }) => scan.items.length > 0))
         terminal.out('  nothing installed; run wield install NAME, or wield install --all\n');
-    }
-    return 0;
+      return 0;
+    });
   },
 };
 
 // Returns undefined if nothing should be installed.
-async function installAll(
+async function planWanted(
   call: VerbCall,
   added: readonly AddedSource[],
   inventory: Inventory,
-): Promise<readonly AppliedItem[] | undefined> {
+): Promise<InstallPlan | undefined> {
   const { flags, terminal, json } = call;
   if (flags.has('register-only') || !(flags.has('yes') || (!json && terminal.canAsk))) return undefined;
   const sources = added.map(({ record }) => record.id);
   const plan = planInstall({ refs: [], sources, all: true }, inventory);
-  if (plan.planned.length === 0) return [];
-  if (!flags.has('yes')) {
-    showPlan(terminal, plan);
-    if (!(await ask(call, 'Install all of them?'))) return undefined;
-  }
-  return applyPlan(plan, false, inventory);
+  if (flags.has('yes') || plan.planned.length === 0) return plan;
+  showPlan(terminal, plan);
+  return (await ask(call, 'Install all of them?')) ? plan : undefined;
 }
 
 function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void {

@@ -2,7 +2,7 @@
 
 import { isLocked } from '../../files/lock.js';
 import { isInterrupted } from '../../install/apply/journal.js';
-import { toReadOnlyEnvironment } from '../../install/from-toolbox.js';
+import { toReadOnlyEnvironment } from '../../install/environment.js';
 import { listAvailable, loadInventory } from '../../install/inventory.js';
 import { toOfferJson } from '../../install/json.js';
 import { withInstallLock } from '../../install/lock.js';

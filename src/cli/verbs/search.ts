@@ -27,7 +27,7 @@ export const search: Verb = {
     const { wieldHome } = box.machine;
     const hits = await box.search(query, limit, { caller: { kind: 'person', door: 'cli' } });
     const offers = existsSync(join(wieldHome, 'sources.json'))
-      ? (await import('../../install/search.js')).searchAvailable(query, limit, box)
+      ? (await import('../../install/inventory.js')).searchAvailable(query, limit, box)
       : [];
     if (json) {
       printJson(terminal, {

@@ -1,11 +1,10 @@
 // `wield sync`: fetches updates of sources without changing installed items.
 
 import { sanitize } from '../../core/text.js';
-import { withInstallLock } from '../../install/lock.js';
+import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
-import { syncSource } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
-import { createInstallEnvironment, RUN_HOOKS, summarizeItems } from '../installing.js';
+import { RUN_HOOKS, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 
@@ -21,8 +20,7 @@ export const sync: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const environment = createInstallEnvironment(call, call.toolbox());
-    return withInstallLock(environment, async () => {
+    return withInstalling(call, async (environment) => {
       const all = loadSources(environment.paths);
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
       const synced = [];

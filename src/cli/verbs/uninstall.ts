@@ -6,31 +6,21 @@ import { applyPlan } from '../../install/apply/apply.js';
 import { isModified } from '../../install/apply/objects.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toInstalledJson } from '../../install/json.js';
-import { withInstallLock } from '../../install/lock.js';
 import { findDependents, nameOf, neededError, planRemoval, planUninstall } from '../../install/plan/plans.js';
+import { dropSource } from '../../install/sources/fetch.js';
 import { findWithNested } from '../../install/sources/load.js';
-import { dropSource } from '../../install/sources/register.js';
 import { loadSources } from '../../install/state.js';
-import {
-  confirmDestructive,
-  createInstallEnvironment,
-  DRY_RUN,
-  needsYes,
-  RUN_HOOKS,
-  showHooks,
-  YES,
-} from '../installing.js';
+import { confirmDestructive, needsYes } from '../consent.js';
+import { REMOVE_FLAGS, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
-
-const FLAGS = { 'dry-run': DRY_RUN, 'run-hooks': RUN_HOOKS, yes: YES };
 
 export const uninstall: Verb = {
   name: 'uninstall',
   usage: 'uninstall <item…> [--dry-run] [--yes]',
   summary: 'Uninstall items. Items that depend on them are shown first.',
   examples: ['wield uninstall acme:scan', 'wield uninstall skill:scan --yes'],
-  flags: FLAGS,
+  flags: REMOVE_FLAGS,
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
@@ -38,8 +28,7 @@ export const uninstall: Verb = {
       throw new ToolError('usage', 'missing item; usage: wield uninstall <item…>', {
         hint: 'wield list --installed shows the items',
       });
-    const environment = createInstallEnvironment(call, call.toolbox());
-    return withInstallLock(environment, async () => {
+    return withInstalling(call, async (environment) => {
       const inventory = loadInventory(environment);
       const plan = planUninstall(positionals, inventory);
       const dependents = findDependents(plan.removed, inventory.installed);
@@ -84,7 +73,7 @@ export const removeSource: Verb = {
   usage: 'remove-source <source> [--dry-run] [--yes]',
   summary: 'Remove a source, the sources it added, and everything installed from them.',
   examples: ['wield remove-source acme/agent-tools', 'wield remove-source ./my-tools --yes'],
-  flags: FLAGS,
+  flags: REMOVE_FLAGS,
   positionals: 1,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
@@ -92,8 +81,7 @@ export const removeSource: Verb = {
       throw new ToolError('usage', 'missing source; usage: wield remove-source <source>', {
         hint: 'wield list --available shows the sources',
       });
-    const environment = createInstallEnvironment(call, call.toolbox());
-    return withInstallLock(environment, async () => {
+    return withInstalling(call, async (environment) => {
       const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
       const names = records.map(({ id }) => id);
       const inventory = loadInventory(environment);

@@ -1,25 +1,15 @@
 // `wield upgrade`: upgrades installed items and shows every change first.
 
 import { sanitize } from '../../core/text.js';
-import { applyPlan, previewPlan } from '../../install/apply/apply.js';
+import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
-import { pinTools } from '../../install/from-toolbox.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
-import { withInstallLock } from '../../install/lock.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
-import { syncSource } from '../../install/sources/register.js';
+import { syncSource } from '../../install/sources/fetch.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
-import {
-  ask,
-  createInstallEnvironment,
-  DRY_RUN,
-  FORCE,
-  printApplied,
-  RUN_HOOKS,
-  showHooks,
-  YES,
-} from '../installing.js';
+import { ask } from '../consent.js';
+import { APPLY_FLAGS, printApplied, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
@@ -32,17 +22,12 @@ export const upgrade: Verb = {
   flags: {
     offline: { kind: 'switch', description: 'Do not fetch updates first' },
     accept: { kind: 'switch', description: 'Accept a tag that moved' },
-    'dry-run': DRY_RUN,
-    'run-hooks': RUN_HOOKS,
-    force: FORCE,
-    yes: YES,
+    ...APPLY_FLAGS,
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    const toolbox = call.toolbox();
-    const environment = createInstallEnvironment(call, toolbox);
-    return withInstallLock(environment, async () => {
+    return withInstalling(call, async (environment, toolbox) => {
       const { paths } = environment;
       const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
       for (const record of flags.has('offline') ? [] : loadSources(paths))
@@ -50,42 +35,26 @@ export const upgrade: Verb = {
           await syncSource(record, flags.has('accept'), environment);
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
-      const items = previewPlan(plan, inventory);
+      const { hooks } = plan;
+      const dryRun = flags.has('dry-run');
+      let items: readonly AppliedItem[] = previewPlan(plan, inventory);
+      if (!json) {
+        printPreview(terminal, items, plan);
+        if (items.length === 0) terminal.out('  everything is up to date\n');
+        else if (dryRun) showHooks(terminal, hooks);
+      }
+      if (!dryRun && items.length > 0) {
+        if (!flags.has('yes') && !json && terminal.canAsk && !(await ask(call, 'Upgrade?'))) return 0;
+        items = await applyAndPin(plan, flags.has('force'), inventory, toolbox);
+        if (!json) printApplied(terminal, items, inventory);
+      }
       const kept = plan.kept.map(({ item: { kind, effective, source }, why }) => ({
         kind,
         effective,
         source,
         why,
       }));
-      if (!json) {
-        printPreview(terminal, items, plan);
-        if (plan.planned.length === 0) terminal.out('  everything is up to date\n');
-        else if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
-      }
-      if (flags.has('dry-run') || plan.planned.length === 0) {
-        if (json)
-          printJson(terminal, {
-            ok: true,
-            dryRun: flags.has('dry-run'),
-            items: items.map(toAppliedJson),
-            kept,
-            hooks: plan.hooks,
-          });
-        return 0;
-      }
-      if (!flags.has('yes') && !json && terminal.canAsk && !(await ask(call, 'Upgrade?'))) return 0;
-      const applied = await applyPlan(plan, flags.has('force'), inventory);
-      const upgraded = applied.map(toAppliedJson);
-      await pinTools(toolbox, upgraded);
-      if (json)
-        printJson(terminal, {
-          ok: true,
-          dryRun: false,
-          items: upgraded,
-          kept,
-          hooks: plan.hooks,
-        });
-      else printApplied(terminal, applied, inventory);
+      if (json) printJson(terminal, { ok: true, dryRun, items: items.map(toAppliedJson), kept, hooks });
       return 0;
     });
   },

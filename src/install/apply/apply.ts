@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, removeEmpty } from '../directory.js';
-import type { InstallPaths } from '../environment.js';
-import { approveHooks } from '../hooks/approve.js';
-import { runHook } from '../hooks/run.js';
+import { type InstallingToolbox, type InstallPaths, pinTools } from '../environment.js';
+import { approveHooks, runHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
@@ -92,6 +91,21 @@ export async function applyPlan(
     endTransaction(transaction, paths);
     collectGarbage(paths);
   }
+}
+
+/** Applies a plan and pins its tools (POL-21). */
+export async function applyAndPin(
+  plan: InstallPlan,
+  force: boolean,
+  inventory: Inventory,
+  toolbox: InstallingToolbox,
+): Promise<readonly AppliedItem[]> {
+  const applied = await applyPlan(plan, force, inventory);
+  await pinTools(
+    toolbox,
+    applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
+  );
+  return applied;
 }
 
 // INS-27

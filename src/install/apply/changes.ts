@@ -2,13 +2,12 @@
 
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { isOccupied } from '../directory.js';
+import { isOccupied, type Link, readLink } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
 import type { StoreChange } from './journal.js';
-import { type Link, readLink } from './links.js';
 
 /**
  * Returns the files at link paths that wield did not create, with the paths they are moved to. Throws `conflict`

@@ -3,12 +3,11 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
-import { missingAbove } from '../directory.js';
+import { missingAbove, putLink, readLink, removeLink } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import type { Installed } from '../manifest/installed.js';
 import { saveInstalled } from '../state.js';
 import { isRecorded, type Journal, rollBack, type StoreChange, writeJournal } from './journal.js';
-import { putLink, readLink, removeLink } from './links.js';
 import type { Transaction } from './objects.js';
 
 export interface CommitOptions {

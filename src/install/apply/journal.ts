@@ -5,10 +5,17 @@ import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { isOccupied, namesIn, removeEmpty } from '../directory.js';
+import {
+  isOccupied,
+  type Link,
+  namesIn,
+  putLink,
+  removeEmpty,
+  removeLink,
+  TEMPORARY_LINK,
+} from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { loadInstalled } from '../state.js';
-import { type Link, putLink, removeLink, TEMPORARY_LINK } from './links.js';
 import { collectGarbage, removeStaging } from './objects.js';
 
 /** The change of one store path and of the links to it. */

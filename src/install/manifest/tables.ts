@@ -4,13 +4,14 @@ import { quoteOutside } from '../../core/text.js';
 import type { TomlPath } from '../../files/toml.js';
 import type { FieldReader, Fields } from './fields.js';
 import { isItemKind, isSafePath } from './item-name.js';
-import { type Pin, parsePin } from './pin.js';
-import type {
-  DeclaredHook,
-  DeclaredItem,
-  ItemGlobs,
-  NestedSource,
-  SourceManifest,
+import {
+  type DeclaredHook,
+  type DeclaredItem,
+  type ItemGlobs,
+  type NestedSource,
+  type Pin,
+  parsePin,
+  type SourceManifest,
 } from './source-manifest.js';
 
 const ITEM_KEYS = ['kind', 'name', 'path', 'link', 'description', 'bin', 'build', 'install', 'uninstall'];

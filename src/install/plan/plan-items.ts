@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { Link } from '../apply/links.js';
+import type { Link } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';

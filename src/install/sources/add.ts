@@ -4,12 +4,11 @@ import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { InstallEnvironment } from '../environment.js';
 import { findNamespaceFault } from '../manifest/item-name.js';
-import type { Pin } from '../manifest/pin.js';
+import type { Pin } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord } from '../state.js';
 import { cloneDirectory, removeUnusedClones, treeOf } from './clones.js';
-import { type FetchedSource, fetchSource } from './fetch.js';
+import { type FetchedSource, fetchSource, saveAll } from './fetch.js';
 import { parseLocation, type SourceLocation } from './location.js';
-import { saveAll } from './register.js';
 
 export interface AddSourceOptions {
   readonly source: string;

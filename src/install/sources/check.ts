@@ -38,7 +38,7 @@ export function checkSource(
       message: findingText(finding),
       hint: finding.hint,
     });
-  const scan = attempt(check, manifestFile, () => scanSource(tree, { roots: [], onFinding }));
+  const scan = attempt(check, manifestFile, () => scanSource(tree, [], onFinding));
   if (scan === undefined) return { items: 0, findings };
   for (const warning of scan.warnings)
     check.warn(warning.path, warning.message, warning.hint, fix && fixSkillFile(tree, warning));

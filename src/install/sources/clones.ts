@@ -1,11 +1,13 @@
 // Directories of cloned sources: a bare repository and one directory per exported commit.
 
-import { rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestParts } from '../../files/digest.js';
+import { writeFileAtomic } from '../../files/write.js';
 import { namesIn, removeEmpty } from '../directory.js';
-import type { InstallPaths } from '../environment.js';
+import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import type { SourceRecord } from '../state.js';
+import { gitError, runGit } from './git.js';
 import type { SourceLocation } from './location.js';
 
 /** Returns a readable directory name that is unique per location. */
@@ -38,4 +40,37 @@ export function removeUnusedClones({ sources }: InstallPaths, records: readonly 
           rmSync(join(sources, name, 'trees', tree), { recursive: true, force: true });
   }
   removeEmpty([sources]);
+}
+
+/** Writes `<tree>.files` last: a tree without it is incomplete. */
+export async function exportTree(
+  environment: InstallEnvironment,
+  gitDirectory: string,
+  commit: string,
+  tree: string,
+): Promise<void> {
+  rmSync(tree, { recursive: true, force: true });
+  mkdirSync(tree, { recursive: true, mode: 0o700 });
+  const index = `${tree}.index`;
+  const options = { gitDirectory, workTree: tree, variables: { GIT_INDEX_FILE: index } };
+  try {
+    for (const args of [
+      ['read-tree', commit],
+      ['checkout-index', '--all', '--force', '--quiet'],
+    ]) {
+      const { ok, stderr } = await runGit(environment, options, args);
+      if (!ok) throw gitError(tree, 'could not check out', stderr);
+    }
+  } finally {
+    rmSync(index, { force: true });
+  }
+  const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit];
+  const { ok, stdout, stderr } = await runGit(environment, { gitDirectory }, args);
+  if (!ok) throw gitError(tree, 'could not list the files of', stderr);
+  writeFileAtomic(`${tree}.files`, stdout, { durable: false });
+}
+
+/** Returns the paths that git tracks in an exported commit. */
+export function readTracked(tree: string): ReadonlySet<string> {
+  return new Set(readFileSync(`${tree}.files`, 'utf8').split('\0'));
 }

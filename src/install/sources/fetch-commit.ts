@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { InstallEnvironment } from '../environment.js';
-import type { Pin } from '../manifest/pin.js';
+import type { Pin } from '../manifest/source-manifest.js';
 import { gitError, runGit } from './git.js';
 import { hideUser } from './location.js';
 
@@ -72,12 +72,7 @@ export async function fetchCommit(
   };
 }
 
-interface RemoteRefs {
-  readonly head: string | null;
-  readonly commits: ReadonlyMap<string, string>;
-}
-
-function parseRefs(listing: string): RemoteRefs {
+function parseRefs(listing: string) {
   let head: string | null = null;
   const commits = new Map<string, string>();
   for (const line of listing.split('\n')) {
@@ -91,18 +86,14 @@ function parseRefs(listing: string): RemoteRefs {
 }
 
 function chooseRef(
-  { head, commits }: RemoteRefs,
+  { head, commits }: ReturnType<typeof parseRefs>,
   pin: Pin | null,
   url: string,
 ): { ref: string | null; commit: string | null } {
   if (pin?.to === 'commit') return { ref: null, commit: pin.name };
+  const [tag, branch] = [`refs/tags/${pin?.name}`, `refs/heads/${pin?.name}`];
   const names =
-    pin === null
-      ? [head ?? 'HEAD', 'HEAD']
-      : [
-          ...(pin.to === 'branch' ? [] : [`refs/tags/${pin.name}`]),
-          ...(pin.to === 'tag' ? [] : [`refs/heads/${pin.name}`]),
-        ];
+    pin === null ? [head ?? 'HEAD', 'HEAD'] : { branch: [branch], tag: [tag], ref: [tag, branch] }[pin.to];
   const ref = names.find((name) => commits.has(name));
   if (ref !== undefined) return { ref, commit: commits.get(ref)! };
   if (pin === null)

@@ -1,21 +1,17 @@
-// Fetches a source at its pin, scans it and runs its hooks.
+// Fetches, syncs and removes sources. Their items are upgraded and removed separately.
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { readTextFile } from '../../files/read.js';
 import type { InstallEnvironment } from '../environment.js';
-import { approveHooks } from '../hooks/approve.js';
-import { type Hook, toHook } from '../hooks/hook.js';
-import { runHook } from '../hooks/run.js';
-import type { Pin } from '../manifest/pin.js';
-import type { SourceManifest } from '../manifest/source-manifest.js';
-import type { SourceRecord } from '../state.js';
-import { clonePaths, treeOf } from './clones.js';
-import { exportTree } from './export-tree.js';
+import { approveHooks, type Hook, runHook, toHook } from '../hooks.js';
+import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
+import { loadSources, type SourceRecord, saveSources } from '../state.js';
+import { clonePaths, exportTree, removeUnusedClones, treeOf } from './clones.js';
 import { fetchCommit } from './fetch-commit.js';
-import { MANIFEST_FILES } from './load-manifest.js';
+import { loadManifest, MANIFEST_FILES } from './load-manifest.js';
 import { hideUser } from './location.js';
 import { type Scan, scanSource } from './scan.js';
 
@@ -40,7 +36,7 @@ export async function fetchSource(
     record = { ...record, ...fetched };
     if (!existsSync(`${tree}.files`)) await exportTree(environment, git, fetched.commit, tree);
   };
-  const scanRecord = (): Scan => scanSource(treeOf(record, paths), { roots: record.roots });
+  const scanRecord = (): Scan => scanSource(treeOf(record, paths), record.roots);
   const isGit = wanted.kind === 'git';
   if (isGit) await fetch(wanted.pin);
   let scan = scanRecord();
@@ -97,4 +93,46 @@ function toSourceHook(event: Hook['event'], run: string, record: SourceRecord, t
   // tied to the manifest only.
   const bytes = commit ?? MANIFEST_FILES.map((file) => readTextFile(join(tree, file)) ?? '').join('\n');
   return toHook({ source: id, commit, item: null, kind: null, event, run, where: tree }, location, bytes);
+}
+
+/** Saves the registered sources, and removes clones that they do not use. */
+export function saveAll(records: readonly SourceRecord[], { paths }: InstallEnvironment): void {
+  if (records.length > 0) saveSources(paths, records);
+  else rmSync(paths.sourcesFile, { force: true });
+  removeUnusedClones(paths, records);
+}
+
+export interface SyncedSource extends FetchedSource {
+  /** The commit before. */
+  readonly before: string | null;
+}
+
+/** Fetches the commit that the pin leads to now. Throws `integrity` if a tag moved, unless `accept` is set (A32). */
+export async function syncSource(
+  record: SourceRecord,
+  accept: boolean,
+  environment: InstallEnvironment,
+): Promise<SyncedSource> {
+  const { paths } = environment;
+  const { record: now, scan } = await fetchSource(record, record, environment);
+  if (record.pin?.to === 'tag' && !accept && record.commit !== now.commit) {
+    removeUnusedClones(paths, loadSources(paths));
+    throw new ToolError(
+      'integrity',
+      `the tag ${quoteOutside(record.pin.name, 80)} of ${record.id} moved from ${record.commit?.slice(0, 12)} to ${now.commit?.slice(0, 12)}`,
+      { hint: `find out why; wield sync ${record.id} --accept accepts the new commit` },
+    );
+  }
+  const records = loadSources(paths).map((one) => (one.id === now.id ? now : one));
+  saveAll(records, environment);
+  return { record: now, before: record.commit, scan };
+}
+
+/** Runs the uninstall hooks of a source and unregisters it. Its items must be uninstalled before. */
+export async function dropSource(record: SourceRecord, environment: InstallEnvironment): Promise<void> {
+  const { paths } = environment;
+  const tree = treeOf(record, paths);
+  if (existsSync(tree)) await runSourceHooks('uninstall', record, loadManifest(tree).manifest, environment);
+  const records = loadSources(paths).filter(({ id }) => id !== record.id);
+  saveAll(records, environment);
 }

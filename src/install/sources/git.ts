@@ -44,17 +44,11 @@ export interface GitOptions {
   readonly onLine?: (line: string) => void;
 }
 
-export interface GitOutcome {
-  readonly ok: boolean;
-  readonly stdout: Buffer;
-  readonly stderr: string;
-}
-
 export async function runGit(
   { world, signal }: InstallEnvironment,
   { gitDirectory, workTree, variables, onLine }: GitOptions,
   args: readonly string[],
-): Promise<GitOutcome> {
+): Promise<{ readonly ok: boolean; readonly stdout: Buffer; readonly stderr: string }> {
   const binary = findProgram('git', searchPath(world));
   if (binary === undefined) {
     throw new ToolError('unavailable', 'git is not installed', {

@@ -3,23 +3,31 @@
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Finding } from '../../core/problem.js';
-import { count } from '../../core/text.js';
+import { count, quoteOutside } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
+import { isWithin, realPath } from '../../files/within.js';
 import { parseSourceManifest } from '../manifest/parse-source-manifest.js';
-import type { SourceManifest } from '../manifest/source-manifest.js';
-import { assertInside } from './containment.js';
+
+/** Throws `path_escape` if the path resolves outside the source; `what` names it in the message. */
+export function assertInside(tree: string, path: string, what = path): void {
+  const real = realPath(join(tree, path));
+  const root = realPath(tree);
+  if (real === undefined || (root !== undefined && isWithin(root, real))) return;
+  throw pathEscape(path, what);
+}
+
+export function pathEscape(path: string, what: string): ToolError {
+  return new ToolError('path_escape', `${quoteOutside(what, 120)} is outside the source`, {
+    hint: 'move it into the source',
+    data: { path },
+  });
+}
 
 /** `mind.toml` is read only if there is no `wield.toml` (INS-3). */
 export const MANIFEST_FILES = ['wield.toml', 'mind.toml'];
 
-export interface LoadedManifest {
-  readonly manifest: SourceManifest;
-  /** The name of the file; null if there is none. */
-  readonly file: string | null;
-  readonly findings: readonly Finding[];
-}
-
-export function loadManifest(tree: string): LoadedManifest {
+/** `file` is null if there is none. */
+export function loadManifest(tree: string) {
   for (const file of MANIFEST_FILES) {
     const path = join(tree, file);
     if (statOrNothing(path) === undefined) continue;

@@ -10,8 +10,7 @@ import { effectiveName, type ItemKind, itemKey } from '../manifest/item-name.js'
 import type { SourceRecord } from '../state.js';
 import type { LoadedTree } from '../tokens/source-form.js';
 import { toSiblings } from '../tokens/targets.js';
-import { treeOf } from './clones.js';
-import { readTracked } from './export-tree.js';
+import { readTracked, treeOf } from './clones.js';
 import { type Scan, scanSource } from './scan.js';
 import type { SourceItem } from './source-item.js';
 
@@ -73,7 +72,7 @@ export function loadSourceTrees(
       continue;
     }
     try {
-      scans.set(record.id, scanSource(tree, { roots: record.roots }));
+      scans.set(record.id, scanSource(tree, record.roots));
     } catch (error) {
       // The other sources stay usable.
       if (!isToolError(error)) throw error;

@@ -8,8 +8,7 @@ import { statOrNothing } from '../../files/read.js';
 import { isDirectory, namesIn } from '../directory.js';
 import { findNameFault, ITEM_KINDS, type ItemKind, isSafePath } from '../manifest/item-name.js';
 import type { ItemGlobs, SourceManifest } from '../manifest/source-manifest.js';
-import { assertInside, pathEscape } from './containment.js';
-import { loadManifest, manifestError } from './load-manifest.js';
+import { assertInside, loadManifest, manifestError, pathEscape } from './load-manifest.js';
 import { findPaths } from './path-glob.js';
 import { isDirectoryKind, readDeclaredItem, readSourceItem, type SourceItem } from './source-item.js';
 
@@ -21,15 +20,15 @@ export interface Scan {
   readonly manifest: SourceManifest;
 }
 
-export interface ScanOptions {
-  /** Roots given by the user; they override those of the manifest. */
-  readonly roots: readonly string[];
-  /** Receives the findings about the manifest; without it they are thrown. */
-  readonly onFinding?: (finding: Finding) => void;
-}
-
-/** Throws `invalid_definition`, `path_escape` or `conflict`. */
-export function scanSource(tree: string, { roots, onFinding }: ScanOptions): Scan {
+/**
+ * Given roots override those of the manifest; findings about the manifest are thrown without `onFinding`. Throws
+ * `invalid_definition`, `path_escape` or `conflict`.
+ */
+export function scanSource(
+  tree: string,
+  roots: readonly string[],
+  onFinding?: (finding: Finding) => void,
+): Scan {
   const { manifest, file, findings } = loadManifest(tree);
   if (onFinding !== undefined) findings.forEach(onFinding);
   else if (findings.length > 0) throw manifestError(join(tree, file!), findings);

@@ -7,7 +7,7 @@ import { realPath } from '../../files/within.js';
 import type { ItemKind } from '../manifest/item-name.js';
 import type { DeclaredItem, ItemFields } from '../manifest/source-manifest.js';
 import { parseItemFacts } from '../manifest/tool-md.js';
-import { assertInside } from './containment.js';
+import { assertInside } from './load-manifest.js';
 
 export interface SourceItem extends ItemFields {
   /** Whether `path` is a file. */

@@ -1,0 +1,111 @@
+// Hooks: shell commands of a source or an item; approved by digest, and run as bounded processes.
+
+import { ToolError } from '../core/error.js';
+import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
+import { digestParts } from '../files/digest.js';
+import { readTextFile } from '../files/read.js';
+import { writeFileAtomic } from '../files/write.js';
+import { baseEnvironment, searchPath } from '../process/environment.js';
+import { createGuard } from '../process/guard.js';
+import { findLimiter, limitLauncher } from '../process/limits.js';
+import { runProcess } from '../process/spawn.js';
+import type { InstallEnvironment, InstallPaths } from './environment.js';
+import { parseState } from './manifest/installed.js';
+import type { ItemKind } from './manifest/item-name.js';
+
+export interface Hook {
+  /** SHA-256 over the source location, the item, the command and the bytes it runs on. */
+  readonly digest: string;
+  readonly source: string;
+  readonly commit: string | null;
+  /** The item it belongs to; null for a hook of the source itself. */
+  readonly item: string | null;
+  readonly kind: ItemKind | null;
+  readonly event: 'install' | 'uninstall' | 'build';
+  /** The command, passed to `/bin/sh -c`. */
+  readonly run: string;
+  /** The working directory, as shown in the approval prompt. */
+  readonly where: string;
+}
+
+/** Adds the digest that approvals are stored by; `bytes` is the hash of the files the command runs on (A31). */
+export function toHook(facts: Omit<Hook, 'digest'>, location: string, bytes: string): Hook {
+  const { item, kind, event, run } = facts;
+  return { ...facts, digest: digestParts(['hook', location, kind ?? '', item ?? '', event, run, bytes]) };
+}
+
+/** Returns the digests of the hooks that may run: those approved before, and those approved now. */
+export async function approveHooks(
+  hooks: readonly Hook[],
+  environment: InstallEnvironment,
+): Promise<ReadonlySet<string>> {
+  const { paths, report } = environment;
+  const approved = loadApproved(paths);
+  const pending = hooks.filter(({ digest }) => !approved.has(digest));
+  if (pending.length > 0 && (await environment.approveHooks(pending))) {
+    for (const { digest } of pending) approved.add(digest);
+    const document = { version: 1, approved: [...approved].sort() };
+    writeFileAtomic(paths.hooksFile, `${JSON.stringify(document, null, 1)}\n`);
+  } else
+    for (const { item, source, event, run } of pending)
+      report({
+        kind: 'note',
+        text: `skipped the ${event} hook of ${item ?? source}: ${quoteOutside(run, 200)}`,
+      });
+  return new Set(hooks.map(({ digest }) => digest).filter((digest) => approved.has(digest)));
+}
+
+function loadApproved({ hooksFile }: InstallPaths): Set<string> {
+  const text = readTextFile(hooksFile);
+  if (text === undefined) return new Set();
+  const { approved } = parseState(text, hooksFile, 1);
+  return new Set(Array.isArray(approved) ? approved.filter((one) => typeof one === 'string') : []);
+}
+
+const TIMEOUT_MS = 15 * 60_000;
+const SHOWN_OUTPUT = 2000;
+let guard: (() => void) | undefined;
+
+/** Throws `tool_failed` with the end of the output if the hook fails (HOOK-3). */
+export async function runHook(hook: Hook, directory: string, environment: InstallEnvironment): Promise<void> {
+  const { world, limits, signal, report } = environment;
+  const { event, run, item, source } = hook;
+  const name = `the ${event} hook of ${item ?? source}`;
+  const path = searchPath(world);
+  // If wield is killed, the hook ends too: it must not write into files that recovery restores.
+  guard ??= createGuard(world);
+  guard();
+  report({ kind: 'progress', text: `running ${name}` });
+  const outcome = await runProcess(
+    {
+      // HOOK-5: the command is one argument; nothing is interpolated.
+      argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), '/bin/sh', '-c', run],
+      cwd: directory,
+      environment: {
+        ...baseEnvironment(world, []),
+        WIELD_SOURCE: source,
+        WIELD_ITEM: item ?? '',
+        WIELD_EVENT: event,
+      },
+      stdin: '',
+      timeoutMs: TIMEOUT_MS,
+      outputBytes: limits.outputBytes,
+      signal,
+    },
+    world,
+  );
+  if (outcome.ending === 'exit' && outcome.exitCode === 0) return;
+  if (outcome.ending === 'cancelled')
+    throw new ToolError('cancelled', `${name} was cancelled`, { hint: 'run the command again' });
+  const failure =
+    outcome.ending === 'timeout'
+      ? `timed out after ${formatDuration(TIMEOUT_MS)}`
+      : outcome.ending === 'capped'
+        ? 'exceeded the output limit'
+        : `failed with ${outcome.signal ?? `status ${outcome.exitCode}`}`;
+  const output = sanitize(`${outcome.stdout}${outcome.stderr}`).trim().slice(-SHOWN_OUTPUT);
+  throw new ToolError('tool_failed', `${name} ${failure}${output === '' ? '' : `:\n${output}`}`, {
+    hint: 'nothing was changed; report it to the author of the source',
+    data: { item, source, event, run, exitCode: outcome.exitCode },
+  });
+}
