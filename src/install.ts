@@ -4,8 +4,7 @@ import { createInstallerFor, type Installer, type InstallerOptions } from './ins
 import type { NodeToolbox } from './node.js';
 import { readVersion } from './workspace/machine.js';
 
-export type { InstallProgress } from './install/environment.js';
-export type { Hook } from './install/hooks.js';
+export type { Hook, InstallProgress } from './install/environment.js';
 export type {
   AddOptions,
   AppliedChange,

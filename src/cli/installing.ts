@@ -3,11 +3,11 @@
 import { count, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
 import {
+  type Hook,
   type InstallEnvironment,
   type InstallProgress,
   toInstallEnvironment,
 } from '../install/environment.js';
-import type { Hook } from '../install/hooks.js';
 import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
 import type { InstallPlan } from '../install/plan/plans.js';

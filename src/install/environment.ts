@@ -5,7 +5,7 @@ import { assertPerson } from '../core/caller.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
-import type { Hook } from './hooks.js';
+import type { ItemKind } from './manifest/item-name.js';
 
 export interface InstallEnvironment {
   readonly world: World;
@@ -19,6 +19,22 @@ export interface InstallEnvironment {
   report(progress: InstallProgress): void;
   /** Called once with all hooks that are not approved yet. False skips them (HOOK-2). */
   approveHooks(hooks: readonly Hook[]): Promise<boolean>;
+}
+
+/** A shell command of a source or an item. */
+export interface Hook {
+  /** SHA-256 over the source location, the item, the command and the bytes it runs on. */
+  readonly digest: string;
+  readonly source: string;
+  readonly commit: string | null;
+  /** The item it belongs to; null for a hook of the source itself. */
+  readonly item: string | null;
+  readonly kind: ItemKind | null;
+  readonly event: 'install' | 'uninstall' | 'build';
+  /** The command, passed to `/bin/sh -c`. */
+  readonly run: string;
+  /** The working directory, as shown in the approval prompt. */
+  readonly where: string;
 }
 
 export interface InstallProgress {

@@ -1,8 +1,12 @@
 // The installer for programs: the operations of the command line as methods.
 
 import { applyAndPin, applyPlan } from './apply/apply.js';
-import { type InstallingToolbox, type InstallProgress, toInstallEnvironment } from './environment.js';
-import type { Hook } from './hooks.js';
+import {
+  type Hook,
+  type InstallingToolbox,
+  type InstallProgress,
+  toInstallEnvironment,
+} from './environment.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
 import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
 import { withInstallLock } from './lock.js';

@@ -2,7 +2,8 @@
 
 import { ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
-import { type Hook, toHook } from '../hooks.js';
+import type { Hook } from '../environment.js';
+import { toHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
