@@ -1,37 +1,30 @@
-// Upstream servers put together: which there are, what they listed, and how one is started when it is needed.
+// Upstream servers of a toolbox: their tools, the executor that calls them, and their state.
 
 import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
-import { canonicalJson, type Json } from '../core/json.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
 import type { World } from '../core/world.js';
-import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
-import { readVersion } from '../workspace/machine.js';
-import {
-  createListingFiles,
-  createUpstreamFormat,
-  type ServerState,
-  type UpstreamFormat,
-} from './catalog/format.js';
-import type { Pool } from './connection/pool.js';
-import type { NegotiatedVersion } from './connection/version.js';
+import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
+import { createListingFiles } from './catalog/listing-file.js';
+import { createConfigurationHash } from './entries/configuration-hash.js';
 import type { KnownSecrets } from './entries/known-secrets.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
+import { createLazyPool } from './lazy-pool.js';
 
 export interface UpstreamsOptions {
   readonly wieldHome: string;
-  /** Where servers are started: it stays, also where the workdir moves. */
+  /** The working directory of servers; stays the same if the workdir of the toolbox changes. */
   readonly workdir: string;
   readonly servers: ServerList;
   readonly pins: PinStore;
-  /** What servers were given that must be shown nowhere. */
+  /** Secrets of started servers, for redaction. */
   readonly secrets: KnownSecrets;
   readonly patienceMs: number;
   readonly onWait?: (servers: readonly string[]) => void;
@@ -45,13 +38,13 @@ export interface Upstreams {
   readonly executor: Executor<'remote'>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
-  /** Starts a server for its list of tools, whatever happened before. Throws why it cannot be had. */
+  /** Starts a server to list its tools, ignoring earlier failures. Throws if that fails. */
   refresh(server: ServerEntry, snapshot: Snapshot): Promise<void>;
-  /** How each server stands, those that are switched off last; nothing is started to tell. */
+  /** Returns the state of each server, disabled ones last; starts nothing. */
   states(snapshot: Snapshot): readonly ServerState[];
-  /** The tools of a server that are others than those that were approved, with lines that say how. */
+  /** Returns the changed tools of a server with a diff to their approved definitions. */
   changes(state: ServerState): readonly ChangedTool[];
-  /** Tools as they are now are approved. */
+  /** Approves the current definitions of tools. */
   approve(tools: readonly Tool[], snapshot: Snapshot): void;
 }
 
@@ -61,60 +54,16 @@ export interface ChangedTool {
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const { wieldHome, workdir, servers, pins, secrets, world } = options;
-  const configurationOf = createConfigurationNames(workdir);
-
-  let opened: Promise<Pool> | undefined;
-  const loadPool = (): Promise<Pool> => {
-    opened ??= openPool();
-    return opened;
-  };
-  // Loaded with the first server that is needed: a listing needs none of it.
-  const openPool = async (): Promise<Pool> => {
-    const [{ createPool }, { openTransport }, { expandServer }, { keepListing }] = await Promise.all([
-      import('./connection/pool.js'),
-      import('./connection/open-transport.js'),
-      import('./entries/expand.js'),
-      import('./catalog/keep-listing.js'),
-    ]);
-    return createPool({
-      world,
-      version: readVersion(),
-      redact: (said) => redactValue(said, secrets.all()),
-      keyOf: configurationOf,
-      open: async (entry, { env }) => {
-        // Whether a workspace's server may be started was asked before: by the policy, or by whoever lists.
-        const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
-        secrets.add(found);
-        return openTransport(server, {
-          world,
-          pass: env.pass,
-          logins: join(wieldHome, 'oauth'),
-          beforeRun: options.beforeRun,
-        });
-      },
-      knownVersionOf: (server) => format.verdictOf(server) as NegotiatedVersion | undefined,
-      onListing: (server, listing, { version, instructions }) =>
-        format.keep(server, {
-          ...keepListing(listing, server),
-          verdict: version as unknown as Json,
-          instructions,
-        }),
-      onFailure: (server, error) => format.fail(server, redactError(error, secrets.all())),
-    });
-  };
-  const pool: Pick<Pool, 'acquire' | 'close'> = {
-    acquire: async (server, settings, signal) => (await loadPool()).acquire(server, settings, signal),
-    close: async () => (await opened)?.close(),
-  };
+  const { wieldHome, workdir, pins, secrets, onChange, world } = options;
+  const configurationOf = createConfigurationHash(workdir);
+  const pool = createLazyPool({ ...options, configurationOf, listings: () => format.listings });
   const refresh: Upstreams['refresh'] = async (server, { settings }) => {
     try {
-      await (await loadPool()).refresh(server, settings);
+      await pool.refresh(server, settings);
     } catch (error) {
       throw redactError(toToolError(error), secrets.all());
     }
   };
-
   const executor = createRemoteExecutor({
     find: (name, snapshot) => {
       const server = snapshot.servers.servers.find((one) => one.name === name);
@@ -128,30 +77,28 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     ...tool,
     origin: { ...tool.origin, digest: executor.digest(tool) },
   });
-
   const format = createUpstreamFormat({
     configurationOf,
     describe: describeServer,
     mayStart: ({ owner }, snapshot) => owner !== 'workspace' || snapshot.trusted,
-    ask: refresh,
+    refresh,
     files: createListingFiles(join(wieldHome, 'cache', 'upstream'), world),
     review: (tools) => {
       const found = tools.map(withDigest);
       const states = found.map(pins.check);
-      const fresh = found.filter((_, at) => states[at] === 'new');
-      if (fresh.length > 0) pins.pin(fresh, new Date(world.now()));
+      const added = found.filter((_, at) => states[at] === 'new');
+      if (added.length > 0) pins.pin(added, new Date(world.now()));
       return found.map((tool, at) => (typeof states[at] === 'string' ? undefined : pins.approved(tool)));
     },
     patienceMs: options.patienceMs,
-    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
-    onChange: options.onChange,
+    onWait: options.onWait,
     world,
   });
 
   return {
     format,
     executor,
-    files: servers.files,
+    files: options.servers.files,
     refresh,
     states: (snapshot) => [
       ...format.states(snapshot),
@@ -167,25 +114,10 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           const pin = pins.check(tool);
           return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
         }),
-    approve(tools, snapshot) {
+    approve(tools, { servers }) {
       pins.pin(tools, new Date(world.now()));
-      format.accept(snapshot);
+      for (const server of servers.servers) format.listings.reviewAgain(server);
+      onChange();
     },
-  };
-}
-
-// Everything that decides what is started or asked, with references as written: no secret goes into a name of a file.
-function createConfigurationNames(workdir: string): (server: ServerEntry) => string {
-  const names = new WeakMap<ServerEntry, string>();
-  return (server) => {
-    let name = names.get(server);
-    if (name === undefined) {
-      const { place, owner, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...how } = server;
-      // What a checkout says of its own directory means another one elsewhere.
-      const where = owner === 'workspace' ? workdir : '';
-      name = digestParts([owner, where, canonicalJson(how as unknown as Json)]).slice(0, 32);
-      names.set(server, name);
-    }
-    return name;
   };
 }

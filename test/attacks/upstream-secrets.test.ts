@@ -1,4 +1,4 @@
-// Secrets that servers are given: in no output, no record, no file of ours, whatever the server does with them.
+// Secrets of servers never appear in output, records or state files, whatever the server does.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -45,7 +45,7 @@ function createLeaky(mode: string, more: Record<string, unknown> = {}): Upstream
   return workspace;
 }
 
-/** Every file of our state that holds a secret. */
+/** Returns the state files that contain a secret. */
 function leakyFiles({ env: { WIELD_HOME } }: UpstreamWorkspace): string[] {
   return readdirSync(WIELD_HOME!, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -85,7 +85,7 @@ const LOOKS: readonly (readonly string[])[] = [
 ];
 
 describe('secrets of a server', () => {
-  spec('UPS-5', 'that it says again in every way it can stand nowhere', async () => {
+  spec('UPS-5', 'are redacted wherever the server repeats them', async () => {
     const workspace = createLeaky('leaks');
     const runs = await expectSilent(
       workspace,
@@ -97,12 +97,12 @@ describe('secrets of a server', () => {
       ['call', 'far_progress'],
       ...LOOKS,
     );
-    // They were there to be said.
+    // The server did receive them.
     expect(runs[0]!.stdout).toContain('[redacted]');
     expect(runs[0]!.stdout).toContain('all of it');
   });
 
-  spec('UPS-5', 'are in what models get neither, nor in a command line', async () => {
+  spec('UPS-5', 'are not sent to models and not in a command line', async () => {
     const workspace = createLeaky('leaks');
     const server = serveStdio(workspace, { env });
     await server.initialize();
@@ -124,7 +124,7 @@ describe('secrets of a server', () => {
     expect(leakyFiles(workspace)).toEqual([]);
   });
 
-  spec('UPS-5', 'that it says in pieces, part by part, are not to be put together', async () => {
+  spec('UPS-5', 'are redacted when split over several parts', async () => {
     const workspace = createLeaky('leaks');
     const leaky = workspace.toolbox({ env: { ...workspace.env, ...env } });
     const { content } = await leaky.call('far_split', {});
@@ -134,14 +134,14 @@ describe('secrets of a server', () => {
     expect(pieces.join('')).toContain(' | ');
   });
 
-  spec('UPS-5', 'that it says when it cannot start are not kept as what it said', async () => {
+  spec('UPS-5', 'are redacted in the stored output of a failed start', async () => {
     const workspace = createLeaky('leaks-and-exits');
     await expectSilent(workspace, ['list'], ['doctor'], ['call', 'far_leak']);
     const doctor = await wield(workspace, ['doctor'], { env });
     expect(doctor.stdout).toMatch(/last output: my key is \[redacted\]/);
   });
 
-  spec('UPS-5', 'in an address or a header of a server over HTTP stand in no failure of it', async () => {
+  spec('UPS-5', 'in a URL or header are not in HTTP errors', async () => {
     const seen: string[] = [];
     const listener = createServer((request, response) => {
       seen.push(`${request.url} ${request.headers.authorization}`);
@@ -162,7 +162,7 @@ describe('secrets of a server', () => {
     expect(seen.join('\n')).toContain(SECRETS.joined);
   });
 
-  spec('UPS-5', 'that another process needs stay in the files where they were, unchanged', async () => {
+  spec('UPS-5', 'stay unchanged in the files that contain them', async () => {
     const workspace = createLeaky('leaks');
     const file = join(workspace.home, '.agents', 'mcp.json');
     const before = readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-// Servers of a checkout that nobody trusts, and of one that changed since it was trusted.
+// Servers of an untrusted checkout, and of one that changed since it was trusted.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const LOOKS: readonly (readonly string[])[] = [
 
 const codeOf = ({ result }: Message): string | undefined => result?._meta?.['wield/error']?.code;
 
-/** A checkout with servers that leave traces: a start, and a file that only a reference reads. */
+/** A checkout with servers that leave a trace when started or when a reference is expanded. */
 function hostile(): UpstreamWorkspace {
   const workspace = createUpstreamWorkspace();
   workspace.workspaceServers({
@@ -36,7 +36,7 @@ function hostile(): UpstreamWorkspace {
 
 const env = { SECRET_OF_THE_USER: 'the secret in a variable' };
 
-/** Whether some file below a directory holds the text. */
+/** Whether a file below a directory contains the text. */
 function holds(directory: string, text: string): boolean {
   if (!existsSync(directory)) return false;
   return readdirSync(directory, { recursive: true, withFileTypes: true }).some(
@@ -45,7 +45,7 @@ function holds(directory: string, text: string): boolean {
 }
 
 describe('an untrusted workspace', () => {
-  spec('POL-20', 'starts no server and expands nothing, whoever looks', async () => {
+  spec('POL-20', 'starts no server and expands nothing for any caller', async () => {
     const workspace = hostile();
     for (const look of LOOKS) {
       const { stdout, stderr } = await wield(workspace, look, { env: { ...env, WIELD_LOG: 'debug' } });
@@ -61,7 +61,7 @@ describe('an untrusted workspace', () => {
     expect(holds(workspace.env.WIELD_HOME!, 'the secret in')).toBe(false);
   });
 
-  spec('POL-20', 'is told of: why its servers are not started, and what lets them', async () => {
+  spec('POL-20', 'explains why its servers are not started and how to allow them', async () => {
     const workspace = hostile();
     const doctor = await wield(workspace, ['doctor']);
     expect(doctor.stdout).toMatch(/the server far is not started: the workspace is not trusted/);
@@ -78,7 +78,7 @@ describe('an untrusted workspace', () => {
   });
 });
 
-describe('a workspace that was trusted', () => {
+describe('a trusted workspace', () => {
   async function known(): Promise<UpstreamWorkspace> {
     const workspace = hostile();
     await wield(workspace, ['trust'], { env });
@@ -87,7 +87,7 @@ describe('a workspace that was trusted', () => {
     return workspace;
   }
 
-  spec('POL-20', 'and changed its servers asks again, and starts none until then', async () => {
+  spec('POL-20', 'that changed its servers needs trust again before they start', async () => {
     const workspace = await known();
     workspace.workspaceServers({ far: { env: { STOLEN: '${SECRET_OF_THE_USER}', MORE: '1' } }, more: {} });
     for (const look of LOOKS) await wield(workspace, look, { env });
@@ -100,25 +100,21 @@ describe('a workspace that was trusted', () => {
     expect((await wield(workspace, ['list'], { env })).stdout).toMatch(/far_echo[\s\S]*more_echo/);
   });
 
-  spec(
-    'POL-20',
-    'and is not any more: its tools are listed with a mark, a model cannot call them',
-    async () => {
-      const workspace = await known();
-      await wield(workspace, ['trust', '--revoke']);
-      const { tools } = json(await wield(workspace, ['list', '--json'], { env }));
-      const echo = tools.find(({ name }: Message) => name === 'far_echo');
-      expect(echo).toMatchObject({ untrusted: true });
-      const server = serveStdio(workspace, { args: [], env });
-      await server.initialize();
-      const answer = await server.request('right', 'tools/call', {
-        name: 'far_echo',
-        arguments: { text: 'x' },
-      });
-      expect(codeOf(answer)).toBe('needs_trust');
-      expect(workspace.starts('far')).toHaveLength(1);
-      // Whoever types the call has looked.
-      expect((await wield(workspace, ['call', 'far_echo', '--text', 'mine'], { env })).stdout).toBe('mine\n');
-    },
-  );
+  spec('POL-20', 'that lost its trust: its tools are marked and a model cannot call them', async () => {
+    const workspace = await known();
+    await wield(workspace, ['trust', '--revoke']);
+    const { tools } = json(await wield(workspace, ['list', '--json'], { env }));
+    const echo = tools.find(({ name }: Message) => name === 'far_echo');
+    expect(echo).toMatchObject({ untrusted: true });
+    const server = serveStdio(workspace, { args: [], env });
+    await server.initialize();
+    const answer = await server.request('right', 'tools/call', {
+      name: 'far_echo',
+      arguments: { text: 'x' },
+    });
+    expect(codeOf(answer)).toBe('needs_trust');
+    expect(workspace.starts('far')).toHaveLength(1);
+    // A person who types the call may run it.
+    expect((await wield(workspace, ['call', 'far_echo', '--text', 'mine'], { env })).stdout).toBe('mine\n');
+  });
 });

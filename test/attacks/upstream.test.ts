@@ -1,4 +1,4 @@
-// What an upstream server can say of itself to do harm: schemas, names, texts, and questions without end.
+// Attacks by upstream servers: schemas, names, texts and endless questions.
 
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
@@ -38,7 +38,7 @@ const deep = (levels: number): object => {
 };
 
 describe('schemas', () => {
-  spec('UPS-4 TOOL-4', 'those that cannot be used are named, and the rest is listed', async () => {
+  spec('UPS-4 TOOL-4', 'reports invalid schemas and lists the other tools', async () => {
     const workspace = listing([
       remoteTool('fine'),
       inputOf('remote', { $ref: 'https://example.com/\u001b[31mschema.json' }),
@@ -71,7 +71,7 @@ describe('schemas', () => {
       /"remote" is not offered: .*outside the schema/,
       /"deep" is not offered: .*deeper than 64 levels/,
       /"deeper" has a definition that .*deeper than 100 levels/,
-      /"list" is not offered: .*something else than an object/,
+      /"list" is not offered: .*must have the type object/,
       /"no-schema" has no input schema/,
       /"text" has no input schema/,
       /"proto" has a definition that .*__proto__/,
@@ -86,13 +86,13 @@ describe('schemas', () => {
     expect(all).not.toMatch(ESCAPES);
     expect((await wield(workspace, ['list'])).stderr).toMatch(/15 problems/);
     expect((await wield(workspace, ['show', 'odd_fine'])).stdout).toContain('Does fine.');
-    // A list of words that is long is no reason to say them all.
+    // Long enums are not listed in full.
     const wrong = await wield(workspace, ['call', 'odd_enums', '--e', 'another']);
     expect(wrong.status).toBe(2);
     expect(wrong.stderr.length).toBeLessThan(10_000);
   });
 
-  spec('UPS-4', 'ten thousand levels are one tool less, and nothing else', async () => {
+  spec('UPS-4', 'a schema of ten thousand levels affects only its tool', async () => {
     const workspace = createUpstreamWorkspace({ odd: { mode: 'raw' } });
     const levels = (count: number): string => `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`;
     workspace.tools(
@@ -108,7 +108,7 @@ describe('schemas', () => {
 
   spec(
     'UPS-4 TOOL-4',
-    'a pattern that never ends, a promise and a circle end a check, not the program',
+    'a catastrophic pattern, a promise and a cycle fail a validation, not the program',
     async () => {
       const workspace = listing([
         inputOf('backtracks', { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }),
@@ -133,7 +133,7 @@ describe('schemas', () => {
       const stuck = await toolbox.call('odd_backtracks', { s: `${'a'.repeat(40)}!` });
       expect(stuck.error?.code).toBe('invalid_input');
       expect(performance.now() - began).toBeLessThan(10_000);
-      // A promise would count as true: whatever is made of the keyword, a wrong value passes nowhere.
+      // A promise would count as true; an invalid value must not pass.
       for (const input of [{}, { n: 'x' }]) expect((await toolbox.call('odd_async', input)).ok).toBe(false);
       expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called circle');
       expect((await toolbox.call('odd_circle', { next: { next: 5 } })).error?.code).toBe('invalid_input');
@@ -141,7 +141,7 @@ describe('schemas', () => {
     },
   );
 
-  spec('UPS-4', 'more tools than anybody reads, and pages without end, are cut and told', async () => {
+  spec('UPS-4', 'limits the number of tools and pages, and reports that', async () => {
     const cases = [
       ['many', 10_000, /has more than 10000 tools; the rest is omitted/],
       ['pages', 100, /has more than 100 pages of tools; the rest is omitted/],
@@ -155,7 +155,7 @@ describe('schemas', () => {
     }
   });
 
-  spec('UPS-4', 'a server can have people told only so much, and be kept only so large', async () => {
+  spec('UPS-4', 'limits the number of problems and the size of a listing', async () => {
     const bad = Array.from({ length: 5000 }, (_, at) => inputOf(`bad${at}`, { type: 'array' }));
     const nameless = Array.from({ length: 5000 }, () => ({}));
     const heavy = Array.from({ length: 30 }, (_, at) =>
@@ -165,8 +165,8 @@ describe('schemas', () => {
     expect(names).toEqual(['odd_fine']);
     expect(problems.length).toBeLessThan(250);
     expect(problems).toContainEqual(expect.stringMatching(/4900 more problems in its tool list/));
-    expect(problems).toContainEqual(expect.stringMatching(/more faults of its tools are not shown/));
-    // One message holds no more than 16 MiB, so these come as a flood, and nothing of them is kept.
+    expect(problems).toContainEqual(expect.stringMatching(/more problems of its tools are not shown/));
+    // Larger than the limit of a message, so nothing is stored.
     const flooded = await survey(listing(heavy));
     expect(flooded.names).toEqual([]);
     expect(flooded.problems).toEqual([expect.stringMatching(/a message of more than 16 MiB/)]);
@@ -200,21 +200,17 @@ describe('texts', () => {
     ['explain', 'odd_described'],
   ];
 
-  spec(
-    'UPS-4 ERR-5',
-    'A55: escapes in names, titles, descriptions and schemas reach no terminal',
-    async () => {
-      const workspace = workspaceOf();
-      for (const command of COMMANDS) {
-        const { stdout, stderr } = await wield(workspace, command);
-        expect([command.join(' '), (stdout + stderr).match(ESCAPES)]).toEqual([command.join(' '), null]);
-      }
-      const doctor = await wield(workspace, ['doctor']);
-      expect(doctor.stdout).toMatch(/"described" has characters in its description that cannot be seen/);
-    },
-  );
+  spec('UPS-4 ERR-5', 'A55: escape sequences of a server never reach a terminal', async () => {
+    const workspace = workspaceOf();
+    for (const command of COMMANDS) {
+      const { stdout, stderr } = await wield(workspace, command);
+      expect([command.join(' '), (stdout + stderr).match(ESCAPES)]).toEqual([command.join(' '), null]);
+    }
+    const doctor = await wield(workspace, ['doctor']);
+    expect(doctor.stdout).toMatch(/"described" has invisible characters in its description/);
+  });
 
-  spec('UPS-4', 'what cannot be seen is not told to a model, and values stay what they are', async () => {
+  spec('UPS-4', 'removes invisible characters from texts for models, but not from values', async () => {
     const description = `says${NASTY}`;
     const workspace = listing([
       remoteTool('described', {
@@ -235,22 +231,28 @@ describe('texts', () => {
     expect(tool.inputSchema.properties.default.enum).toEqual([`one${NASTY}`]);
     expect(tool.inputSchema.$defs.title.title).not.toMatch(ESCAPES);
     const doctor = await wield(workspace, ['doctor']);
-    expect(doctor.stdout).toMatch(/"described" has characters in its schemas that cannot be seen/);
+    expect(doctor.stdout).toMatch(/"described" has invisible characters in its schemas/);
   });
 
-  specIf(hasPty, 'no script(1)', 'UPS-4 ERR-5', 'A55: at a real terminal either', async () => {
-    const workspace = workspaceOf();
-    for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {
-      const { screen } = await wieldAtTerminal(workspace, command, { env: { NO_COLOR: '1' } });
-      expect([command.join(' '), screen.match(/\u001b\[2J|\u001b\]0|\u202e|\u200b|\u009b/u)]).toEqual([
-        command.join(' '),
-        null,
-      ]);
-    }
-  });
+  specIf(
+    hasPty,
+    'no script(1)',
+    'UPS-4 ERR-5',
+    'A55: escape sequences do not reach a real terminal',
+    async () => {
+      const workspace = workspaceOf();
+      for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {
+        const { screen } = await wieldAtTerminal(workspace, command, { env: { NO_COLOR: '1' } });
+        expect([command.join(' '), screen.match(/\u001b\[2J|\u001b\]0|\u202e|\u200b|\u009b/u)]).toEqual([
+          command.join(' '),
+          null,
+        ]);
+      }
+    },
+  );
 });
 
-spec('UPS-4', 'a server that asks a person thousands of times is answered for them', async () => {
+spec('UPS-4', 'cancels the questions of a server that asks too often', async () => {
   const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' } });
   let questions = 0;
   const client = await connectAsking(workspace, 'older', 'stdio', () => {

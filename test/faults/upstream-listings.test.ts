@@ -1,4 +1,4 @@
-// What is kept of servers between two processes: torn, garbled, made up, of another version, and written by two at once.
+// Damaged, forged, outdated and concurrently written tool list files.
 
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function listed(): Promise<UpstreamWorkspace> {
   return workspace;
 }
 
-describe('what is kept of a server', () => {
+describe('a stored tool list', () => {
   const line = (change: (line: string) => string, at: number) => (text: string) =>
     text
       .split('\n')
@@ -33,21 +33,21 @@ describe('what is kept of a server', () => {
       .join('\n');
   const DAMAGES: readonly (readonly [what: string, damage: (text: string) => string])[] = [
     ['is empty', () => ''],
-    ['is cut', (text) => text.slice(0, text.length / 2)],
+    ['is truncated', (text) => text.slice(0, text.length / 2)],
     ['lacks its end', (text) => text.slice(0, -4)],
     ['is of another version', line((one) => one.replace(/\d+$/, '999'), 0)],
-    ['is garbled in its header', line(() => '{"at":', 1)],
+    ['has a damaged header', line(() => '{"at":', 1)],
     ['has another header', line(() => '{"at":"now","faults":[],"verdict":{}}', 1)],
-    ['has a list for a header', line(() => '[]', 1)],
-    ['has a failure that is none', line(() => '{"failed":{"at":1,"count":1}}', 1)],
-    ['is garbled in a tool', line((one) => one.slice(3), 2)],
-    ['has a tool that is none', line(() => '{}\t{}', 2)],
+    ['has an array as header', line(() => '[]', 1)],
+    ['has an invalid failure', line(() => '{"failed":{"at":1,"count":1}}', 1)],
+    ['has a damaged tool', line((one) => one.slice(3), 2)],
+    ['has an invalid tool', line(() => '{}\t{}', 2)],
     ['has a tool of another name', line((one) => one.replace('"name":"far_one"', '"name":"read_skill"'), 2)],
     ['has a tool of another server', line((one) => one.replace('"name":"far_one"', '"name":"near_one"'), 2)],
-    ['is bytes', () => '\u0000\u0001\u0002'.repeat(1000)],
+    ['is binary', () => '\u0000\u0001\u0002'.repeat(1000)],
   ];
   for (const [what, damage] of DAMAGES) {
-    spec('UPS-3', `and ${what} is discarded, and asked for again`, async () => {
+    spec('UPS-3', `that ${what} is discarded and requested again`, async () => {
       const workspace = await listed();
       for (const file of filesOf(workspace)) writeFileSync(file, damage(readFileSync(file, 'utf8')));
       expect(namesIn(await wield(workspace, ['list', '--json']))).toEqual(['far_one', 'far_two']);
@@ -57,7 +57,7 @@ describe('what is kept of a server', () => {
     });
   }
 
-  spec('UPS-3', 'and is garbled where only a call looks is asked for again by that call', async () => {
+  spec('UPS-3', 'with a damaged schema is requested again by the call', async () => {
     const workspace = await listed();
     for (const file of filesOf(workspace)) {
       const text = readFileSync(file, 'utf8');
@@ -69,20 +69,20 @@ describe('what is kept of a server', () => {
     expect(readFileSync(filesOf(workspace)[0]!, 'utf8')).not.toContain('"definition":5');
   });
 
-  spec('UPS-3 POL-21', 'and is made up well changes what is shown, and nothing that runs', async () => {
+  spec('UPS-3 POL-21', 'that is forged changes what is shown, not what runs', async () => {
     const workspace = await listed();
     const definition = /"definition":"[0-9a-f]+"/;
     for (const file of filesOf(workspace)) {
       const text = readFileSync(file, 'utf8');
       writeFileSync(file, text.replace(definition, `"definition":"${'0'.repeat(64)}"`));
     }
-    // It is not what was approved, and with consent not what the server lists.
+    // Neither approved, nor what the server lists.
     expect((await wield(workspace, ['call', 'far_one'])).status).toBe(5);
     const forced = json(await wield(workspace, ['call', 'far_one', '--yes', '--json']));
     expect(forced.error.code).toBe('integrity');
   });
 
-  spec('UPS-3', 'is for its user alone, and starts nothing again', async () => {
+  spec('UPS-3', 'is private to the user, and avoids a start', async () => {
     const workspace = await listed();
     for (const file of filesOf(workspace)) expect(statSync(file).mode & 0o777).toBe(0o600);
     for (const command of [['list'], ['search', 'one'], ['show', 'far_one'], ['doctor']])
@@ -95,7 +95,7 @@ describe('what is kept of a server', () => {
 
 spec(
   'UPS-3 POL-21',
-  'two processes that meet twenty servers at once lose none, and no pin',
+  'two processes that list twenty servers at once lose neither listings nor pins',
   async () => {
     const names = Array.from({ length: 20 }, (_, at) => `s${String(at).padStart(2, '0')}`);
     const workspace = createUpstreamWorkspace(

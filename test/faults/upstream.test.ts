@@ -1,4 +1,4 @@
-// Upstream servers that go wrong: each case beside a server and a script that keep working.
+// Failing upstream servers, next to a server and a script that keep working.
 
 import { existsSync } from 'node:fs';
 import { describe, expect } from 'vitest';
@@ -80,7 +80,7 @@ describe('a server that does not start', () => {
     ['wrong', /could not start/],
     ['endless', /more than 16 MiB/],
   ] as const) {
-    spec('UPS-4', `${mode}: it is named with what it said, and nothing else is slowed`, async () => {
+    spec('UPS-4', `${mode}: is reported with its output and slows nothing down`, async () => {
       const workspace = createPair(mode, { startTimeout: '20s' });
       const server = await serve(workspace);
       expect(await listedBy(server)).toContain('good_echo');
@@ -100,29 +100,25 @@ describe('a server that does not start', () => {
     });
   }
 
-  spec(
-    'UPS-4',
-    'one that hangs: a listing waits no longer than its patience, its tools come later',
-    async () => {
-      const workspace = createPair('slow-start');
-      let changes = 0;
-      const client = await connectProcess(workspace, 'older', ['--trust'], () => {
-        changes++;
-      });
-      const first = (await client.listTools()).tools.map(({ name }) => name);
-      expect(first).toContain('good_echo');
-      expect(first).not.toContain('odd_echo');
-      expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({
-        content: [{ type: 'text', text: 'hello' }],
-      });
-      const before = changes;
-      const isThere = async (): Promise<boolean> =>
-        changes > before && (await client.listTools()).tools.some(({ name }) => name === 'odd_echo');
-      await until(isThere, 'a change of the list', 30_000);
-    },
-  );
+  spec('UPS-4', 'hanging: a listing waits for a limited time, its tools come later', async () => {
+    const workspace = createPair('slow-start');
+    let changes = 0;
+    const client = await connectProcess(workspace, 'older', ['--trust'], () => {
+      changes++;
+    });
+    const first = (await client.listTools()).tools.map(({ name }) => name);
+    expect(first).toContain('good_echo');
+    expect(first).not.toContain('odd_echo');
+    expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({
+      content: [{ type: 'text', text: 'hello' }],
+    });
+    const before = changes;
+    const isThere = async (): Promise<boolean> =>
+      changes > before && (await client.listTools()).tools.some(({ name }) => name === 'odd_echo');
+    await until(isThere, 'a change of the list', 30_000);
+  });
 
-  spec('UPS-4', 'one that never answers is given up after its time, and told so', async () => {
+  spec('UPS-4', 'never responding: stopped and reported after the start timeout', async () => {
     for (const mode of ['hang', 'deaf']) {
       const workspace = createPair(mode, { startTimeout: '2s' });
       const problems = json(await wield(workspace, ['list', '--json'])).problems as Message[];
@@ -135,7 +131,7 @@ describe('a server that does not start', () => {
     }
   });
 
-  spec('UPS-4', 'one that greets on its output, or ends at what it does not know, works', async () => {
+  spec('UPS-4', 'works if it prints to stdout or exits on unknown requests', async () => {
     for (const mode of ['greets', 'curt']) {
       const run = await wield(createPair(mode), ['call', 'odd_echo', '--text', 'hi']);
       expect(run).toMatchObject({ status: 0, stdout: 'hi\n' });
@@ -143,7 +139,7 @@ describe('a server that does not start', () => {
   });
 });
 
-describe('a server that goes wrong in a call', () => {
+describe('a server that fails during a call', () => {
   for (const [tool, code, says] of [
     ['no-object', 'tool_failed', /neither a result nor an error/],
     ['nothing', 'tool_failed', /neither a result nor an error/],
@@ -160,31 +156,27 @@ describe('a server that goes wrong in a call', () => {
     ['close-output', 'exec_failed', /closed its stdout; last output: no more words/],
     ['dies-loudly', 'exec_failed', /exited with status 7; last output: .*the last line/s],
   ] as const) {
-    spec('UPS-4', `${tool}: the call fails and says why, and the others go on`, async () => {
+    spec('UPS-4', `${tool}: the call fails with the reason, others continue`, async () => {
       const server = await serve(createPair('bad'));
       const [answer] = await Promise.all([callTool(server, `odd_${tool}`), expectOthersWork(server)]);
       expect([codeOf(answer), saidBy(answer)]).toEqual([code, expect.stringMatching(says)]);
       expect(saidBy(answer)).not.toContain('\u001b');
       await expectOthersWork(server);
-      // Whatever became of it, the next call finds it at work.
+      // The next call succeeds.
       expect(saidBy(await callTool(server, 'odd_wrong-id'))).toBe('said');
       expect(server.memory()).toBeLessThan(600);
       expectOnlyProtocol(server);
     });
   }
 
-  spec(
-    'UPS-4',
-    'answers that nobody waits for, twice, or with an error beside them change nothing',
-    async () => {
-      const server = await serve(createPair('bad'));
-      for (const tool of ['wrong-id', 'twice', 'not-json', 'both', 'wrong-id'])
-        expect(saidBy(await callTool(server, `odd_${tool}`))).toBe('said');
-      expectOnlyProtocol(server);
-    },
-  );
+  spec('UPS-4', 'ignores unexpected, repeated and contradictory responses', async () => {
+    const server = await serve(createPair('bad'));
+    for (const tool of ['wrong-id', 'twice', 'not-json', 'both', 'wrong-id'])
+      expect(saidBy(await callTool(server, `odd_${tool}`))).toBe('said');
+    expectOnlyProtocol(server);
+  });
 
-  spec('UPS-4', 'one that asks and tells without end slows nobody', async () => {
+  spec('UPS-4', 'endless requests and notifications slow nothing down', async () => {
     const workspace = createPair('bad');
     const server = await serve(workspace);
     for (const tool of ['requests', 'changes']) {
@@ -193,66 +185,58 @@ describe('a server that goes wrong in a call', () => {
     }
     await expectOthersWork(server);
     expect(server.memory()).toBeLessThan(600);
-    // None of its questions came through to the client, which cannot ask anybody.
+    // No question reached the client, which does not support elicitation.
     for (const line of server.lines)
       expect(JSON.parse(line).method ?? '').not.toMatch(/elicitation|sampling/);
     expect(workspace.starts('odd')).toHaveLength(1);
   });
 
-  spec(
-    'UPS-4',
-    'one that says much beside the protocol is heard, and only its last lines are kept',
-    async () => {
-      const server = await serve(createPair('loud'));
-      const before = server.memory();
-      for (let round = 0; round < 20; round++) {
-        expect(saidBy(await callTool(server, 'odd_echo', { text: 'hi' }))).toBe('hi');
-        await sleep(50);
-      }
-      await expectOthersWork(server);
-      expect(server.memory() - before).toBeLessThan(150);
-      const lost = await callTool(server, 'odd_die');
-      expect(codeOf(lost)).toBe('exec_failed');
-      expect(saidBy(lost).length).toBeLessThan(5000);
-    },
-  );
+  spec('UPS-4', 'keeps only the last lines of much stderr output', async () => {
+    const server = await serve(createPair('loud'));
+    const before = server.memory();
+    for (let round = 0; round < 20; round++) {
+      expect(saidBy(await callTool(server, 'odd_echo', { text: 'hi' }))).toBe('hi');
+      await sleep(50);
+    }
+    await expectOthersWork(server);
+    expect(server.memory() - before).toBeLessThan(150);
+    const lost = await callTool(server, 'odd_die');
+    expect(codeOf(lost)).toBe('exec_failed');
+    expect(saidBy(lost).length).toBeLessThan(5000);
+  });
 
-  spec(
-    'UPS-4',
-    'it is started anew at the next call; one that dies again and again is left alone a while',
-    async () => {
-      const workspace = createPair('well');
-      const server = await serve(workspace);
-      const lost = await callTool(server, 'odd_die');
-      expect([codeOf(lost), saidBy(lost)]).toEqual([
-        'exec_failed',
-        expect.stringMatching(
-          /lost the server odd while running odd_die: exited with status 3; last output: about to go/,
-        ),
-      ]);
-      expect(saidBy(await callTool(server, 'odd_echo', { text: 'again' }))).toBe('again');
-      expect(workspace.starts('odd')).toHaveLength(2);
-      // An answer between two deaths forgives the first.
-      for (const _ of [1, 2]) expect(codeOf(await callTool(server, 'odd_die'))).toBe('exec_failed');
-      const began = performance.now();
-      const refused = await callTool(server, 'odd_echo', { text: 'too soon' });
-      expect([codeOf(refused), saidBy(refused)]).toEqual([
-        'unavailable',
-        expect.stringMatching(/odd stopped during a call.*exited with status 3.*retried in \d+ s/s),
-      ]);
-      expect(performance.now() - began).toBeLessThan(limitOf(server));
-      expect(workspace.starts('odd')).toHaveLength(3);
-      await expectOthersWork(server);
-      await until(
-        async () => saidBy(await callTool(server, 'odd_echo', { text: 'back' })) === 'back',
-        'it is back',
-        15_000,
-      );
-      expect(workspace.starts('odd')).toHaveLength(4);
-    },
-  );
+  spec('UPS-4', 'is restarted by the next call, with backoff if it dies repeatedly', async () => {
+    const workspace = createPair('well');
+    const server = await serve(workspace);
+    const lost = await callTool(server, 'odd_die');
+    expect([codeOf(lost), saidBy(lost)]).toEqual([
+      'exec_failed',
+      expect.stringMatching(
+        /lost the server odd while running odd_die: exited with status 3; last output: about to go/,
+      ),
+    ]);
+    expect(saidBy(await callTool(server, 'odd_echo', { text: 'again' }))).toBe('again');
+    expect(workspace.starts('odd')).toHaveLength(2);
+    // A response resets the backoff.
+    for (const _ of [1, 2]) expect(codeOf(await callTool(server, 'odd_die'))).toBe('exec_failed');
+    const began = performance.now();
+    const refused = await callTool(server, 'odd_echo', { text: 'too soon' });
+    expect([codeOf(refused), saidBy(refused)]).toEqual([
+      'unavailable',
+      expect.stringMatching(/odd stopped during a call.*exited with status 3.*retried in \d+ s/s),
+    ]);
+    expect(performance.now() - began).toBeLessThan(limitOf(server));
+    expect(workspace.starts('odd')).toHaveLength(3);
+    await expectOthersWork(server);
+    await until(
+      async () => saidBy(await callTool(server, 'odd_echo', { text: 'back' })) === 'back',
+      'it is back',
+      15_000,
+    );
+    expect(workspace.starts('odd')).toHaveLength(4);
+  });
 
-  spec('UPS-4', 'in a program too: a call beside one that is lost has its answer', async () => {
+  spec('UPS-4', 'in a program: a concurrent call of another tool succeeds', async () => {
     const toolbox = createPair('well').toolbox();
     const [lost, kept] = await Promise.all([
       toolbox.call('odd_die', {}),
@@ -266,8 +250,8 @@ describe('a server that goes wrong in a call', () => {
   });
 });
 
-describe('nothing is left', () => {
-  spec('UPS-4', 'of one that ignores what it is told, or left a process in another group', async () => {
+describe('cleanup', () => {
+  spec('UPS-4', 'kills a server that ignores signals, and processes in other groups', async () => {
     const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' }, hard: { mode: 'stubborn' } });
     const toolbox = workspace.toolbox();
     const child = Number(textOf(await toolbox.call('odd_leaves-a-child', {})));
@@ -279,7 +263,7 @@ describe('nothing is left', () => {
     expect([child, ...pids].map(isAlive)).toEqual([false, false, false]);
   });
 
-  spec('UPS-4', 'when the client goes, or the server is killed', async () => {
+  spec('UPS-4', 'kills servers when the client disconnects or wield is killed', async () => {
     for (const signal of [undefined, 'SIGTERM', 'SIGKILL'] as const) {
       const workspace = createUpstreamWorkspace({ odd: { mode: 'bad' }, hard: { mode: 'stubborn' } });
       const server = await start(workspace);

@@ -1,4 +1,4 @@
-// The digest of a tool as its server describes it: another description is another tool (POL-21).
+// The digest of a tool definition as the server sent it (POL-21).
 
 import { canonicalJson, type Json } from '../../core/json.js';
 import type { RemoteTool } from '../../core/upstream.js';

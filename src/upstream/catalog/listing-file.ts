@@ -1,4 +1,4 @@
-// What a server listed, on disk by the hash of its configuration: a line a tool, so that listing parses no schema.
+// Stored tool lists, by configuration hash: one line per tool, so that a listing parses no schemas.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,27 +7,27 @@ import { isRecord, type Json } from '../../core/json.js';
 import type { World } from '../../core/world.js';
 import { createStatCache } from '../../files/stat-cache.js';
 import { writeFileAtomic } from '../../files/write.js';
-import type { KeptHead, KeptTool } from './to-tool.js';
+import type { StoredHead, StoredTool } from './to-tool.js';
 
-/** What is known of a server without starting it. */
+/** The stored tool list of a server. */
 export interface Listing {
-  /** When it was asked, in milliseconds since 1970. */
+  /** When it was listed, in milliseconds since 1970. */
   readonly at: number;
-  /** Which era it speaks, as the protocol's client wants to hear it. */
-  readonly verdict: Json;
+  /** The negotiated protocol version, as the SDK accepts it. */
+  readonly version: Json;
   readonly instructions?: string;
-  /** What is odd about it, in words that follow its name. */
+  /** Problems of the tool list; messages follow the name of the server. */
   readonly faults: readonly { readonly severity: 'error' | 'warning'; readonly message: string }[];
   readonly tools: readonly ListedTool[];
 }
 
 export interface ListedTool {
-  readonly head: KeptHead;
-  /** The whole of it, read at the first call. */
-  whole(): KeptTool;
+  readonly head: StoredHead;
+  /** Parses the whole tool on first use. */
+  whole(): StoredTool;
 }
 
-/** Why the last start gave nothing. */
+/** Why the last start failed. */
 export interface FailedStart {
   readonly at: number;
   readonly count: number;
@@ -35,9 +35,13 @@ export interface FailedStart {
   readonly hint: string;
 }
 
+export function isFailedStart(value: object): value is FailedStart {
+  return 'count' in value;
+}
+
 export interface ListingFiles {
   load(configuration: string): Listing | FailedStart | undefined;
-  save(configuration: string, listing: Omit<Listing, 'tools'>, tools: readonly KeptTool[]): void;
+  save(configuration: string, listing: Omit<Listing, 'tools'>, tools: readonly StoredTool[]): void;
   saveFailure(configuration: string, failure: FailedStart): void;
   remove(configuration: string): void;
 }
@@ -54,7 +58,7 @@ export function createListingFiles(directory: string, world: World): ListingFile
         durable: false,
       });
     } catch (error) {
-      world.debug(`a list of tools was not kept: ${(error as Error).message}`);
+      world.debug(`could not store a tool list: ${(error as Error).message}`);
     }
   };
   const remove = (configuration: string): void => {
@@ -74,8 +78,8 @@ export function createListingFiles(directory: string, world: World): ListingFile
         }
       });
     },
-    save(configuration, listing, tools) {
-      write(configuration, [JSON.stringify(listing), ...tools.map(formatTool)]);
+    save(configuration, { version, ...listing }, tools) {
+      write(configuration, [JSON.stringify({ ...listing, verdict: version }), ...tools.map(formatTool)]);
     },
     saveFailure(configuration, failure) {
       write(configuration, [JSON.stringify({ failed: failure })]);
@@ -84,27 +88,28 @@ export function createListingFiles(directory: string, world: World): ListingFile
   };
 }
 
-// The head, then the rest: neither has a tab or a line break in its JSON.
-function formatTool({ name, remoteName, description, traits, changed, ...rest }: KeptTool): string {
+// Head and rest, separated by a tab, which JSON text does not contain.
+function formatTool({ name, remoteName, description, traits, changed, ...rest }: StoredTool): string {
   return `${JSON.stringify({ name, remoteName, description, traits, changed })}\t${JSON.stringify(rest)}`;
 }
 
 function parse(text: string, discard: () => void): Listing | FailedStart {
   const lines = text.split('\n');
   if (lines[0] !== FIRST_LINE || lines[lines.length - 2] !== 'end')
-    throw new Error('cut short, or of another version');
+    throw new Error('truncated, or another version');
   const header = JSON.parse(lines[1]!) as unknown;
   if (!isRecord(header)) throw new Error('no header');
   if (isFailure(header.failed)) return header.failed;
-  if (!isHeader(header)) throw new Error('another header');
-  return { ...header, tools: lines.slice(2, -2).map((line) => parseTool(line, discard)) };
+  if (!isHeader(header)) throw new Error('invalid header');
+  const { verdict, ...rest } = header;
+  return { ...rest, version: verdict, tools: lines.slice(2, -2).map((line) => parseTool(line, discard)) };
 }
 
 function parseTool(line: string, discard: () => void): ListedTool {
   const tab = line.indexOf('\t');
   const head = JSON.parse(line.slice(0, tab)) as unknown;
-  if (!isHead(head)) throw new Error('a line that is no tool');
-  let whole: KeptTool | undefined;
+  if (!isHead(head)) throw new Error('invalid tool');
+  let whole: StoredTool | undefined;
   return {
     head,
     whole() {
@@ -114,20 +119,20 @@ function parseTool(line: string, discard: () => void): ListedTool {
   };
 }
 
-function parseRest({ name }: KeptHead, text: string, discard: () => void): Rest {
+function parseRest({ name }: StoredHead, text: string, discard: () => void): Rest {
   try {
     const rest = JSON.parse(text) as unknown;
     if (isRest(rest)) return rest;
   } catch {
-    // Said below.
+    // Reported below.
   }
   discard();
-  throw new ToolError('io', `what was kept of ${name} cannot be read`, {
-    hint: 'do it again: its server is then asked for its tools anew',
+  throw new ToolError('io', `the stored definition of ${name} is invalid`, {
+    hint: 'try again; its server will be listed again',
   });
 }
 
-// A file that somebody cut or wrote into is asked for again, not believed in part.
+// A damaged file is discarded as a whole.
 function isFailure(value: unknown): value is FailedStart {
   return (
     isRecord(value) &&
@@ -138,7 +143,7 @@ function isFailure(value: unknown): value is FailedStart {
   );
 }
 
-function isHeader(value: Record<string, unknown>): value is Header {
+function isHeader(value: Record<string, unknown>): value is Header & Record<string, unknown> {
   const { at, verdict, faults, instructions } = value;
   return (
     typeof at === 'number' &&
@@ -149,7 +154,7 @@ function isHeader(value: Record<string, unknown>): value is Header {
   );
 }
 
-function isHead(value: unknown): value is KeptHead {
+function isHead(value: unknown): value is StoredHead {
   return (
     isRecord(value) &&
     typeof value.name === 'string' &&
@@ -177,5 +182,6 @@ function isTraits(value: unknown): boolean {
   return isRecord(value) && Array.isArray(value.tags) && Array.isArray(value.examples);
 }
 
-type Header = Omit<Listing, 'tools'> & Record<string, unknown>;
-type Rest = Omit<KeptTool, keyof KeptHead>;
+/** `verdict` is the name of the version in the file. */
+type Header = Omit<Listing, 'tools' | 'version'> & { readonly verdict: Json };
+type Rest = Omit<StoredTool, keyof StoredHead>;

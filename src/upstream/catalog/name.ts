@@ -1,31 +1,29 @@
-// The name that a server's tool gets here (UPS-2).
+// Names of upstream tools in the catalog (UPS-2).
 
 import { hashTexts } from '../../files/digest.js';
 
-const LONGEST = 64;
-const KEPT = 55;
+const MAX_NAME = 64;
+const CUT_NAME = 55;
 const HASH_DIGITS = 8;
 
-/** `<server>_<tool>` in the letters of a tool's name; a long one is cut and ends in a hash of the whole. */
+/** Returns `<server>_<tool>` in the characters of a tool name; a long name is cut and ends in a hash. */
 export function toToolName(server: string, tool: string): string {
   const whole = `${server}_${tool}`;
   const name = encode(whole);
-  if (name.length <= LONGEST) return name;
-  return `${name.slice(0, KEPT)}_${hashTexts([whole]).slice(0, HASH_DIGITS)}`;
+  if (name.length <= MAX_NAME) return name;
+  return `${name.slice(0, CUT_NAME)}_${hashTexts([whole]).slice(0, HASH_DIGITS)}`;
 }
 
-/** What every name of a server's tools begins with. */
+/** Returns the common prefix of a server's tools. */
 export function toPrefix(server: string): string {
   return encode(`${server}_`);
 }
 
-/** Whether a name can be that of a server's tool. */
+/** Whether a name could belong to a tool of a server. */
 export function mayBeOf(name: string, server: string): boolean {
   const prefix = toPrefix(server);
-  return name.startsWith(prefix.slice(0, KEPT));
+  return name.startsWith(prefix.slice(0, CUT_NAME));
 }
-
-export { toRemoteUri as toUri } from '../../core/upstream.js';
 
 function encode(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, '_').replace(/^-/, '_');

@@ -1,4 +1,4 @@
-// What is wrong with a server or with a tool of one, said at the place where the server is configured.
+// Problems of servers and their tools, reported at the entry of the server.
 
 import { ToolError } from '../../core/error.js';
 import type { Problem } from '../../core/problem.js';
@@ -6,23 +6,24 @@ import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { FailedStart, Listing } from './listing-file.js';
 
+const REPORT = 'report this to the author of the server';
+
 export function toProblems({ faults }: Listing, server: ServerEntry): readonly Problem[] {
   return faults.map(({ severity, message }) =>
-    problemOf(server, severity, `the server ${server.name}: ${message}`, 'tell the author of the server'),
+    problemOf(server, { severity, message: `the server ${server.name}: ${message}`, hint: REPORT }),
   );
 }
 
-export function failed(server: ServerEntry, failure: FailedStart): Problem {
-  const { message, hint } = unavailable(server, failure);
-  return problemOf(server, 'error', message, hint!);
+export function failed(server: ServerEntry, { message, hint }: FailedStart): Problem {
+  return problemOf(server, { severity: 'error', message, hint });
 }
 
 export function untrusted(server: ServerEntry): Problem {
   const { message, hint } = needsTrust(server);
-  return problemOf(server, 'warning', message, hint!);
+  return problemOf(server, { severity: 'warning', message, hint: hint! });
 }
 
-/** Why a tool of a server is not there: nobody may start it. */
+/** The error for a tool of a server that is not started because its workspace is not trusted. */
 export function needsTrust({ name }: ServerEntry): ToolError {
   return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
     hint: 'wield mcp shows what it runs; then run: wield trust',
@@ -30,29 +31,19 @@ export function needsTrust({ name }: ServerEntry): ToolError {
   });
 }
 
-/** Why a tool of a server is not there: its last start gave nothing. */
+/** The error for a tool of a server whose last start failed. */
 export function unavailable({ name }: ServerEntry, { message, hint }: FailedStart): ToolError {
-  // What is wrong with an address or a reference is said without the name of a server.
-  const about = message.includes(`server ${name}`) ? message : `the server ${name}: ${message}`;
-  return new ToolError('unavailable', about, { hint, data: { server: name } });
+  return new ToolError('unavailable', message, { hint, data: { server: name } });
 }
 
 export function clash(server: ServerEntry, tool: Tool, taken: Tool): Problem {
-  const isOwn = taken.origin.server === server.name;
-  return problemOf(
-    server,
-    'error',
-    `${tool.origin.uri} is not offered: its name here would be ${tool.name}, as that of ${taken.origin.uri}`,
-    isOwn ? 'tell the author of the server' : 'give one of the servers another name',
-  );
+  return problemOf(server, {
+    severity: 'error',
+    message: `${tool.origin.uri} is not offered: its name ${tool.name} is taken by ${taken.origin.uri}`,
+    hint: taken.origin.server === server.name ? REPORT : 'rename one of the servers',
+  });
 }
 
-function problemOf(
-  server: ServerEntry,
-  severity: Problem['severity'],
-  message: string,
-  hint: string,
-): Problem {
-  const { file, pointer } = server.place;
-  return { severity, path: file, ...(pointer === null ? {} : { pointer }), message, hint };
+function problemOf({ place }: ServerEntry, problem: Omit<Problem, 'path'>): Problem {
+  return { path: place.file, pointer: place.pointer ?? undefined, ...problem };
 }

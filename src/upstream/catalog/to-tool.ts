@@ -1,13 +1,12 @@
-// What was kept of a server's tool becomes a tool; its schemas are read when someone asks for them.
+// Converts a stored upstream tool to a Tool; schemas are parsed on first use.
 
 import type { JsonSchema } from '../../core/schema.js';
 import type { RemoteAction, Tool, Traits } from '../../core/tool.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import { type ServerEntry, toRemoteUri } from '../../core/upstream.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { toUri } from './name.js';
 
-/** What of a tool is kept between two starts of its server: its schemas as text, read when someone asks. */
-export interface KeptTool {
+/** A tool in the stored tool list of its server. */
+export interface StoredTool {
   readonly name: string;
   readonly remoteName: string;
   readonly description: string;
@@ -16,42 +15,38 @@ export interface KeptTool {
   readonly described?: string;
   readonly input: JsonSchema;
   readonly output?: JsonSchema;
-  /** What was approved of it, where it is another by now: until someone approves it again, that is shown (POL-21). */
-  readonly approved?: Approved;
+  /** The approved definition of a changed tool, which is shown until it is accepted (POL-21). */
+  readonly approved?: ApprovedDefinition;
   readonly changed?: true;
 }
 
-export type Approved = Pick<KeptTool, 'description' | 'traits' | 'input' | 'output'>;
+export type ApprovedDefinition = Pick<StoredTool, 'description' | 'traits' | 'input' | 'output'>;
 
-/** The tool of what was kept. */
-export function toTool(kept: () => KeptTool, head: KeptHead, place: ToolPlace): Tool {
+export function toTool(load: () => StoredTool, head: StoredHead, place: ToolPlace): Tool {
   const { server } = place;
   return {
     name: head.name,
     description: head.description,
-    traits: {
-      ...head.traits,
-      ...(server.timeoutMs === undefined ? {} : { timeoutMs: server.timeoutMs }),
-    },
+    traits: server.timeoutMs === undefined ? head.traits : { ...head.traits, timeoutMs: server.timeoutMs },
     origin: {
       format: 'upstream',
-      uri: toUri(server.name, head.remoteName),
+      uri: toRemoteUri(server.name, head.remoteName),
       directory: null,
       source: server.place.file,
       digest: null,
       server: server.name,
       owner: 'upstream',
-      ...(server.owner === 'workspace' ? { configuredBy: 'workspace' as const } : {}),
+      configuredBy: server.owner === 'workspace' ? 'workspace' : undefined,
     },
     get input() {
-      return createJsonSchema(kept().input, { closed: true });
+      return createJsonSchema(load().input, { closed: true });
     },
     get output() {
-      const { output } = kept();
+      const { output } = load();
       return output && createJsonSchema(output);
     },
     get action(): RemoteAction {
-      const { definition, described } = kept();
+      const { definition, described } = load();
       return {
         kind: 'remote',
         server: server.name,
@@ -59,16 +54,16 @@ export function toTool(kept: () => KeptTool, head: KeptHead, place: ToolPlace): 
         target: place.target,
         configuration: place.configuration,
         definition,
-        ...(described === undefined ? {} : { described }),
+        described,
       };
     },
   } as Tool;
 }
 
-/** What a listing shows of a tool. */
-export type KeptHead = Pick<KeptTool, 'name' | 'remoteName' | 'description' | 'traits' | 'changed'>;
+/** The fields of a tool that a listing shows. */
+export type StoredHead = Pick<StoredTool, 'name' | 'remoteName' | 'description' | 'traits' | 'changed'>;
 
-/** The server that a tool is of. */
+/** The server of a tool. */
 export interface ToolPlace {
   readonly server: ServerEntry;
   readonly configuration: string;

@@ -1,4 +1,4 @@
-// Which upstream servers there are: those of the configuration and of four files, each name once, read anew when one changes.
+// The list of upstream servers, merged from the configuration and the server files.
 
 import { join } from 'node:path';
 import type { Problem } from '../../core/problem.js';
@@ -55,7 +55,7 @@ export function createServerList({ workdir, world }: ServerListOptions): ServerL
   };
 }
 
-// What is the person's own comes first: no checkout puts itself in its place.
+// Files of the user come first, so that a checkout cannot replace their servers.
 function sourcesOf(workdir: string, home: string | undefined): SourceFile[] {
   const own = home === undefined ? undefined : join(home, '.agents', 'mcp.json');
   const owner: ServerEntry['owner'] = workdir === home ? 'user' : 'workspace';
@@ -77,8 +77,8 @@ function readText(text: FileText, source: SourceFile): ServersReading {
       {
         severity: 'error',
         path: source.file,
-        message: `its servers cannot be read: ${quoteOutside(reason)}`,
-        hint: 'make it a file of JSON that you can read, or remove it',
+        message: `could not read servers: ${quoteOutside(reason)}`,
+        hint: 'make it a readable JSON file, or remove it',
       },
     ],
   };
@@ -102,7 +102,7 @@ function joinServers(
     else problems.push(toShadowed(entry, first));
   }
   const isOff = ({ name, disabled }: ServerEntry): boolean => disabled === true || off.includes(name);
-  // `wield connect` writes it for other clients into a file that is read here too.
+  // `wield connect` adds wield itself to files that are read here too.
   const servers = [...byName.values()].filter(
     (entry) => entry.kind !== 'stdio' || !isOwnServer(entry.command, entry.args),
   );

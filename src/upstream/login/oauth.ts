@@ -63,60 +63,13 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
     const running = renewals.get(stale);
     if (running !== undefined) return running;
     const context = { world, signal: new AbortController().signal, doing: 'renewing a login' };
-    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () => renewNow(stale));
+    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () =>
+      renewNow(stale, options, load),
+    );
     renewals.set(stale, renewal);
     const forget = (): unknown => renewals.delete(stale);
     renewal.then(forget, forget);
     return renewal;
-  };
-
-  const renewNow = async (stale: string): Promise<Tokens> => {
-    const login = load();
-    if (login === undefined || login.tokens === null) throw needsLogin(server, 'login required');
-    if (login.tokens.access_token !== stale) return login.tokens;
-    if (login.tokens.refresh_token === undefined) throw needsLogin(server, 'the login has expired');
-    world.debug(`renewing the login of ${server.name}`);
-    try {
-      const given = await askForTokens(login, login.tokens.refresh_token);
-      const tokens = { ...given, scope: given.scope ?? login.tokens.scope };
-      writeLogin(directory, server, { ...login, tokens, expiresAt: endOf(tokens, world.now()) });
-      return tokens;
-    } catch (thrown) {
-      if (isToolError(thrown)) throw thrown;
-      const now = load();
-      if (now?.tokens != null && now.tokens.access_token !== stale) return now.tokens;
-      const code = oauthCode(thrown);
-      if (code !== undefined && FINAL_ERRORS.has(code)) {
-        writeLogin(directory, server, { ...login, tokens: null, expiresAt: null });
-        throw needsLogin(server, 'the login has expired');
-      }
-      throw new ToolError('unavailable', `${server.name}: could not renew the login`, {
-        hint: `try again; if it persists: ${loginCommand(server)}`,
-        data: { server: server.name, code },
-      });
-    }
-  };
-
-  const askForTokens = async (login: StoredLogin, refreshToken: string): Promise<Tokens> => {
-    const { refreshAuthorization } = await import('@modelcontextprotocol/client');
-    const secret = server.oauth?.clientSecret ?? login.client.secret;
-    return refreshAuthorization(login.issuer, {
-      metadata: {
-        issuer: login.issuer,
-        token_endpoint: login.tokenEndpoint,
-        authorization_endpoint: login.tokenEndpoint,
-        response_types_supported: ['code'],
-        token_endpoint_auth_methods_supported:
-          login.authMethods === null ? undefined : [...login.authMethods],
-      },
-      clientInformation: {
-        client_id: login.client.id,
-        client_secret: secret ?? undefined,
-      },
-      refreshToken,
-      resource: login.resource ?? undefined,
-      fetchFn: createLoginFetch(options),
-    });
   };
 
   return {
@@ -129,22 +82,78 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
       return ended && renewable !== undefined ? (await renew(token)).access_token : token;
     },
     onUnauthorized: async ({ response }) => {
-      if (hasOwnAuthorization(server)) {
-        throw new ToolError(
-          'unavailable',
-          `${server.name}: the configured Authorization header was rejected`,
-          {
-            hint: 'check the Authorization header of its entry and the variable it refers to',
-            data: { server: server.name },
-          },
-        );
-      }
+      if (hasOwnAuthorization(server)) throw headerRejected(server);
       const tokens = load()?.tokens ?? undefined;
       if (tokens === undefined) throw needsLogin(server, 'login required');
       // Otherwise another call or process has renewed it meanwhile.
       if (sentAuthorization(response) === `Bearer ${tokens.access_token}`) await renew(tokens.access_token);
     },
   };
+}
+
+async function renewNow(
+  stale: string,
+  options: OAuthOptions,
+  load: () => StoredLogin | undefined,
+): Promise<Tokens> {
+  const { server, directory, world } = options;
+  const login = load();
+  if (login === undefined || login.tokens === null) throw needsLogin(server, 'login required');
+  if (login.tokens.access_token !== stale) return login.tokens;
+  if (login.tokens.refresh_token === undefined) throw needsLogin(server, 'the login has expired');
+  world.debug(`renewing the login of ${server.name}`);
+  try {
+    const given = await requestTokens(login, login.tokens.refresh_token, options);
+    const tokens = { ...given, scope: given.scope ?? login.tokens.scope };
+    writeLogin(directory, server, { ...login, tokens, expiresAt: endOf(tokens, world.now()) });
+    return tokens;
+  } catch (thrown) {
+    if (isToolError(thrown)) throw thrown;
+    const now = load();
+    if (now?.tokens != null && now.tokens.access_token !== stale) return now.tokens;
+    const code = oauthCode(thrown);
+    if (code !== undefined && FINAL_ERRORS.has(code)) {
+      writeLogin(directory, server, { ...login, tokens: null, expiresAt: null });
+      throw needsLogin(server, 'the login has expired');
+    }
+    throw new ToolError('unavailable', `${server.name}: could not renew the login`, {
+      hint: `try again; if it persists: ${loginCommand(server)}`,
+      data: { server: server.name, code },
+    });
+  }
+}
+
+async function requestTokens(
+  login: StoredLogin,
+  refreshToken: string,
+  options: OAuthOptions,
+): Promise<Tokens> {
+  const { server } = options;
+  const { refreshAuthorization } = await import('@modelcontextprotocol/client');
+  const secret = server.oauth?.clientSecret ?? login.client.secret;
+  return refreshAuthorization(login.issuer, {
+    metadata: {
+      issuer: login.issuer,
+      token_endpoint: login.tokenEndpoint,
+      authorization_endpoint: login.tokenEndpoint,
+      response_types_supported: ['code'],
+      token_endpoint_auth_methods_supported: login.authMethods === null ? undefined : [...login.authMethods],
+    },
+    clientInformation: {
+      client_id: login.client.id,
+      client_secret: secret ?? undefined,
+    },
+    refreshToken,
+    resource: login.resource ?? undefined,
+    fetchFn: createLoginFetch(options),
+  });
+}
+
+function headerRejected({ name }: HttpServer): ToolError {
+  return new ToolError('unavailable', `${name}: the configured Authorization header was rejected`, {
+    hint: 'check the Authorization header of its entry and the variable it refers to',
+    data: { server: name },
+  });
 }
 
 /** Returns when tokens issued now expire; null if unknown. */

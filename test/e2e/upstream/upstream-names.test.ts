@@ -134,8 +134,8 @@ describe('clashes', () => {
     ]);
     expect(problems).toEqual([
       expect.objectContaining({
-        message: 'mcp://odd/a%2Fb is not offered: its name here would be odd_a_b, as that of mcp://odd/a.b',
-        hint: 'tell the author of the server',
+        message: 'mcp://odd/a%2Fb is not offered: its name odd_a_b is taken by mcp://odd/a.b',
+        hint: 'report this to the author of the server',
       }),
       expect.objectContaining({ message: expect.stringContaining('mcp://odd/a_b is not offered') }),
     ]);
@@ -154,7 +154,7 @@ describe('clashes', () => {
     expect(problems).toEqual([
       expect.objectContaining({
         message: expect.stringContaining('mcp://one/two_three is not offered'),
-        hint: 'give one of the servers another name',
+        hint: 'rename one of the servers',
       }),
     ]);
     expect(textOf(await workspace.toolbox().call('one_two_three', {}))).toBe('called three');

@@ -1,0 +1,130 @@
+// Parses the tool list of a server: invalid tools are omitted, questionable ones reported.
+
+import { isToolError, ToolError } from '../../core/error.js';
+import { isRecord, type Json } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
+import type { Traits } from '../../core/tool.js';
+import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
+import { createJsonSchema, DATA } from '../../schema/json.js';
+import { digestDefinition } from './definition.js';
+import type { Listing } from './listing-file.js';
+import { toPrefix, toToolName } from './name.js';
+import type { StoredTool } from './to-tool.js';
+
+const MAX_FAULTS = 200;
+
+/** Returns the tools of a server that can be offered, and its problems. */
+export function parseListing(
+  { tools, faults }: { readonly tools: readonly RemoteTool[]; readonly faults: readonly string[] },
+  server: ServerEntry,
+): { readonly tools: readonly StoredTool[]; readonly faults: Listing['faults'] } {
+  const found: Listing['faults'][number][] = faults.map((message) => ({ severity: 'error', message }));
+  const parsed = tools.flatMap((remote) => {
+    const about = `the tool "${quoteOutside(remote.name, 80)}"`;
+    try {
+      return parseTool(remote, server, (warning) =>
+        found.push({ severity: 'warning', message: `${about} ${warning}` }),
+      );
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      found.push({ severity: 'error', message: `${about} is not offered: ${error.message}` });
+      return [];
+    }
+  });
+  const omitted = found.splice(MAX_FAULTS).length;
+  if (omitted > 0)
+    found.push({ severity: 'error', message: `${omitted} more problems of its tools are not shown` });
+  return { tools: parsed, faults: found };
+}
+
+// Models read descriptions at every turn; no tool needs more.
+const MAX_DESCRIPTION = 8000;
+
+// Throws `invalid_definition` for invalid schemas.
+function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: string) => void): StoredTool {
+  const raw = remote.description ?? remote.title ?? `The tool ${remote.name} of ${server.name}.`;
+  const clean = sanitize(raw).trim();
+  if (clean !== raw.trim()) warn('has invisible characters in its description, which are removed');
+  if (clean.length > MAX_DESCRIPTION)
+    warn(`has a description of ${clean.length} characters, of which ${MAX_DESCRIPTION} are shown`);
+  const { input, output } = readSchemas(remote, warn);
+  return {
+    name: toToolName(server.name, remote.name),
+    remoteName: remote.name,
+    description: clean.slice(0, MAX_DESCRIPTION),
+    traits: readTraits(remote, server),
+    definition: digestDefinition(remote),
+    described: clean === raw.trim() ? undefined : raw,
+    input,
+    output,
+  };
+}
+
+function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (warning: string) => void) {
+  const input = asObject(inputSchema);
+  // Validates the schemas before the tool is offered.
+  createJsonSchema(input, { closed: true });
+  const output = outputSchema as JsonSchema | undefined;
+  if (output !== undefined) createJsonSchema(output);
+  const texts = JSON.stringify([input, output]);
+  if (sanitize(texts) === texts) return { input, output };
+  warn('has invisible characters in its schemas, which are removed from descriptions');
+  return {
+    input: cleanTexts(input) as JsonSchema,
+    output: output && (cleanTexts(output) as JsonSchema),
+  };
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
+// Keywords whose keys are names.
+const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
+
+// Sanitizes descriptive texts; values that input is compared with stay unchanged.
+function cleanTexts(node: Json): Json {
+  if (Array.isArray(node)) return node.map(cleanTexts);
+  if (!isRecord(node)) return node;
+  return mapValues(node as Record<string, Json>, (value, key) => {
+    if (DATA.has(key)) return value;
+    if (NAMED.has(key) && isRecord(value)) return mapValues(value as Record<string, Json>, cleanTexts);
+    return TEXTS.has(key) && typeof value === 'string' ? sanitize(value) : cleanTexts(value);
+  });
+}
+
+function mapValues(node: Record<string, Json>, change: (value: Json, key: string) => Json): Json {
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, change(value, key)]));
+}
+
+function asObject(schema: Json): JsonSchema {
+  if (!isRecord(schema)) throw badInput('is not an object');
+  const { type } = schema;
+  if (type !== undefined && type !== 'object') throw badInput('must have the type object');
+  return schema as JsonSchema;
+}
+
+function badInput(problem: string): ToolError {
+  return new ToolError('invalid_definition', `its input schema ${problem}`, {
+    hint: 'report this to the author of the server',
+  });
+}
+
+// Missing hints stay undefined (POL-5).
+function readTraits({ title, annotations = {} }: RemoteTool, server: ServerEntry): Traits {
+  const flag = (hint: string): boolean | undefined => {
+    const value = annotations[hint];
+    return typeof value === 'boolean' ? value : undefined;
+  };
+  const shown = title ?? annotations.title;
+  return {
+    title: typeof shown === 'string' && shown !== '' ? quoteOutside(shown, 100) : undefined,
+    group: toPrefix(server.name).slice(0, -1),
+    tags: [],
+    hidden: false,
+    terminal: false,
+    readOnly: flag('readOnlyHint'),
+    destructive: flag('destructiveHint'),
+    idempotent: flag('idempotentHint'),
+    openWorld: flag('openWorldHint'),
+    examples: [],
+  };
+}
