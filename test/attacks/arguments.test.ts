@@ -1,4 +1,4 @@
-// Attacks through values: what a caller sends reaches the tool as data, byte for byte, or not at all.
+// Attacks through values: input reaches the tool as data, byte for byte, or not at all.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,22 +35,18 @@ const HOSTILE = [
   ' ',
 ];
 
-spec(
-  'EXE-1 SCR-10 SCR-11',
-  'A07 metacharacters, globs, CR and LF reach the child byte for byte',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.script('reflect', REFLECT);
-    const toolbox = workspace.toolbox();
-    for (const text of HOSTILE) {
-      const result = await toolbox.call('reflect', { text });
-      expect(result.structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
-    }
-    expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
-  },
-);
+spec('EXE-1 SCR-10 SCR-11', 'A07 passes metacharacters, globs, CR and LF unchanged', async () => {
+  const workspace = createWorkspace();
+  workspace.script('reflect', REFLECT);
+  const toolbox = workspace.toolbox();
+  for (const text of HOSTILE) {
+    const result = await toolbox.call('reflect', { text });
+    expect(result.structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
+  }
+  expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
+});
 
-spec('EXE-1 SCR-10', 'A07 the same through the command line', async () => {
+spec('EXE-1 SCR-10', 'A07 passes them unchanged through the command line', async () => {
   const workspace = createWorkspace();
   workspace.script('reflect', REFLECT);
   const text = HOSTILE.slice(0, 9).join('');
@@ -59,7 +55,7 @@ spec('EXE-1 SCR-10', 'A07 the same through the command line', async () => {
   expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
 });
 
-spec('SCR-11', 'any text without NUL arrives in both variables and on standard input', async () => {
+spec('SCR-11', 'passes any text without NUL in both variables and on stdin', async () => {
   const workspace = createWorkspace();
   workspace.script('reflect', REFLECT);
   const toolbox = workspace.toolbox();
@@ -75,7 +71,7 @@ spec('SCR-11', 'any text without NUL arrives in both variables and on standard i
   );
 });
 
-spec('RUN-3 SCR-9', 'A08 arithmetic payload in an integer', async () => {
+spec('RUN-3 SCR-9', 'A08 rejects an arithmetic payload in an integer', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'compare',
@@ -91,7 +87,7 @@ spec('RUN-3 SCR-9', 'A08 arithmetic payload in an integer', async () => {
   expect(textOf(await toolbox.call('compare', { count: 4 }))).toBe('many\n');
 });
 
-spec('SCR-11 RUN-3', 'A11 a NUL in a value is refused, and nothing runs', async () => {
+spec('SCR-11 RUN-3', 'A11 rejects NUL in a value, and runs nothing', async () => {
   const workspace = createWorkspace();
   workspace.script('touch', shellScript('touch ran', '@param text string', '@param list array'));
   const toolbox = workspace.toolbox();
@@ -102,7 +98,7 @@ spec('SCR-11 RUN-3', 'A11 a NUL in a value is refused, and nothing runs', async 
   expect((await toolbox.call('touch', { list: ['a\0b'] })).ok).toBe(true);
 });
 
-spec('RUN-1', 'A11 a NUL in a reference is refused', async () => {
+spec('RUN-1', 'A11 rejects NUL in a reference', async () => {
   const workspace = createWorkspace();
   workspace.script('touch', shellScript('touch ran'));
   const result = await workspace.toolbox().call('touch\0', {});

@@ -1,4 +1,4 @@
-// Attacks through the arguments of allowlisted programs: no value becomes an option, a program or a second command.
+// Attacks through the arguments of allowlisted programs: no value becomes an option, a program or a command.
 
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const isRefused = {
   hint: expect.stringMatching(/./),
 };
 
-spec('TJS-12', 'A01 --output=/x as a positional is refused with a hint, through every door', async () => {
+spec('TJS-12', 'A01 rejects --output=/x as a positional with a hint, through every door', async () => {
   const { workspace, toolbox, ran } = createVictim([{ param: 'ref' }]);
   const ref = '--output=/x';
   expect((await toolbox.call('run', { ref })).error).toMatchObject(isRefused);
@@ -43,7 +43,7 @@ spec('TJS-12', 'A01 --output=/x as a positional is refused with a hint, through 
   expect(ran()).toBe(false);
 });
 
-spec('TJS-12', 'A02 -c and other short options as positionals are refused', async () => {
+spec('TJS-12', 'A02 rejects -c and other short options as positionals', async () => {
   const { toolbox, ran } = createVictim([{ param: 'ref' }, { param: 'paths' }], {
     properties: { paths: { type: 'array', items: { type: 'string' } } },
   });
@@ -57,7 +57,7 @@ spec('TJS-12', 'A02 -c and other short options as positionals are refused', asyn
   expect(ran()).toBe(false);
 });
 
-spec('TJS-12', 'A03 --upload-pack=… does not reach a real git as an option', async () => {
+spec('TJS-12', 'A03 does not pass --upload-pack=… to git as an option', async () => {
   const workspace = createSkillWorkspace();
   const mark = join(workspace.dir, 'ran');
   const args = [{ param: 'remote' }];
@@ -79,7 +79,7 @@ spec('TJS-12', 'A03 --upload-pack=… does not reach a real git as an option', a
   expect(existsSync(mark)).toBe(false);
 });
 
-spec('TJS-12 TJS-8', 'A04 a value after a flag stays its value', async () => {
+spec('TJS-12 TJS-8', 'A04 keeps a value after a flag as its value', async () => {
   const { toolbox } = createVictim([
     { param: 'long', kind: 'flag' },
     { param: 'short', kind: 'flag', flag: '-s' },
@@ -88,7 +88,7 @@ spec('TJS-12 TJS-8', 'A04 a value after a flag stays its value', async () => {
   expect((await toolbox.call('run', { short: '--exec=x' })).error).toMatchObject(isRefused);
 });
 
-spec('TJS-6 EXE-1', 'A05 newlines, quotes, globs and substitutions arrive byte for byte', async () => {
+spec('TJS-6 EXE-1', 'A05 passes newlines, quotes, globs and substitutions unchanged', async () => {
   const { workspace, toolbox } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
   for (const text of [
     '; touch sentinel',
@@ -109,14 +109,14 @@ spec('TJS-6 EXE-1', 'A05 newlines, quotes, globs and substitutions arrive byte f
   expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
 });
 
-spec('TJS-13', 'A06 NUL in a value does not cut an argument short', async () => {
+spec('TJS-13', 'A06 does not truncate an argument at NUL', async () => {
   const { toolbox, ran } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
   for (const input of [{ a: 'x\0--output' }, { b: '\0' }])
     expect((await toolbox.call('run', input)).error?.code).toBe('invalid_input');
   expect(ran()).toBe(false);
 });
 
-spec('TJS-14 TJS-15', 'A07 no value and no checkout chooses another program or subcommand', async () => {
+spec('TJS-14 TJS-15', 'A07 does not let a value or a checkout choose the program or subcommand', async () => {
   const { workspace, toolbox } = createVictim([{ param: 'a' }]);
   workspace.write('victim', '#!/bin/sh\necho stolen\n', 0o755);
   workspace.write('log', '#!/bin/sh\necho stolen\n', 0o755);
@@ -138,7 +138,7 @@ function withAnswer(answer: string, mapping: Record<string, unknown> = {}): Skil
   return workspace;
 }
 
-spec('TJS-19 TJS-12 TJS-13', 'A12 what a resolver answers is held to the same rules', async () => {
+spec('TJS-19 TJS-12 TJS-13', 'A12 checks resolved values by the same rules', async () => {
   for (const [answer, code] of [
     ['--output=/x', 'invalid_input'],
     ['  -c\\n', 'invalid_input'],
@@ -155,7 +155,7 @@ spec('TJS-19 TJS-12 TJS-13', 'A12 what a resolver answers is held to the same ru
   expect(outside.error?.code).toBe('path_escape');
 });
 
-spec('TJS-19 TJS-18', 'A12 the value on its way into a resolver is no option either', async () => {
+spec('TJS-19 TJS-18', 'A12 does not pass a value to a resolver as an option', async () => {
   const { workspace, toolbox, ran } = createVictim(
     [{ param: 'a', resolveCommand: { binary: 'victim', subcommand: 'log', args: ['$param'] } }],
     {},
@@ -167,7 +167,7 @@ spec('TJS-19 TJS-18', 'A12 the value on its way into a resolver is no option eit
   expect(existsSync(join(workspace.dir, 'x'))).toBe(false);
 });
 
-spec('TJS-16', 'A12 a link that is put in place of scripts/ leads nowhere', async () => {
+spec('TJS-16', 'A12 does not follow a link that replaces scripts/', async () => {
   const workspace = withAnswer('fine');
   const outside = join(workspace.home, 'outside');
   mkdirSync(outside);

@@ -1,4 +1,4 @@
-// Attacks through the environment: it is built from nothing, and no parent, checkout or parameter adds to it.
+// Attacks through the environment: only listed variables are passed on.
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,14 +36,14 @@ async function environmentOf(
   return (await toolbox.call('show', input)).structured as unknown as Record<string, string>;
 }
 
-spec('EXE-2', 'A13 loader and interpreter variables of the parent are absent in the child', async () => {
+spec('EXE-2', 'A13 does not pass on loader and interpreter variables', async () => {
   const workspace = createWorkspace();
   workspace.script('show', SHOW);
   const seen = await environmentOf(workspace, { ...LOADERS, SOME_TOKEN: 'secret' });
   for (const name of [...Object.keys(LOADERS), 'SOME_TOKEN']) expect(seen).not.toHaveProperty(name);
 });
 
-spec('EXE-2', 'A13 the same for the process that the command line starts', async () => {
+spec('EXE-2', 'A13 does not pass them on from the command line', async () => {
   const workspace = createWorkspace();
   workspace.script('show', SHOW);
   const { NODE_OPTIONS, BASH_ENV, PYTHONPATH, GIT_DIR } = LOADERS;
@@ -52,7 +52,7 @@ spec('EXE-2', 'A13 the same for the process that the command line starts', async
   for (const name of Object.keys(env)) expect(seen).not.toHaveProperty(name);
 });
 
-spec('EXE-2', 'exactly the named variables, the locale and the own ones are there', async () => {
+spec('EXE-2', 'passes exactly the base variables, the locale and its own', async () => {
   const workspace = createWorkspace();
   workspace.script('show', SHOW);
   const seen = await environmentOf(
@@ -73,18 +73,28 @@ spec('EXE-2', 'exactly the named variables, the locale and the own ones are ther
   expect(seen).toMatchObject({ WIELD_TOOL_NAME: 'show', WIELD_WORKDIR: workspace.dir, HOME: workspace.home });
 });
 
-spec('EXE-2', 'configuration passes exact names, and by a wildcard everything but loaders', async () => {
-  const workspace = createWorkspace();
-  workspace.script('show', SHOW);
-  workspace.config('[env]\npass = ["FOO_*", "TOKEN", "LD_*", "PYTHON*", "GIT_DIR"]\n');
-  const seen = await environmentOf(workspace, { ...LOADERS, FOO_A: '1', FOO_B: '2', FOOT: '3', TOKEN: 't' });
-  expect(seen).toMatchObject({ FOO_A: '1', FOO_B: '2', TOKEN: 't', GIT_DIR: LOADERS.GIT_DIR });
-  expect(seen).not.toHaveProperty('FOOT');
-  for (const name of ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'GIT_SSH_COMMAND'])
-    expect(seen).not.toHaveProperty(name);
-});
+spec(
+  'EXE-2',
+  'passes on configured names, and everything except loader variables by a wildcard',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('show', SHOW);
+    workspace.config('[env]\npass = ["FOO_*", "TOKEN", "LD_*", "PYTHON*", "GIT_DIR"]\n');
+    const seen = await environmentOf(workspace, {
+      ...LOADERS,
+      FOO_A: '1',
+      FOO_B: '2',
+      FOOT: '3',
+      TOKEN: 't',
+    });
+    expect(seen).toMatchObject({ FOO_A: '1', FOO_B: '2', TOKEN: 't', GIT_DIR: LOADERS.GIT_DIR });
+    expect(seen).not.toHaveProperty('FOOT');
+    for (const name of ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'GIT_SSH_COMMAND'])
+      expect(seen).not.toHaveProperty(name);
+  },
+);
 
-spec('EXE-2', 'a lone wildcard passes no loader and no parameter of an outer call', async () => {
+spec('EXE-2', 'does not pass on loader variables and outer parameters by a lone wildcard', async () => {
   const workspace = createWorkspace();
   workspace.script('show', SHOW);
   workspace.config('[env]\npass = ["*"]\n');
@@ -93,14 +103,14 @@ spec('EXE-2', 'a lone wildcard passes no loader and no parameter of an outer cal
   for (const name of [...Object.keys(LOADERS), 'WIELD_PARAM_X']) expect(seen).not.toHaveProperty(name);
 });
 
-spec('EXE-2', 'a project cannot pass variables on', async () => {
+spec('EXE-2', 'does not let a project pass variables on', async () => {
   const workspace = createWorkspace();
   workspace.script('show', SHOW);
   workspace.write('.agents/config.toml', '[env]\npass = ["TOKEN"]\n');
   expect(await environmentOf(workspace, { TOKEN: 't' })).not.toHaveProperty('TOKEN');
 });
 
-spec('EXE-2 SCR-11', 'A14 no parameter name sets a variable outside its prefix', async () => {
+spec('EXE-2 SCR-11', 'A14 sets no variable outside the prefix, whatever the parameter name', async () => {
   const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_-]{0,12}$/);
   const odd = ['PATH', 'LD_PRELOAD', '__proto', 'constructor', 'a-b', 'NODE_OPTIONS', 'toString', '_'];
   const workspace = createWorkspace();
@@ -131,7 +141,7 @@ spec('EXE-2 SCR-11', 'A14 no parameter name sets a variable outside its prefix',
   );
 });
 
-spec('SCR-11', 'A14 two parameters that become one variable are a problem', async () => {
+spec('SCR-11', 'A14 reports two parameters with the same variable', async () => {
   const workspace = createWorkspace();
   workspace.script('clash', shellScript('true', '@param a-b string', '@param A_B string'));
   const toolbox = workspace.toolbox();
@@ -139,7 +149,7 @@ spec('SCR-11', 'A14 two parameters that become one variable are a problem', asyn
   expect(await toolbox.catalog.problems()).toHaveLength(1);
 });
 
-spec('EXE-2 EXE-8', 'A15 relative and empty entries of PATH are dropped', async () => {
+spec('EXE-2 EXE-8', 'A15 drops relative and empty entries of PATH', async () => {
   const workspace = createWorkspace();
   mkdirSync(join(workspace.dir, 'bin'));
   for (const place of ['ls', 'bin/ls']) workspace.write(place, '#!/bin/sh\ntouch hijacked\n', 0o755);
@@ -155,7 +165,7 @@ spec('EXE-2 EXE-8', 'A15 relative and empty entries of PATH are dropped', async 
   expect(existsSync(join(workspace.dir, 'hijacked'))).toBe(false);
 });
 
-spec('EXE-8', 'A15 an interpreter is never taken from a relative place', async () => {
+spec('EXE-8', 'A15 never uses an interpreter from a relative path', async () => {
   const workspace = createWorkspace();
   workspace.write('python-of-the-checkout', '#!/bin/sh\ntouch hijacked\n', 0o755);
   workspace.script('by-env', '#!/usr/bin/env python-of-the-checkout\n# @description x\n');
@@ -166,27 +176,23 @@ spec('EXE-8', 'A15 an interpreter is never taken from a relative place', async (
   expect(existsSync(join(workspace.dir, 'hijacked'))).toBe(false);
 });
 
-spec(
-  'EXE-2 SCR-24',
-  'A17 secrets of the parent are in no variable of the child, plan or message',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.script('show', SHOW);
-    const secret = 'hunter2-hunter2';
-    const env = { AWS_SECRET_ACCESS_KEY: secret };
-    expect(JSON.stringify(await environmentOf(workspace, env))).not.toContain(secret);
-    for (const args of [
-      ['call', 'show', '--dry-run', '--json'],
-      ['call', 'show', '--json', '--verbose'],
-    ]) {
-      const run = await wield(workspace, args, { env });
-      expect(run.status).toBe(0);
-      expect(run.stdout + run.stderr).not.toContain(secret);
-    }
-  },
-);
+spec('EXE-2 SCR-24', 'A17 keeps secrets out of the environment, the plan and messages', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  const secret = 'hunter2-hunter2';
+  const env = { AWS_SECRET_ACCESS_KEY: secret };
+  expect(JSON.stringify(await environmentOf(workspace, env))).not.toContain(secret);
+  for (const args of [
+    ['call', 'show', '--dry-run', '--json'],
+    ['call', 'show', '--json', '--verbose'],
+  ]) {
+    const run = await wield(workspace, args, { env });
+    expect(run.status).toBe(0);
+    expect(run.stdout + run.stderr).not.toContain(secret);
+  }
+});
 
-spec('SCR-24', 'a declared variable is passed on where the configuration grants it', async () => {
+spec('SCR-24', 'passes on a declared variable that the configuration lists', async () => {
   const workspace = createWorkspace();
   workspace.script('deploy', shellScript('test "$DEPLOY_KEY" = hunter2-key && touch ran', '@env DEPLOY_KEY'));
   const env = { ...workspace.env, DEPLOY_KEY: 'hunter2-key' };

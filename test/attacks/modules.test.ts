@@ -1,4 +1,4 @@
-// A checkout with modules that nobody trusted: whatever a person or a model looks at, none of it runs.
+// Attacks through modules of an untrusted checkout: listing and inspecting them runs nothing.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ describe('an untrusted workspace', () => {
     ['call', 'hidden_name', '--json', '--input', '{}'],
   ];
   for (const args of LOOKS) {
-    spec('POL-20', `wield ${args.join(' ')} loads nothing of it`, async () => {
+    spec('POL-20', `is not loaded by wield ${args.join(' ')}`, async () => {
       const { workspace, ran } = createHostile();
       const run = await wield(workspace, args);
       expect(run.status).not.toBe(70);
@@ -47,7 +47,7 @@ describe('an untrusted workspace', () => {
     });
   }
 
-  spec('POL-20', 'its modules stand under their files, marked, and a call says what is missing', async () => {
+  spec('POL-20', 'lists its modules by file name, marked, and a call needs trust', async () => {
     const { workspace, ran } = createHostile();
     const { tools } = json(await wield(workspace, ['list', '--json']));
     expect(tools).toMatchObject(
@@ -85,36 +85,28 @@ describe('an untrusted workspace', () => {
     expect(ran()).toBe(true);
   });
 
-  spec(
-    'POL-20 POL-22',
-    'consent for one call is enough for that call, and for nothing after it',
-    async () => {
-      const { workspace } = createHostile();
-      const once = await wield(workspace, ['call', '--trust', 'hidden_name']);
-      expect([once.status, once.stdout]).toEqual([0, '1\n']);
-      const after = createHostile();
-      expect((await wield(after.workspace, ['list', '--json'])).stdout).toContain('"evil"');
-      expect(after.ran()).toBe(false);
-    },
-  );
+  spec('POL-20 POL-22', 'runs one call with --trust, and no other', async () => {
+    const { workspace } = createHostile();
+    const once = await wield(workspace, ['call', '--trust', 'hidden_name']);
+    expect([once.status, once.stdout]).toEqual([0, '1\n']);
+    const after = createHostile();
+    expect((await wield(after.workspace, ['list', '--json'])).stdout).toContain('"evil"');
+    expect(after.ran()).toBe(false);
+  });
 
-  spec(
-    'POL-20',
-    'what was known before trust was taken back is listed by it, and loaded by no look',
-    async () => {
-      const { workspace } = createHostile();
-      workspace.trust();
-      await workspace.toolbox().list();
-      await wield(workspace, ['trust', '--revoke']);
-      workspace.module('fresh.tool.mjs', moduleText('fresh_name', '() => 1', `throw new Error('loaded');`));
-      const names = (await workspace.toolbox().list()).map((tool) => tool.name);
-      expect(names).toEqual(['fresh', 'hidden_name', 'indirect_name', 'typed_name']);
-      const client = await connectStdio(workspace, 'newer', []);
-      expect((await client.callTool({ name: 'hidden_name', arguments: {} })).content).toMatchObject([
-        { text: expect.stringContaining('needs_trust') },
-      ]);
-    },
-  );
+  spec('POL-20', 'lists known modules after trust was revoked, without loading them', async () => {
+    const { workspace } = createHostile();
+    workspace.trust();
+    await workspace.toolbox().list();
+    await wield(workspace, ['trust', '--revoke']);
+    workspace.module('fresh.tool.mjs', moduleText('fresh_name', '() => 1', `throw new Error('loaded');`));
+    const names = (await workspace.toolbox().list()).map((tool) => tool.name);
+    expect(names).toEqual(['fresh', 'hidden_name', 'indirect_name', 'typed_name']);
+    const client = await connectStdio(workspace, 'newer', []);
+    expect((await client.callTool({ name: 'hidden_name', arguments: {} })).content).toMatchObject([
+      { text: expect.stringContaining('needs_trust') },
+    ]);
+  });
 
   spec('POL-20', "a person's own modules need no trust of a workspace", async () => {
     const workspace = createModuleWorkspace({ trusted: false });
@@ -123,7 +115,7 @@ describe('an untrusted workspace', () => {
   });
 });
 
-spec('POL-20 MOD-8', 'text made to keep the search for imports busy does not', async () => {
+spec('POL-20 MOD-8', 'scans imports of adversarial text quickly', async () => {
   const workspace = createModuleWorkspace({ trusted: false });
   const size = 1_000_000;
   for (const [name, piece] of [
@@ -139,7 +131,7 @@ spec('POL-20 MOD-8', 'text made to keep the search for imports busy does not', a
   expect(performance.now() - began).toBeLessThan(30_000);
 });
 
-spec('MOD-8', 'a module that would import the whole disk is a problem', async () => {
+spec('MOD-8', 'reports a module that imports too many files', async () => {
   const workspace = createModuleWorkspace();
   workspace.module(
     'many.tool.mjs',

@@ -1,4 +1,4 @@
-// Typed definitions given by code under the shared suite of formats.
+// Runs the shared format suite for definitions passed by code.
 
 import { defineTool } from '../../src/index.js';
 import { describeFormat, GREET } from './format.js';

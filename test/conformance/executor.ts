@@ -1,4 +1,4 @@
-// The shared suite of executors: a plan that runs nothing, one way to run, to fail and to be stopped.
+// The shared test suite of executors: planning, running, failing and stopping.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,8 +38,8 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
   const digestOf = async (subject: Partial<Subject> = {}): Promise<string> =>
     (await start(subject).toolbox.find('subject')).origin.digest!;
 
-  describe(`the executor of ${kind}`, () => {
-    spec('RUN-2', 'plans data that is frozen to the bottom, and runs nothing', async () => {
+  describe(`the ${kind} executor`, () => {
+    spec('RUN-2', 'returns a deeply frozen plan and runs nothing', async () => {
       const { workspace, toolbox } = start();
       const { plan } = await toolbox.plan('subject', { text: 'hi' });
       expect(plan).toMatchObject({ kind, input: { text: 'hi' }, timeoutMs: expect.any(Number) });
@@ -58,7 +58,7 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
       expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
     });
 
-    spec('RUN-1 TOOL-20', 'runs a plan and gives its output', async () => {
+    spec('RUN-1 TOOL-20', 'runs a plan and returns its output', async () => {
       const { workspace, toolbox } = start();
       const result = await toolbox.call('subject', { text: 'héllo\n✓' });
       expect(result.ok).toBe(true);
@@ -67,7 +67,7 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
     });
 
     for (const behaviour of ['wait', 'deaf'] as const) {
-      spec('RUN-6', `cancels one that ${behaviour === 'wait' ? 'waits' : 'minds no signal'}`, async () => {
+      spec('RUN-6', `cancels a tool that ${behaviour === 'wait' ? 'waits' : 'ignores signals'}`, async () => {
         const { toolbox } = start({ behaviour });
         const controller = new AbortController();
         const began = performance.now();
@@ -79,7 +79,7 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
 
       spec(
         'EXE-5',
-        `ends one that ${behaviour === 'wait' ? 'waits' : 'minds no signal'} at its time limit`,
+        `stops a tool that ${behaviour === 'wait' ? 'waits' : 'ignores signals'} at its time limit`,
         async () => {
           const { toolbox } = start({ behaviour });
           const began = performance.now();
@@ -90,29 +90,25 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
       );
     }
 
-    spec('RUN-6', 'does not start what is cancelled already', async () => {
+    spec('RUN-6', 'does not start a call that is already cancelled', async () => {
       const { workspace, toolbox } = start();
       const result = await toolbox.call('subject', { text: 'x' }, { signal: AbortSignal.abort() });
       expect(result.error?.code).toBe('cancelled');
       expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
     });
 
-    spec(
-      'SCR-13 TOOL-20',
-      'gives a tool that fails as tool_failed, with what it said and a hint',
-      async () => {
-        const { toolbox } = start({ behaviour: 'fail' });
-        const result = await toolbox.call('subject', { text: 'x' });
-        expect(result).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
-        expect(result.error?.message).toContain('subject');
-        expect(result.error?.hint).toBeTruthy();
-        expect(textOf(result)).toContain('half');
-      },
-    );
+    spec('SCR-13 TOOL-20', 'returns tool_failed with output and hint for a tool that fails', async () => {
+      const { toolbox } = start({ behaviour: 'fail' });
+      const result = await toolbox.call('subject', { text: 'x' });
+      expect(result).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
+      expect(result.error?.message).toContain('subject');
+      expect(result.error?.hint).toBeTruthy();
+      expect(textOf(result)).toContain('half');
+    });
 
     spec(
       'TOOL-6 TOOL-7',
-      'has a digest that the place and the time do not change, and the definition does',
+      'computes a digest that depends on the definition, not on place and time',
       async () => {
         const first = await digestOf();
         expect(first).toMatch(/^[0-9a-f]{64}$/);

@@ -1,4 +1,4 @@
-// The executors of processes, functions and delegates under the shared suite.
+// Runs the shared executor suite for processes, functions and delegates.
 
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -95,7 +95,7 @@ export const subject = {
   },
 });
 
-spec('TOOL-7', 'the digest of a function counts its output schema', async () => {
+spec('TOOL-7', 'includes the output schema in the digest of a function', async () => {
   const digest = async (type: string) => {
     const outputSchema = { type };
     const tool = defineTool({ name: 'one', description: 'D', outputSchema, execute: () => 1 });
@@ -109,7 +109,7 @@ spec('TOOL-7', 'the digest of a function counts its output schema', async () => 
   expect(await digest('integer')).not.toBe(await digest('number'));
 });
 
-spec('TOOL-7', 'the digest of a script counts every byte and no modification time', async () => {
+spec('TOOL-7', 'includes every byte of a script in its digest, but not its modification time', async () => {
   const workspace = createWorkspace();
   const text = '#!/bin/sh\n# @description D\necho a\n';
   const path = workspace.script('one', text);

@@ -1,4 +1,4 @@
-// The shared suite of formats: the same greet tool, however it is written, is the same tool.
+// The shared test suite of formats: the same greet tool in every format.
 
 import { describe, expect } from 'vitest';
 import { canonicalJson, isRecord } from '../../src/core/json.js';
@@ -38,8 +38,8 @@ export function describeFormat(format: FormatUnderTest): void {
     return { workspace, toolbox: workspace.toolbox(options ?? {}) };
   };
 
-  describe(`the format ${format.name}`, () => {
-    spec('TOOL-1 TOOL-6', 'gives the model: name, description, schema, action, origin, traits', async () => {
+  describe(`the ${format.name} format`, () => {
+    spec('TOOL-1 TOOL-6', 'reads name, description, schema, action, origin and traits', async () => {
       const { toolbox } = open();
       expect(await toolbox.catalog.problems()).toEqual([]);
       const tool = await toolbox.find('greet');
@@ -51,7 +51,7 @@ export function describeFormat(format: FormatUnderTest): void {
       expect(Object.keys(tool.action)).toContain('kind');
     });
 
-    spec('RES-8 TOOL-1', 'lists the same tool that is found', async () => {
+    spec('RES-8 TOOL-1', 'lists the tool that is found by name', async () => {
       const { toolbox } = open();
       const [listed, ...others] = await toolbox.list();
       const found = await toolbox.find('greet');
@@ -79,14 +79,14 @@ export function describeFormat(format: FormatUnderTest): void {
       }
     });
 
-    spec('RUN-4', 'repairs what is slightly wrong, and says so', async () => {
+    spec('RUN-4', 'repairs slightly wrong input and reports it', async () => {
       const { toolbox } = open();
       const result = await toolbox.call('greet', { who: 'Ada', shout: 'true' });
       expect(textOf(result).replace(/\n$/, '')).toBe('HELLO, ADA!');
       expect(result.meta.repaired).toEqual([{ path: '/shout', repair: 'text parsed as JSON' }]);
     });
 
-    spec('RUN-3', 'refuses the same input with the same faults', async () => {
+    spec('RUN-3', 'rejects the same input with the same faults', async () => {
       const { toolbox } = open();
       const refusals: [unknown, string[]][] = [
         [{}, ['/who']],
@@ -107,7 +107,7 @@ export function describeFormat(format: FormatUnderTest): void {
     });
 
     if (format.onDisk) {
-      spec('CLI-6 CLI-8', 'is the same through the command line', async () => {
+      spec('CLI-6 CLI-8', 'behaves the same on the command line', async () => {
         const { workspace } = open();
         const listed = json(await wield(workspace, ['list', '--json']));
         expect(listed.tools).toMatchObject([

@@ -1,4 +1,4 @@
-// Module files under the shared suite of formats, in TypeScript and in JavaScript.
+// Runs the shared format suite for module files, in TypeScript and JavaScript.
 
 import { createTrustStore } from '../../src/policy/trust.js';
 import type { Workspace } from '../support/workspace.js';

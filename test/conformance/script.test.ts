@@ -1,4 +1,4 @@
-// The script format under the shared suite.
+// Runs the shared format suite for scripts.
 
 import { describeFormat } from './format.js';
 

@@ -1,4 +1,4 @@
-// The tools.json format under the shared suite, in both layouts.
+// Runs the shared format suite for tools.json, in both layouts.
 
 import { createProgram } from '../support/commands.js';
 import { describeFormat, GREET } from './format.js';

@@ -1,4 +1,4 @@
-// Faults at the command line: signals to a running call, readers that go away, readers that are slow.
+// Faults on the command line: signals during a call, closed and slow readers.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -46,22 +46,26 @@ for (const [signal, status] of [
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const) {
-  spec('CLI-10 RUN-6', `F22 ${signal} stops the group of the running tool and exits ${status}`, async () => {
-    const workspace = createWorkspace();
-    workspace.script(
-      'forks',
-      shellScript(`setsid sh -c 'sleep 4; touch late' & (sleep 4; touch late) & echo begun; wait`),
-    );
-    const child = start(workspace, ['call', 'forks']);
-    const end = ended(child);
-    await firstOutput(child);
-    child.kill(signal);
-    expect(await end).toBe(status);
-    expect(processesWith(workspace.dir)).toEqual([]);
-  });
+  spec(
+    'CLI-10 RUN-6',
+    `F22 stops the group of the running tool on ${signal} and exits ${status}`,
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script(
+        'forks',
+        shellScript(`setsid sh -c 'sleep 4; touch late' & (sleep 4; touch late) & echo begun; wait`),
+      );
+      const child = start(workspace, ['call', 'forks']);
+      const end = ended(child);
+      await firstOutput(child);
+      child.kill(signal);
+      expect(await end).toBe(status);
+      expect(processesWith(workspace.dir)).toEqual([]);
+    },
+  );
 }
 
-spec('CLI-10 RUN-6', 'Ctrl-C ends a tool that ignores SIGTERM', async () => {
+spec('CLI-10 RUN-6', 'ends a tool that ignores SIGTERM on Ctrl-C', async () => {
   const workspace = createWorkspace();
   workspace.script('stubborn', shellScript(`trap '' TERM INT; echo begun; while :; do sleep 0.1; done`));
   const child = start(workspace, ['call', 'stubborn']);
@@ -72,7 +76,7 @@ spec('CLI-10 RUN-6', 'Ctrl-C ends a tool that ignores SIGTERM', async () => {
   expect(processesWith(workspace.dir)).toEqual([]);
 });
 
-spec('CLI-10', 'Ctrl-C ends a call that waits for its standard input, and runs nothing', async () => {
+spec('CLI-10', 'ends a call that waits for stdin on Ctrl-C, and runs nothing', async () => {
   const workspace = createWorkspace();
   workspace.script('touch', shellScript('touch ran', '@param text string'));
   const child = start(workspace, ['call', 'touch']);
@@ -83,26 +87,30 @@ spec('CLI-10', 'Ctrl-C ends a call that waits for its standard input, and runs n
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
 });
 
-spec('CLI-10 EXE-6', 'F24 a reader that goes away ends the tool, quietly and with success', async () => {
-  const workspace = createWorkspace();
-  workspace.script('flood', shellScript('yes'));
-  workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
-  for (const name of ['flood', 'talks']) {
-    const began = performance.now();
-    const run = await shell(workspace, `$WIELD call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
-    expect(run.stdout.endsWith('status 0\n')).toBe(true);
-    expect(run.stderr).toBe('');
-    expect(performance.now() - began).toBeLessThan(15_000);
-    expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
-  }
-});
+spec(
+  'CLI-10 EXE-6',
+  'F24 ends the tool silently and successfully if the reader closes the pipe',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('flood', shellScript('yes'));
+    workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
+    for (const name of ['flood', 'talks']) {
+      const began = performance.now();
+      const run = await shell(workspace, `$WIELD call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
+      expect(run.stdout.endsWith('status 0\n')).toBe(true);
+      expect(run.stderr).toBe('');
+      expect(performance.now() - began).toBeLessThan(15_000);
+      expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
+    }
+  },
+);
 
 function isOf(workspace: Workspace): (pid: number) => boolean {
   const own = new Set(processesWith(`WIELD_WORKDIR=${workspace.dir}`));
   return (pid) => own.has(pid);
 }
 
-spec('RUN-10', 'wield call streams 40 MB byte for byte, also to a slow reader', async () => {
+spec('RUN-10', 'streams 40 MB unchanged, also to a slow reader', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'bytes',
@@ -125,14 +133,14 @@ spec('RUN-10', 'wield call streams 40 MB byte for byte, also to a slow reader', 
   expect(await shell(workspace, slowly)).toEqual({ stdout: expected, stderr: '' });
 });
 
-spec('RUN-10', 'F24 a tool that ends while its reader sleeps loses nothing', async () => {
+spec('RUN-10', 'F24 loses no output of a tool that ends while its reader sleeps', async () => {
   const workspace = createWorkspace();
   workspace.script('numbers', shellScript('seq 1 40000'));
   const run = await shell(workspace, '$WIELD call numbers | (sleep 2; cat)');
   expect(run.stdout).toBe(Array.from({ length: 40_000 }, (_, index) => `${index + 1}\n`).join(''));
 });
 
-spec('EXE-5 CLI-10', 'F24 a reader that never reads holds neither the time limit nor Ctrl-C', async () => {
+spec('EXE-5 CLI-10', 'F24 applies time limit and Ctrl-C even if the reader never reads', async () => {
   const workspace = createWorkspace();
   workspace.script('flood', shellScript('yes'));
   for (const [args, signal, status] of [
@@ -145,7 +153,7 @@ spec('EXE-5 CLI-10', 'F24 a reader that never reads holds neither the time limit
       await sleep(1500);
       child.kill(signal);
     }
-    // Nobody reads child.stdout here, so its pipe is full.
+    // child.stdout is not read, so its pipe is full.
     const answer = await Promise.race([end, sleep(20_000).then(() => 'held')]);
     child.kill('SIGKILL');
     expect(answer).toBe(status);

@@ -1,4 +1,4 @@
-// Faults at the end of a process: time limits, cancels and caps against tools that do not want to end.
+// Faults at the end of a process: time limits, cancellation and caps for tools that do not stop.
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ spec('EXE-5', 'the time limit of the caller, the configuration and the tool', as
   expect((await workspace.toolbox().call('sleeps', {})).error?.data).toEqual({ timeoutMs: 350 });
 });
 
-spec('SCR-14', 'without a word the limit is five minutes, and a huge one is no immediate one', async () => {
+spec('SCR-14', 'defaults to five minutes, and accepts a huge limit', async () => {
   const workspace = createWorkspace();
   workspace.script('quick', shellScript('sleep 0.2; echo done'));
   const toolbox = workspace.toolbox();
@@ -53,7 +53,7 @@ spec('SCR-14', 'without a word the limit is five minutes, and a huge one is no i
     expect(textOf(await toolbox.call('quick', {}, { timeoutMs }))).toBe('done\n');
 });
 
-spec('EXE-5', 'everyone in the group has the grace, though the leader is gone', async () => {
+spec('EXE-5', 'gives the whole group the grace period, even if the leader has exited', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'cleans-up',
@@ -98,35 +98,31 @@ spec('EXE-5 EXE-6', 'F27 a grandchild that left the group holds the pipe', async
   expect(existsSync(join(workspace.dir, 'late'))).toBe(false);
 });
 
-spec(
-  'EXE-5',
-  'F27 a tool that ends at once and leaves a process with its pipes does not hold the call',
-  async () => {
-    const workspace = createWorkspace();
-    // The tool ends only when the other has left its group, else the end of the group would take it along.
-    const leave = (command: string): string =>
-      shellScript(
-        `rm -f left; setsid sh -c 'touch left; ${command}' & while [ ! -e left ]; do sleep 0.01; done; echo done`,
-      );
-    workspace.script('leaves', leave('sleep 20'));
-    workspace.script('leaves-a-talker', leave('while echo x; do sleep 0.02; done'));
-    workspace.script('leaves-a-flood', leave('exec yes'));
-    const toolbox = workspace.toolbox();
-    const before = openDescriptors();
-    for (const name of ['leaves', 'leaves-a-talker', 'leaves-a-flood']) {
-      const result = await toolbox.call(name, {});
-      expect(result.ok, name).toBe(true);
-      // A flood may reach the cap before the tool has said its word.
-      if (name !== 'leaves-a-flood') expect(textOf(result)).toContain('done\n');
-      expect(result.meta.durationMs).toBeLessThan(SLACK_MS);
-    }
-    expect(openDescriptors()).toBeLessThanOrEqual(before + AUDIT_LOG);
-    // The one that only sleeps is allowed to live on after a normal end; the test ends it.
-    for (const pid of processesWith(workspace.dir)) process.kill(pid, 'SIGKILL');
-  },
-);
+spec('EXE-5', 'F27 does not wait for a process that holds the pipes of an ended tool', async () => {
+  const workspace = createWorkspace();
+  // The tool ends only when the other has left its group, else the end of the group would take it along.
+  const leave = (command: string): string =>
+    shellScript(
+      `rm -f left; setsid sh -c 'touch left; ${command}' & while [ ! -e left ]; do sleep 0.01; done; echo done`,
+    );
+  workspace.script('leaves', leave('sleep 20'));
+  workspace.script('leaves-a-talker', leave('while echo x; do sleep 0.02; done'));
+  workspace.script('leaves-a-flood', leave('exec yes'));
+  const toolbox = workspace.toolbox();
+  const before = openDescriptors();
+  for (const name of ['leaves', 'leaves-a-talker', 'leaves-a-flood']) {
+    const result = await toolbox.call(name, {});
+    expect(result.ok, name).toBe(true);
+    // A flood may reach the cap before the tool has said its word.
+    if (name !== 'leaves-a-flood') expect(textOf(result)).toContain('done\n');
+    expect(result.meta.durationMs).toBeLessThan(SLACK_MS);
+  }
+  expect(openDescriptors()).toBeLessThanOrEqual(before + AUDIT_LOG);
+  // The one that only sleeps is allowed to live on after a normal end; the test ends it.
+  for (const pid of processesWith(workspace.dir)) process.kill(pid, 'SIGKILL');
+});
 
-spec('EXE-6', 'after a normal end nobody of the group is left', async () => {
+spec('EXE-6', 'leaves no process of the group after a normal end', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'leaves',
@@ -141,24 +137,20 @@ spec('EXE-6', 'after a normal end nobody of the group is left', async () => {
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 const FORKS = `i=0; while [ $i -lt 20 ]; do setsid sh -c 'sleep 4; echo x >> late' & i=$((i+1)); done; echo forked;`;
 
-spec(
-  'EXE-6',
-  'A57 a small fork bomb of processes that leave the group, ended by the time limit',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.script('forks', shellScript(`${FORKS} sleep 60`, '@timeout 1500ms'));
-    const result = await workspace.toolbox().call('forks', {});
-    expect(result.error?.code).toBe('timeout');
-    expect(textOf(result)).toContain('forked');
-    expect(processesWith(workspace.dir)).toEqual([]);
-    // On a slow machine one may have written before its time was up; none may afterwards.
-    const written = sizeOf(join(workspace.dir, 'late'));
-    await sleep(6000 - result.meta.durationMs);
-    expect(sizeOf(join(workspace.dir, 'late'))).toBe(written);
-  },
-);
+spec('EXE-6', 'A57 ends a small fork bomb outside the group at the time limit', async () => {
+  const workspace = createWorkspace();
+  workspace.script('forks', shellScript(`${FORKS} sleep 60`, '@timeout 1500ms'));
+  const result = await workspace.toolbox().call('forks', {});
+  expect(result.error?.code).toBe('timeout');
+  expect(textOf(result)).toContain('forked');
+  expect(processesWith(workspace.dir)).toEqual([]);
+  // On a slow machine one may have written before its time was up; none may afterwards.
+  const written = sizeOf(join(workspace.dir, 'late'));
+  await sleep(6000 - result.meta.durationMs);
+  expect(sizeOf(join(workspace.dir, 'late'))).toBe(written);
+});
 
-spec('EXE-6 EXE-4', 'A57 the same, ended by the cap', async () => {
+spec('EXE-6 EXE-4', 'A57 ends it at the output cap', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "4K"\n');
   workspace.script('forks', shellScript(`${FORKS} yes`));
@@ -167,7 +159,7 @@ spec('EXE-6 EXE-4', 'A57 the same, ended by the cap', async () => {
   expect(processesWith(workspace.dir)).toEqual([]);
 });
 
-spec('RUN-6 EXE-6', 'A57 the same, cancelled while it forks', async () => {
+spec('RUN-6 EXE-6', 'A57 ends it when cancelled', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'forks',
@@ -182,34 +174,38 @@ spec('RUN-6 EXE-6', 'A57 the same, cancelled while it forks', async () => {
   expect(processesWith(workspace.dir)).toEqual([]);
 });
 
-spec('RUN-6', 'a cancelled call answers soon, its processes killed, SIGTERM ignored or not', async () => {
-  const workspace = createWorkspace();
-  workspace.script('sleeps', shellScript('echo begun; sleep 60'));
-  workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.05; done`));
-  const toolbox = workspace.toolbox();
-  for (const name of ['sleeps', 'stubborn']) {
-    const controller = new AbortController();
-    let cancelledAt = 0;
-    const result = await toolbox.call(
-      name,
-      {},
-      {
-        signal: controller.signal,
-        onOutput: () => {
-          cancelledAt = performance.now();
-          controller.abort();
+spec(
+  'RUN-6',
+  'answers a cancelled call soon and kills its processes, even if they ignore SIGTERM',
+  async () => {
+    const workspace = createWorkspace();
+    workspace.script('sleeps', shellScript('echo begun; sleep 60'));
+    workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.05; done`));
+    const toolbox = workspace.toolbox();
+    for (const name of ['sleeps', 'stubborn']) {
+      const controller = new AbortController();
+      let cancelledAt = 0;
+      const result = await toolbox.call(
+        name,
+        {},
+        {
+          signal: controller.signal,
+          onOutput: () => {
+            cancelledAt = performance.now();
+            controller.abort();
+          },
         },
-      },
-    );
-    // 250 ms are promised; the rest is for a busy machine.
-    expect(performance.now() - cancelledAt).toBeLessThan(1500);
-    expect(result.error).toMatchObject({ code: 'cancelled', hint: expect.stringMatching(/./) });
-    expect(textOf(result)).toContain('begun');
-    expect(processesWith(workspace.dir)).toEqual([]);
-  }
-});
+      );
+      // 250 ms are promised; the rest is for a busy machine.
+      expect(performance.now() - cancelledAt).toBeLessThan(1500);
+      expect(result.error).toMatchObject({ code: 'cancelled', hint: expect.stringMatching(/./) });
+      expect(textOf(result)).toContain('begun');
+      expect(processesWith(workspace.dir)).toEqual([]);
+    }
+  },
+);
 
-spec('RUN-6', 'a call that is cancelled before it begins runs nothing', async () => {
+spec('RUN-6', 'runs nothing for a call that is cancelled before it starts', async () => {
   const workspace = createWorkspace();
   workspace.script('touch', shellScript('touch ran'));
   const result = await workspace.toolbox().call('touch', {}, { signal: AbortSignal.abort() });
@@ -217,7 +213,7 @@ spec('RUN-6', 'a call that is cancelled before it begins runs nothing', async ()
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
 });
 
-spec('RUN-6 EXE-6', 'closing the toolbox ends what runs, also what left its group', async () => {
+spec('RUN-6 EXE-6', 'ends all processes when the toolbox is closed, also outside their group', async () => {
   const workspace = createWorkspace();
   workspace.script('forks', shellScript(`${FORKS} sleep 60`));
   const toolbox = workspace.toolbox();

@@ -1,4 +1,4 @@
-// Faults of the machine around: full tables, limits of the system, a gone directory, no home, an open umask.
+// Faults of the machine: full tables, system limits, a deleted directory, no home, an open umask.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -54,7 +54,7 @@ specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'a limit on processor time ends a tool
   expect(result.error?.code).toBe('tool_failed');
 });
 
-spec('EXE-9', 'doctor says where no limit is configured', async () => {
+spec('EXE-9', 'shows in doctor that no limit is configured', async () => {
   const workspace = createWorkspace();
   const { checks } = json(await wield(workspace, ['doctor', '--json']));
   expect(checks).toContainEqual(
@@ -129,7 +129,7 @@ spec('RUN-1', 'F30 the workdir is deleted while the toolbox lives', async () => 
   expect((await toolbox.call('hello', {})).error?.code).toBe('not_found');
 });
 
-spec('RUN-1', 'F30 a workdir that is gone, with a tool of the person that is not', async () => {
+spec('RUN-1', 'F30 runs a tool of the home directory if the workdir is deleted', async () => {
   const workspace = createWorkspace();
   workspace.write('../home/.agents/tools/mine', shellScript('echo mine'), 0o755);
   const toolbox = workspace.toolbox();

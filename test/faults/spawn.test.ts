@@ -1,4 +1,4 @@
-// Faults at the start of a process: what cannot be started says what to do, and large values still arrive.
+// Faults at the start of a process: error hints, and large values.
 
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { createWorkspace } from '../support/workspace.js';
 
 const KIB = 1024;
 
-spec('EXE-8', 'A10 a missing interpreter is quoted before anything is spawned', async () => {
+spec('EXE-8', 'A10 quotes a missing interpreter before spawning anything', async () => {
   const workspace = createWorkspace();
   workspace.script('absolute', '#!/opt/nowhere/ruby -w\n# @description x\n');
   workspace.script('by-env', '#!/usr/bin/env ruby-of-nowhere\n# @description x\n');
@@ -70,7 +70,7 @@ spec('EXE-8', 'F13 a script that another process holds open for writing', async 
   expect((await toolbox.call('busy', {})).ok).toBe(true);
 });
 
-spec('EXE-8', 'F13 a write that ends soon is waited for', async () => {
+spec('EXE-8', 'F13 waits for a short write', async () => {
   const workspace = createWorkspace();
   const path = workspace.script('busy', shellScript('echo ran'));
   const descriptor = openSync(path, 'r+');
@@ -78,7 +78,7 @@ spec('EXE-8', 'F13 a write that ends soon is waited for', async () => {
   expect(textOf(await workspace.toolbox().call('busy', {}))).toBe('ran\n');
 });
 
-spec('SCR-11 EXE-8', 'F14 values over 96 KiB are on standard input alone', async () => {
+spec('SCR-11 EXE-8', 'F14 passes values over 96 KiB only on stdin', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'sizes',
@@ -111,39 +111,35 @@ spec('SCR-11 EXE-8', 'F14 values over 96 KiB are on standard input alone', async
   });
 });
 
-spec(
-  'SCR-11 EXE-8',
-  'F14 all variables together stay under 512 KiB, the largest left out first',
-  async () => {
-    const workspace = createWorkspace();
-    const names = Array.from({ length: 20 }, (_, index) => `p${index + 1}`);
-    workspace.script(
-      'names',
-      nodeScript(
-        `const set = Object.entries(process.env).filter(([name]) => name.includes('_PARAM_'));
+spec('SCR-11 EXE-8', 'F14 keeps all variables under 512 KiB, omitting the largest first', async () => {
+  const workspace = createWorkspace();
+  const names = Array.from({ length: 20 }, (_, index) => `p${index + 1}`);
+  workspace.script(
+    'names',
+    nodeScript(
+      `const set = Object.entries(process.env).filter(([name]) => name.includes('_PARAM_'));
       console.log(JSON.stringify({
         names: set.map(([name]) => name).filter((name) => name.startsWith('WIELD')),
         bytes: set.reduce((sum, [, value]) => sum + value.length, 0),
       }));`,
-        ...names.map((name) => `@param ${name} string`),
-      ),
-    );
-    const input = Object.fromEntries(names.map((name, index) => [name, 'x'.repeat((index + 1) * 4 * KIB)]));
-    const result = await workspace.toolbox().call('names', input);
-    const seen = result.structured as unknown as { names: string[]; bytes: number };
-    expect(seen.bytes).toBeLessThanOrEqual(512 * KIB);
-    expect(seen.bytes).toBeGreaterThan(400 * KIB);
-    // The smallest are all there, without a gap.
-    expect(seen.names.sort()).toEqual(
-      names
-        .slice(0, seen.names.length)
-        .map((name) => `WIELD_PARAM_${name.toUpperCase()}`)
-        .sort(),
-    );
-  },
-);
+      ...names.map((name) => `@param ${name} string`),
+    ),
+  );
+  const input = Object.fromEntries(names.map((name, index) => [name, 'x'.repeat((index + 1) * 4 * KIB)]));
+  const result = await workspace.toolbox().call('names', input);
+  const seen = result.structured as unknown as { names: string[]; bytes: number };
+  expect(seen.bytes).toBeLessThanOrEqual(512 * KIB);
+  expect(seen.bytes).toBeGreaterThan(400 * KIB);
+  // The smallest are all there, without a gap.
+  expect(seen.names.sort()).toEqual(
+    names
+      .slice(0, seen.names.length)
+      .map((name) => `WIELD_PARAM_${name.toUpperCase()}`)
+      .sort(),
+  );
+});
 
-spec('EXE-6', 'F28 a tool deleted or edited in mid-call ends normally', async () => {
+spec('EXE-6', 'F28 ends normally if a tool is deleted or edited during a call', async () => {
   const workspace = createWorkspace();
   const toolbox = workspace.toolbox();
   const change = {
@@ -172,7 +168,7 @@ spec('EXE-6', 'F28 a tool deleted or edited in mid-call ends normally', async ()
   expect(textOf(await toolbox.call('replaced', {}))).toBe('new\n');
 });
 
-spec('SCR-13', 'F09 a tool that is killed from outside says by which signal', async () => {
+spec('SCR-13', 'F09 names the signal of a tool that was killed', async () => {
   const workspace = createWorkspace();
   workspace.script('killed', shellScript('echo begun; kill -9 $$'));
   const result = await workspace.toolbox().call('killed', {});
@@ -180,7 +176,7 @@ spec('SCR-13', 'F09 a tool that is killed from outside says by which signal', as
   expect(textOf(result)).toBe('[stdout]\nbegun\n');
 });
 
-spec('EXE-6 EXE-8', 'failed starts leave no descriptor open', async () => {
+spec('EXE-6 EXE-8', 'leaves no descriptor open after failed starts', async () => {
   const workspace = createWorkspace();
   const path = join(workspace.dir, '.agents/tools/loop');
   workspace.script('loop', `#!${path}\n# @description x\n`);

@@ -1,4 +1,4 @@
-// Faults of streams: floods, deaf and closed inputs, bytes that are no text, and the cap on output.
+// Faults of streams: floods, unread and closed stdin, invalid UTF-8, and the output cap.
 
 import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
@@ -13,7 +13,7 @@ const AUDIT_LOG = 1;
 const MIB = 1024 * 1024;
 const LARGE = 'x'.repeat(5 * MIB);
 
-spec('EXE-3', 'a child that floods before it reads does not deadlock', async () => {
+spec('EXE-3', 'does not deadlock with a child that writes before it reads', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'flood-first',
@@ -29,7 +29,7 @@ spec('EXE-3', 'a child that floods before it reads does not deadlock', async () 
   expect(textOf(result).slice(4 * MIB)).toBe(String(JSON.stringify({ text: LARGE }).length));
 });
 
-spec('EXE-3 SCR-10', 'F25 a tool that never reads 5 MB of standard input', async () => {
+spec('EXE-3 SCR-10', 'F25 runs a tool that never reads 5 MB of stdin', async () => {
   const workspace = createWorkspace();
   workspace.script('deaf', shellScript('sleep 0.2; echo done', '@param text string'));
   const before = openDescriptors();
@@ -38,7 +38,7 @@ spec('EXE-3 SCR-10', 'F25 a tool that never reads 5 MB of standard input', async
   expect(openDescriptors()).toBeLessThanOrEqual(before + AUDIT_LOG);
 });
 
-spec('EXE-3 SCR-10', 'a tool that closes standard input early', async () => {
+spec('EXE-3 SCR-10', 'runs a tool that closes stdin early', async () => {
   const workspace = createWorkspace();
   workspace.script('closes', shellScript('exec <&-; sleep 0.2; echo done', '@param text string'));
   workspace.script('takes-a-byte', shellScript('head -c 1; exec <&-; sleep 0.2', '@param text string'));
@@ -47,7 +47,7 @@ spec('EXE-3 SCR-10', 'a tool that closes standard input early', async () => {
   expect(textOf(await toolbox.call('takes-a-byte', { text: LARGE }))).toBe('{');
 });
 
-spec('SCR-14', 'the time limit covers the write to standard input', async () => {
+spec('SCR-14', 'applies the time limit to the write to stdin', async () => {
   const workspace = createWorkspace();
   workspace.script('deaf', shellScript('sleep 60', '@param text string', '@timeout 500ms'));
   const result = await workspace.toolbox().call('deaf', { text: LARGE });
@@ -55,7 +55,7 @@ spec('SCR-14', 'the time limit covers the write to standard input', async () => 
   expect(result.meta.durationMs).toBeLessThan(20_000);
 });
 
-spec('EXE-4', 'A58 a flood of a gigabyte is stopped at the cap and says so', async () => {
+spec('EXE-4', 'A58 stops a gigabyte of output at the cap with a notice', async () => {
   const workspace = createWorkspace();
   workspace.script('flood', shellScript('head -c 1073741824 /dev/zero; touch ended'));
   const result = await workspace.toolbox().call('flood', {}, { full: true });
@@ -67,7 +67,7 @@ spec('EXE-4', 'A58 a flood of a gigabyte is stopped at the cap and says so', asy
   expect(result.content[1]).toMatchObject({ text: expect.stringContaining('16 MiB') });
 });
 
-spec('EXE-4', 'the cap is configured, and both streams count', async () => {
+spec('EXE-4', 'counts both streams for the configured cap', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "64K"\n');
   workspace.script('both', shellScript('head -c 40000 /dev/zero; head -c 1000000 /dev/zero >&2; sleep 60'));
@@ -75,7 +75,7 @@ spec('EXE-4', 'the cap is configured, and both streams count', async () => {
   expect(result.meta.truncation).toEqual({ keptBytes: 65_536, limitBytes: 65_536 });
 });
 
-spec('EXE-4', 'output of exactly the cap is whole', async () => {
+spec('EXE-4', 'does not truncate output of exactly the cap', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "64K"\n');
   workspace.script('exact', shellScript('head -c 65536 /dev/zero'));
@@ -84,26 +84,22 @@ spec('EXE-4', 'output of exactly the cap is whole', async () => {
   expect(textOf(result)).toHaveLength(65_536);
 });
 
-spec(
-  'EXE-4',
-  'a tool that ends right after it went past the cap is truncated too, and its status counts',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.config('[limits]\noutput = "1K"\n');
-    workspace.script('quick', shellScript('head -c 3000 /dev/zero'));
-    workspace.script('fails', shellScript('head -c 3000 /dev/zero; exit 3'));
-    const toolbox = workspace.toolbox();
-    for (let round = 0; round < 10; round++) {
-      const quick = await toolbox.call('quick', {});
-      expect(quick).toMatchObject({ ok: true, meta: { truncated: true } });
-      const fails = await toolbox.call('fails', {});
-      expect(fails.meta.truncated).toBe(true);
-      if (fails.meta.exitCode !== undefined) expect(fails.error?.code).toBe('tool_failed');
-    }
-  },
-);
+spec('EXE-4', 'truncates a tool that ends right after the cap, and uses its status', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[limits]\noutput = "1K"\n');
+  workspace.script('quick', shellScript('head -c 3000 /dev/zero'));
+  workspace.script('fails', shellScript('head -c 3000 /dev/zero; exit 3'));
+  const toolbox = workspace.toolbox();
+  for (let round = 0; round < 10; round++) {
+    const quick = await toolbox.call('quick', {});
+    expect(quick).toMatchObject({ ok: true, meta: { truncated: true } });
+    const fails = await toolbox.call('fails', {});
+    expect(fails.meta.truncated).toBe(true);
+    if (fails.meta.exitCode !== undefined) expect(fails.error?.code).toBe('tool_failed');
+  }
+});
 
-spec('EXE-4', 'a listener hears everything, and the result says that it kept less', async () => {
+spec('EXE-4', 'passes everything to a listener, and reports the truncated result', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "64K"\n');
   workspace.script(
@@ -125,7 +121,7 @@ spec('EXE-4', 'a listener hears everything, and the result says that it kept les
   expect(result.content[1]).toMatchObject({ text: expect.stringContaining('truncated') });
 });
 
-spec('EXE-3', 'F24 chunks come one after the other to a slow listener, also after the exit', async () => {
+spec('EXE-3', 'F24 passes chunks in sequence to a slow listener, also after the exit', async () => {
   const workspace = createWorkspace();
   workspace.script('numbers', shellScript('seq 1 60000'));
   const heard: Buffer[] = [];
@@ -148,7 +144,7 @@ spec('EXE-3', 'F24 chunks come one after the other to a slow listener, also afte
   expect(textOf(result)).toBe(expected);
 });
 
-spec('RUN-1', 'a listener that throws does not disturb the call', async () => {
+spec('RUN-1', 'ignores errors of a listener', async () => {
   const workspace = createWorkspace();
   workspace.script('talks', shellScript('echo one; echo "::progress 1/2 half" >&2; sleep 0.1; echo two'));
   const fail = (): never => {
@@ -158,14 +154,14 @@ spec('RUN-1', 'a listener that throws does not disturb the call', async () => {
   expect(result).toMatchObject({ ok: true, content: [{ text: 'one\ntwo\n' }] });
 });
 
-spec('EXE-7', 'bytes that are no UTF-8 become replacement characters', async () => {
+spec('EXE-7', 'replaces invalid UTF-8', async () => {
   const workspace = createWorkspace();
   workspace.script('bytes', shellScript(String.raw`printf 'a\377\376b\303'; printf '\300x' >&2`));
   const result = await workspace.toolbox().call('bytes', {});
   expect(textOf(result)).toBe('a\ufffd\ufffdb\ufffd\n[stderr]\n\ufffdx');
 });
 
-spec('EXE-7 EXE-4', 'a cap in the middle of a character leaves no half of it', async () => {
+spec('EXE-7 EXE-4', 'does not cut within a character at the cap', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "1K"\n');
   workspace.script('snow', shellScript(`i=0; while [ $i -lt 1000 ]; do printf '\u2603'; i=$((i+1)); done`));
@@ -173,7 +169,7 @@ spec('EXE-7 EXE-4', 'a cap in the middle of a character leaves no half of it', a
   expect(result.content[0]).toEqual({ type: 'text', text: '\u2603'.repeat(341) });
 });
 
-spec('SCR-12 SCR-13', 'both streams stand in the content of a success and of a failure', async () => {
+spec('SCR-12 SCR-13', 'has both streams in the content of a success and of a failure', async () => {
   const workspace = createWorkspace();
   workspace.script('warns', shellScript('printf out; printf "oh\\n" >&2'));
   workspace.script('quiet', shellScript('echo out; echo "  " >&2'));
@@ -189,7 +185,7 @@ spec('SCR-12 SCR-13', 'both streams stand in the content of a success and of a f
   expect(textOf(failed)).toBe('[stderr]\noh\n[stdout]\nout');
 });
 
-spec('SCR-23', 'progress lines are told and are no output, and a silent tool is heard of', async () => {
+spec('SCR-23', 'reports progress lines, removes them from output, and sends heartbeats', async () => {
   const workspace = createWorkspace();
   workspace.script(
     'slow',

@@ -1,4 +1,4 @@
-// What modules do to the process they run in, and what that costs: a call and a host, never the server.
+// Faults of the tool host: they cost a call and its host, never the server.
 
 import { describe, expect } from 'vitest';
 import { json, wieldProcess as wield } from '../support/cli.js';
@@ -21,7 +21,7 @@ describe('ends', () => {
     ],
   };
   for (const [name, [execute, message]] of Object.entries(ENDS)) {
-    spec('MOD-15', `${name}: costs the call and the host, and the next call has a fresh one`, async () => {
+    spec('MOD-15', `${name}: costs the call and the host, and the next call gets a new one`, async () => {
       const workspace = createModuleWorkspace();
       workspace.module('ends.tool.mjs', moduleText('ends', execute));
       workspace.module('pid.tool.mjs', PID);
@@ -38,7 +38,7 @@ describe('ends', () => {
     });
   }
 
-  spec('MOD-15', 'a module that fills its memory costs its host, within the bound that is set', async () => {
+  spec('MOD-15', 'ends a host whose module exceeds the memory limit', async () => {
     const workspace = createModuleWorkspace();
     workspace.config('[limits]\nmemory = "64M"\n');
     workspace.module(
@@ -54,7 +54,7 @@ describe('ends', () => {
     expect((await toolbox.call('pid', {})).ok).toBe(true);
   });
 
-  spec('MOD-15', 'the server goes on, and nothing a module prints reaches its protocol', async () => {
+  spec('MOD-15', 'keeps the server running, and module output out of its protocol', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('exits.tool.mjs', moduleText('exits', '() => process.exit(0)'));
     const noisy = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); process.stdout.write('from the import');`;
@@ -79,7 +79,7 @@ describe('ends', () => {
 });
 
 describe('limits', () => {
-  spec('MOD-15', 'an endless loop ends at its limit; who else ran there is told to try again', async () => {
+  spec('MOD-15', 'ends an endless loop at its limit; other calls in the host can be retried', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('loop.tool.mjs', moduleText('loop', '() => { for (;;); }'));
     workspace.module('slow.tool.mjs', SLOW);
@@ -95,30 +95,26 @@ describe('limits', () => {
     expect((await toolbox.call('slow', { ms: 1 })).ok).toBe(true);
   });
 
-  spec(
-    'MOD-15',
-    'a tool that ignores its signal loses its host only when the others there are done',
-    async () => {
-      const workspace = createModuleWorkspace();
-      workspace.module(
-        'deaf.tool.mjs',
-        moduleText('deaf', '() => new Promise((resolve) => setTimeout(resolve, 60_000))'),
-      );
-      workspace.module('slow.tool.mjs', SLOW);
-      const toolbox = workspace.toolbox();
-      const first = (await toolbox.call('slow', { ms: 1 })).structured;
-      const other = toolbox.call('slow', { ms: 5000 });
-      expect((await toolbox.call('deaf', {}, { timeoutMs: 200 })).error?.code).toBe('timeout');
-      await sleep(3000);
-      const fresh = (await toolbox.call('slow', { ms: 1 })).structured;
-      expect((await other).structured).toBe(first);
-      expect(fresh).not.toBe(first);
-      for (let waited = 0; hostsOf(workspace).length > 1 && waited < 100; waited++) await sleep(50);
-      expect(hostsOf(workspace)).toEqual([fresh]);
-    },
-  );
+  spec('MOD-15', 'retires the host of a tool that ignores its signal after its other calls', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.module(
+      'deaf.tool.mjs',
+      moduleText('deaf', '() => new Promise((resolve) => setTimeout(resolve, 60_000))'),
+    );
+    workspace.module('slow.tool.mjs', SLOW);
+    const toolbox = workspace.toolbox();
+    const first = (await toolbox.call('slow', { ms: 1 })).structured;
+    const other = toolbox.call('slow', { ms: 5000 });
+    expect((await toolbox.call('deaf', {}, { timeoutMs: 200 })).error?.code).toBe('timeout');
+    await sleep(3000);
+    const fresh = (await toolbox.call('slow', { ms: 1 })).structured;
+    expect((await other).structured).toBe(first);
+    expect(fresh).not.toBe(first);
+    for (let waited = 0; hostsOf(workspace).length > 1 && waited < 100; waited++) await sleep(50);
+    expect(hostsOf(workspace)).toEqual([fresh]);
+  });
 
-  spec('MOD-15', 'a tool that minds its signal keeps its host', async () => {
+  spec('MOD-15', 'keeps the host of a tool that stops on its signal', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('slow.tool.mjs', SLOW);
     const toolbox = workspace.toolbox();
@@ -132,7 +128,7 @@ describe('limits', () => {
     expect((await toolbox.call('slow', { ms: 1 })).structured).toBe(first);
   });
 
-  spec('MOD-15', 'a module that hangs when it is loaded for a call costs that call', async () => {
+  spec('MOD-15', 'fails the call if its module hangs while loading', async () => {
     const workspace = createModuleWorkspace();
     const once = `import { existsSync } from 'node:fs';\nif (existsSync('hang')) await new Promise(() => setInterval(() => {}, 1000));`;
     workspace.module('hangs.tool.mjs', moduleText('hangs', '() => 1', once));
@@ -141,7 +137,7 @@ describe('limits', () => {
     expect((await workspace.toolbox().call('hangs', {}, { timeoutMs: 500 })).error?.code).toBe('timeout');
   });
 
-  spec('MOD-15', 'an output past the limit is refused with both sizes', async () => {
+  spec('MOD-15', 'rejects output over the limit with both sizes', async () => {
     const workspace = createModuleWorkspace();
     workspace.config('[limits]\noutput = "64K"\n');
     workspace.module('large.tool.mjs', moduleText('large', `({ size }) => 'x'.repeat(size)`));

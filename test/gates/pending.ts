@@ -30,7 +30,6 @@ export const WORDING: readonly string[] = [
   'src/toolbox.ts',
   'src/workspace/',
   'test/attacks/',
-  'test/conformance/',
   'test/e2e/',
   'test/faults/',
   'test/support/',

@@ -1,4 +1,4 @@
-// What holds for the arguments of any declared command and any input.
+// Property tests of the arguments of declared commands.
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -60,7 +60,7 @@ function build(
   }
 }
 
-spec('TJS-12 TJS-13', 'no value becomes an option, and none holds NUL', () => {
+spec('TJS-12 TJS-13', 'never turns a value into an option or passes NUL', () => {
   let built = 0;
   fc.assert(
     fc.property(command, (entries) => {
@@ -77,7 +77,7 @@ spec('TJS-12 TJS-13', 'no value becomes an option, and none holds NUL', () => {
   expect(built).toBeGreaterThan(200);
 });
 
-spec('TJS-6', 'the order is that of the declaration', () => {
+spec('TJS-6', 'keeps the order of the declaration', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 12 }), (kinds) => {
       const result = build(kinds.map((flag, index) => [{ kind: flag ? 'flag' : 'positional' }, `v${index}`]));
@@ -88,7 +88,7 @@ spec('TJS-6', 'the order is that of the declaration', () => {
   );
 });
 
-spec('TJS-6 TJS-7 TJS-8', 'text arrives as it was given', () => {
+spec('TJS-6 TJS-7 TJS-8', 'passes text unchanged', () => {
   fc.assert(
     fc.property(text, (given) => {
       const positional = build([[{ kind: 'positional' }, given]]);

@@ -1,4 +1,4 @@
-// The arguments of declared commands, pinned: each kind with each value, and what is refused.
+// Tests the arguments of declared commands, for each kind of mapping.
 
 import { describe, expect } from 'vitest';
 import { declare } from '../../../test/support/commands.js';
@@ -40,7 +40,7 @@ function refusal(run: () => unknown): ToolError {
 }
 
 describe('kinds', () => {
-  spec('TJS-7 TJS-10', 'a positional is the value as one argument, an array one for each element', () => {
+  spec('TJS-7 TJS-10', 'passes a positional as one argument, an array as one per element', () => {
     const one = [{ param: 'a' }];
     expect(argv(one, { a: 'two words' })).toEqual(['two words']);
     expect(argv(one, { a: '' })).toEqual(['']);
@@ -55,26 +55,22 @@ describe('kinds', () => {
     expect(argv([{ param: 'a', kind: 'Positional' }], { a: 'x' })).toEqual(['x']);
   });
 
-  spec(
-    'TJS-8 TJS-10',
-    'a flag is its name and the value, repeated for an array, left out when missing',
-    () => {
-      const plain = [{ param: 'level', kind: 'flag' }];
-      expect(argv(plain, { level: 'high' })).toEqual(['--level', 'high']);
-      expect(argv(plain, { level: 3 })).toEqual(['--level', '3']);
-      expect(argv(plain, { level: true })).toEqual(['--level', 'true']);
-      expect(argv(plain, { level: ['a', 'b'] })).toEqual(['--level', 'a', '--level', 'b']);
-      expect(argv(plain, { level: {} })).toEqual(['--level', '{}']);
-      expect(argv(plain, {})).toEqual([]);
-      expect(argv(plain, { level: null })).toEqual([]);
-      expect(argv([{ param: 'a', kind: 'flag', flag: 'long' }], { a: 'x' })).toEqual(['--long', 'x']);
-      expect(argv([{ param: 'a', kind: 'flag', flag: '-s' }], { a: 'x' })).toEqual(['-s', 'x']);
-      expect(argv([{ param: 'a', kind: 'flag', flag: '--as-is' }], { a: 'x' })).toEqual(['--as-is', 'x']);
-      expect(argv([{ param: 'a', kind: 'flag', flag: 'n' }], { a: 'x' })).toEqual(['--n', 'x']);
-    },
-  );
+  spec('TJS-8 TJS-10', 'passes a flag with its value, repeated for an array, omitted if missing', () => {
+    const plain = [{ param: 'level', kind: 'flag' }];
+    expect(argv(plain, { level: 'high' })).toEqual(['--level', 'high']);
+    expect(argv(plain, { level: 3 })).toEqual(['--level', '3']);
+    expect(argv(plain, { level: true })).toEqual(['--level', 'true']);
+    expect(argv(plain, { level: ['a', 'b'] })).toEqual(['--level', 'a', '--level', 'b']);
+    expect(argv(plain, { level: {} })).toEqual(['--level', '{}']);
+    expect(argv(plain, {})).toEqual([]);
+    expect(argv(plain, { level: null })).toEqual([]);
+    expect(argv([{ param: 'a', kind: 'flag', flag: 'long' }], { a: 'x' })).toEqual(['--long', 'x']);
+    expect(argv([{ param: 'a', kind: 'flag', flag: '-s' }], { a: 'x' })).toEqual(['-s', 'x']);
+    expect(argv([{ param: 'a', kind: 'flag', flag: '--as-is' }], { a: 'x' })).toEqual(['--as-is', 'x']);
+    expect(argv([{ param: 'a', kind: 'flag', flag: 'n' }], { a: 'x' })).toEqual(['--n', 'x']);
+  });
 
-  spec('TJS-8', 'the split layout writes one-letter flags with one dash', () => {
+  spec('TJS-8', 'uses one dash for one-letter flags in the split layout', () => {
     const { tools, allowlist, execution } = declare([{ param: 'a', kind: 'flag', flag: 'n' }]);
     const { descriptor } = readToolsDescriptor({ tools, allowlist, execution });
     const [own] = descriptor!.tools[0]!.executions;
@@ -82,7 +78,7 @@ describe('kinds', () => {
     expect(built.argv).toEqual(['-n', 'x']);
   });
 
-  spec('TJS-9', 'a switch emits one side or the other, verbatim', () => {
+  spec('TJS-9', 'passes flagIfTrue or flagIfFalse verbatim', () => {
     const both = [{ param: 'on', kind: 'flagifboolean', flagIfTrue: '--yes', flagIfFalse: '-N' }];
     expect(argv(both, { on: true })).toEqual(['--yes']);
     expect(argv(both, { on: false })).toEqual(['-N']);
@@ -124,7 +120,7 @@ describe('kinds', () => {
     expect(refusal(() => argv([{ param: 'a', split: true }], { a: 'one -x' })).code).toBe('invalid_input');
   });
 
-  spec('TJS-24', 'a true switch can name another subcommand, and adds no argument', () => {
+  spec('TJS-24', 'replaces the subcommand if an overriding boolean is true, without an argument', () => {
     const execution = executionOf([
       { param: 'all', kind: 'flagifboolean', flagIfTrue: '--all', subcommandOverride: 'other' },
       { param: 'a' },
@@ -139,7 +135,7 @@ describe('kinds', () => {
     expect(built.argv).toEqual(['x']);
   });
 
-  spec('TJS-24', '-- goes before a positional where an optional one before it was left out', () => {
+  spec('TJS-24', 'inserts -- before a positional if an optional one before it was omitted', () => {
     const args = [
       { param: 'ref', optional: true },
       { param: 'path', disambiguateAfterSkippedPositionals: true },
@@ -150,7 +146,7 @@ describe('kinds', () => {
     expect(argv(args, { ref: 'main' })).toEqual(['main']);
   });
 
-  spec('TJS-6', 'a subcommand is split on spaces, an empty one adds nothing', () => {
+  spec('TJS-6', 'splits a subcommand at spaces; an empty one adds nothing', () => {
     expect(splitSubcommand('remote  get-url')).toEqual(['remote', 'get-url']);
     expect(splitSubcommand('')).toEqual([]);
   });
@@ -163,18 +159,22 @@ describe('kinds', () => {
   });
 });
 
-describe('what is refused', () => {
-  spec('TJS-12', 'a positional that begins with a dash, also in an array, a word or a number', () => {
-    for (const a of ['-c', '--output=/x', '-', '--', ['ok', '-x'], -5]) {
-      const error = refusal(() => argv([{ param: 'a' }], { a }));
-      expect(error).toMatchObject({ code: 'invalid_input', data: { faults: [{ path: '/a' }] } });
-      expect(error.hint).toContain('allowDash');
-    }
-    expect(argv([{ param: 'a', allowDash: true }], { a: '-c' })).toEqual(['-c']);
-    expect(argv([{ param: 'a' }], { a: 'a-b' })).toEqual(['a-b']);
-  });
+describe('rejected values', () => {
+  spec(
+    'TJS-12',
+    'rejects a positional that starts with a dash, also in an array, after splitting or as a number',
+    () => {
+      for (const a of ['-c', '--output=/x', '-', '--', ['ok', '-x'], -5]) {
+        const error = refusal(() => argv([{ param: 'a' }], { a }));
+        expect(error).toMatchObject({ code: 'invalid_input', data: { faults: [{ path: '/a' }] } });
+        expect(error.hint).toContain('allowDash');
+      }
+      expect(argv([{ param: 'a', allowDash: true }], { a: '-c' })).toEqual(['-c']);
+      expect(argv([{ param: 'a' }], { a: 'a-b' })).toEqual(['a-b']);
+    },
+  );
 
-  spec('TJS-12 TJS-8', 'after a flag it is joined to two dashes, refused after one', () => {
+  spec('TJS-12 TJS-8', 'joins it to a flag with two dashes, and rejects it after one dash', () => {
     const long = [{ param: 'a', kind: 'flag' }];
     expect(argv(long, { a: '-x' })).toEqual(['--a=-x']);
     expect(argv(long, { a: -5 })).toEqual(['--a=-5']);
@@ -185,15 +185,19 @@ describe('what is refused', () => {
     expect(argv([{ ...short[0], allowDash: true }], { a: '-x' })).toEqual(['-s', '-x']);
   });
 
-  spec('TJS-12', 'endOfOptions puts -- before the first positional, once, and then anything goes', () => {
-    const args = [{ param: 'f', kind: 'flag' }, { param: 'a' }, { param: 'b' }];
-    const end = { endOfOptions: true };
-    expect(argv(args, { f: 'v', a: '-x', b: '--y' }, end)).toEqual(['--f', 'v', '--', '-x', '--y']);
-    expect(argv(args, { b: 'y' }, end)).toEqual(['--', 'y']);
-    expect(argv(args, { f: 'v' }, end)).toEqual(['--f', 'v']);
-  });
+  spec(
+    'TJS-12',
+    'inserts -- once before the first positional with endOfOptions, then accepts any value',
+    () => {
+      const args = [{ param: 'f', kind: 'flag' }, { param: 'a' }, { param: 'b' }];
+      const end = { endOfOptions: true };
+      expect(argv(args, { f: 'v', a: '-x', b: '--y' }, end)).toEqual(['--f', 'v', '--', '-x', '--y']);
+      expect(argv(args, { b: 'y' }, end)).toEqual(['--', 'y']);
+      expect(argv(args, { f: 'v' }, end)).toEqual(['--f', 'v']);
+    },
+  );
 
-  spec('TJS-13', 'NUL in any argument, and in the directory', () => {
+  spec('TJS-13', 'rejects NUL in arguments and in the directory', () => {
     for (const kind of ['positional', 'flag', 'workingdir']) {
       expect(refusal(() => argv([{ param: 'a', kind }], { a: 'x\0y' }))).toMatchObject({
         code: 'invalid_input',
@@ -214,7 +218,7 @@ describe('several executions', () => {
     executionOf([{ param: 'a' }, { param: 'b' }], { paramCondition: { present, absent } });
   const select = (executions: Execution[], input: JsonObject) => selectExecution(executions, input, 'run');
 
-  spec('TJS-24', 'exactly one that fits is taken, before the one without a condition', () => {
+  spec('TJS-24', 'selects the one that matches, before the one without a condition', () => {
     const [a, b, otherwise] = [when(['a'], ['b']), when(['b'], ['a']), executionOf([{ param: 'a' }])];
     expect(select([a, b, otherwise], { a: 1 })).toBe(a);
     expect(select([otherwise, a, b], { b: 1, a: null })).toBe(b);
@@ -222,7 +226,7 @@ describe('several executions', () => {
     expect(select([a, b, otherwise], {})).toBe(otherwise);
   });
 
-  spec('TJS-24', 'several that fit, and none, are invalid input with a hint', () => {
+  spec('TJS-24', 'rejects input that matches several or none, with a hint', () => {
     const several = refusal(() => select([when(['a']), when(['b'])], { a: 1, b: 1 }));
     expect(several).toMatchObject({ code: 'invalid_input', hint: 'use only one of a, b' });
     const none = refusal(() => select([when(['a']), when(['b'])], {}));

@@ -1,4 +1,4 @@
-// What was planned is what runs: bytes that changed between plan and run are not started.
+// Tests that a script that changed between plan and run is not started.
 
 import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const CHANGES: Readonly<Record<string, (path: string) => void>> = {
 };
 
 for (const [how, change] of Object.entries(CHANGES)) {
-  spec('RUN-2 EXE-8', `F28 a script ${how} between plan and run is not run`, async () => {
+  spec('RUN-2 EXE-8', `F28 does not run a script ${how} between plan and run`, async () => {
     const { path, run, ran } = await planned();
     change(path);
     await expect(run()).rejects.toMatchObject({ code: 'integrity', hint: expect.stringMatching(/./) });
@@ -50,14 +50,14 @@ for (const [how, change] of Object.entries(CHANGES)) {
   });
 }
 
-spec('RUN-2', 'a script whose times alone changed between plan and run is run', async () => {
+spec('RUN-2', 'runs a script if only its timestamps changed between plan and run', async () => {
   const { path, run, ran } = await planned();
   utimesSync(path, 1, 1);
   await run();
   expect(ran()).toBe(true);
 });
 
-spec('EXE-8', 'a script that lost its execute bit between plan and run says chmod +x', async () => {
+spec('EXE-8', 'suggests chmod +x for a script that lost its execute bit between plan and run', async () => {
   const { path, run, ran } = await planned();
   chmodSync(path, 0o644);
   await expect(run()).rejects.toMatchObject({

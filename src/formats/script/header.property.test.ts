@@ -1,4 +1,4 @@
-// Proves over random text that the header reader never throws, and that what is written is what is read.
+// Property tests of the script header parser.
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -21,41 +21,37 @@ const parameters = fc.uniqueArray(
 const prefix = fc.constantFrom('#', '# ', '//', '// ', '--', '-- ', '  #\t');
 const lineEnd = fc.constantFrom('\n', '\r\n');
 
-spec(
-  'SCR-3 SCR-19',
-  'no text makes the reader throw, and it gives a header or an error, never neither',
-  () => {
-    const tagged = fc
-      .array(
-        fc.oneof(
-          fc.string({ unit: 'binary', maxLength: 40 }),
-          fc
-            .tuple(
-              prefix,
-              fc.constantFrom('@param ', '@description ', '@timeout ', '@example ', '@'),
-              fc.string(),
-            )
-            .map((parts) => parts.join('')),
-        ),
-        { maxLength: 100 },
-      )
-      .map((lines) => ['#!/bin/sh', ...lines].join('\n'));
-    fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), tagged), (text) => {
-        const { header, errors, warnings } = readScriptHeader(text);
-        expect(header === undefined).toBe(errors.length > 0);
-        for (const { message, hint } of [...errors, ...warnings]) {
-          expect(message).toMatch(/\S/);
-          expect(hint).toMatch(/\S/);
-          expect(message + hint).not.toMatch(/[\u0000-\u001f\u202e]/);
-        }
-      }),
-      { numRuns: 2000 },
-    );
-  },
-);
+spec('SCR-3 SCR-19', 'never throws, and returns a header or an error', () => {
+  const tagged = fc
+    .array(
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 40 }),
+        fc
+          .tuple(
+            prefix,
+            fc.constantFrom('@param ', '@description ', '@timeout ', '@example ', '@'),
+            fc.string(),
+          )
+          .map((parts) => parts.join('')),
+      ),
+      { maxLength: 100 },
+    )
+    .map((lines) => ['#!/bin/sh', ...lines].join('\n'));
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), tagged), (text) => {
+      const { header, errors, warnings } = readScriptHeader(text);
+      expect(header === undefined).toBe(errors.length > 0);
+      for (const { message, hint } of [...errors, ...warnings]) {
+        expect(message).toMatch(/\S/);
+        expect(hint).toMatch(/\S/);
+        expect(message + hint).not.toMatch(/[\u0000-\u001f\u202e]/);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
 
-spec('SCR-4 SCR-6 SCR-7', 'what is written as a header is what is read', () => {
+spec('SCR-4 SCR-6 SCR-7', 'parses what was written', () => {
   fc.assert(
     fc.property(sentence, parameters, prefix, lineEnd, (description, declared, mark, end) => {
       const lines = [
@@ -75,7 +71,7 @@ spec('SCR-4 SCR-6 SCR-7', 'what is written as a header is what is read', () => {
   );
 });
 
-spec('SCR-3', 'nothing after line 80 changes what is read', () => {
+spec('SCR-3', 'ignores everything after line 80', () => {
   const lines = fc.array(sentence, { minLength: HEADER_LINES - 1, maxLength: HEADER_LINES - 1 });
   fc.assert(
     fc.property(lines, fc.string(), (head, tail) => {

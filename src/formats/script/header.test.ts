@@ -1,4 +1,4 @@
-// Proves how the header of a script is read: tags, types, names, continuation and the limits of the block.
+// Tests the script header parser: tags, types, names, continuation lines and limits.
 
 import { describe, expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
@@ -10,7 +10,7 @@ const parametersOf = (reading: HeaderReading) => reading.header?.parameters;
 
 describe('the block', () => {
   for (const prefix of ['#', '//', '--']) {
-    spec('SCR-3', `lines that begin with ${prefix} are the header`, () => {
+    spec('SCR-3', `reads header lines that start with ${prefix}`, () => {
       const { header, errors } = read(
         `${prefix} @description Says it.`,
         `${prefix}@param *a int A number`,
@@ -27,7 +27,7 @@ describe('the block', () => {
     });
   }
 
-  spec('SCR-3', 'blank lines are passed over, and the first line of code ends the header', () => {
+  spec('SCR-3', 'skips blank lines and ends at the first line of code', () => {
     const reading = read(
       '',
       '  ',
@@ -40,7 +40,7 @@ describe('the block', () => {
     expect(parametersOf(reading)?.map((parameter) => parameter.name)).toEqual(['a']);
   });
 
-  spec('SCR-3', 'line 80 still counts, line 81 does not, the shebang being line 1', () => {
+  spec('SCR-3', 'reads line 80 but not line 81, counting the shebang', () => {
     const filler = Array.from({ length: HEADER_LINES - 2 }, (_, index) => `# line ${index + 2}`);
     expect(read(...filler, '# @description At line 80').header?.description).toBe('At line 80');
     const late = read(...filler, '# line 80', '# @description At line 81');
@@ -48,7 +48,7 @@ describe('the block', () => {
     expect(late.errors[0]?.message).toBe('missing @description');
   });
 
-  spec('SCR-3', 'CRLF ends a line like LF, and leaves no trace in the text', () => {
+  spec('SCR-3', 'treats CRLF like LF', () => {
     const reading = readScriptHeader(
       '#!/bin/sh\n# @description One\r\n# two\r\n\r\n# @param a string A\r\ncode',
     );
@@ -56,12 +56,12 @@ describe('the block', () => {
     expect(parametersOf(reading)?.[0]?.description).toBe('A');
   });
 
-  spec('SCR-3', 'a lone CR or a line separator inside a comment does not end the header', () => {
+  spec('SCR-3', 'does not end at a lone CR or a line separator in a comment', () => {
     const reading = read('# odd \r middle', '# odd \u2028 middle', '# @description D');
     expect(reading.header?.description).toBe('D');
   });
 
-  spec('SCR-3', 'a byte-order mark is an error that names its bytes', () => {
+  spec('SCR-3', 'reports a byte-order mark with its bytes', () => {
     const { header, errors } = readScriptHeader('\ufeff#!/bin/sh\n# @description D\n');
     expect(header).toBeUndefined();
     expect(errors).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('the block', () => {
     expect(errors[0]!.command).toContain('sed -i');
   });
 
-  spec('SCR-3', 'a shebang that ends in CR is an error that names the byte', () => {
+  spec('SCR-3', 'reports a shebang that ends in CR with the byte', () => {
     const { header, errors } = readScriptHeader('#!/bin/sh\r\n# @description D\r\n');
     expect(header).toBeUndefined();
     expect(errors[0]!.message).toContain('0D');
@@ -77,7 +77,7 @@ describe('the block', () => {
   });
 
   for (const text of ['', '\n', '# @description D', '#!', '#!   \n# @description D', ' #!/bin/sh\n']) {
-    spec('SCR-2', `${JSON.stringify(text)} has no shebang, and the hint is the line to add`, () => {
+    spec('SCR-2', `reports the missing shebang of ${JSON.stringify(text)} with the line to add`, () => {
       const { header, errors } = readScriptHeader(text);
       expect(header).toBeUndefined();
       expect(errors[0]!.message).toContain('does not start with a shebang');
@@ -85,7 +85,7 @@ describe('the block', () => {
     });
   }
 
-  spec('SCR-2', 'the interpreter line is kept without its mark', () => {
+  spec('SCR-2', 'returns the interpreter line without #!', () => {
     expect(readScriptHeader('#! /usr/bin/env -S bash -eu \n# @desc D').header?.shebang).toBe(
       '/usr/bin/env -S bash -eu',
     );
@@ -93,7 +93,7 @@ describe('the block', () => {
 });
 
 describe('tags', () => {
-  spec('SCR-4', 'tags and their aliases are read in any case', () => {
+  spec('SCR-4', 'reads tags and their aliases in any case', () => {
     const reading = read('# @DESC Short', '# @Arg *a string A', '# @PARAM b INT B');
     expect(reading.header?.description).toBe('Short');
     expect(parametersOf(reading)?.map(({ name, type }) => [name, type])).toEqual([
@@ -104,7 +104,7 @@ describe('tags', () => {
 
   spec(
     'SCR-4',
-    'a continuation line goes on with a newline in a description, with a space in a parameter',
+    'joins continuation lines with a newline in a description, with a space in a parameter',
     () => {
       const { header } = read(
         '# @description One',
@@ -119,7 +119,7 @@ describe('tags', () => {
     },
   );
 
-  spec('SCR-4', 'a blank line ends the text of a tag and not the header', () => {
+  spec('SCR-4', 'ends the text of a tag, but not the header, at a blank line', () => {
     const { header } = read(
       '# @description One',
       '',
@@ -132,7 +132,7 @@ describe('tags', () => {
     expect(header?.parameters[0]?.description).toBe('A');
   });
 
-  spec('SCR-4', 'several descriptions are joined by a newline', () => {
+  spec('SCR-4', 'joins several descriptions by a newline', () => {
     expect(read('# @description One', '# @desc Two').header?.description).toBe('One\nTwo');
   });
 
@@ -143,7 +143,7 @@ describe('tags', () => {
     ['# just words'],
     [],
   ]) {
-    spec('SCR-4', `${JSON.stringify(lines)} misses its description`, () => {
+    spec('SCR-4', `reports the missing description of ${JSON.stringify(lines)}`, () => {
       const { header, errors } = read(...lines);
       expect(header).toBeUndefined();
       expect(errors.map((error) => error.message)).toEqual(['missing @description']);
@@ -151,7 +151,7 @@ describe('tags', () => {
     });
   }
 
-  spec('SCR-5', 'the further tags are read', () => {
+  spec('SCR-5', 'reads the other tags', () => {
     const { header, warnings } = read(
       '# @description D',
       '# @group Deploy',
@@ -182,21 +182,25 @@ describe('tags', () => {
     expect([...header!.flags].sort()).toEqual(['destructive', 'hidden', 'readonly', 'terminal']);
   });
 
-  spec('SCR-5', 'unknown tags are ignored, with what follows them, and remembered for the debug log', () => {
-    const reading = read(
-      '# @author Ada',
-      '# and her cat',
-      '# @constructor x',
-      '# @description D',
-      '# @since 1',
-    );
-    expect(reading.header?.description).toBe('D');
-    expect(reading.errors).toEqual([]);
-    expect(reading.warnings).toEqual([]);
-    expect(reading.unknownTags).toEqual(['author', 'constructor', 'since']);
-  });
+  spec(
+    'SCR-5',
+    'ignores unknown tags with their continuation lines, and returns them for the debug log',
+    () => {
+      const reading = read(
+        '# @author Ada',
+        '# and her cat',
+        '# @constructor x',
+        '# @description D',
+        '# @since 1',
+      );
+      expect(reading.header?.description).toBe('D');
+      expect(reading.errors).toEqual([]);
+      expect(reading.warnings).toEqual([]);
+      expect(reading.unknownTags).toEqual(['author', 'constructor', 'since']);
+    },
+  );
 
-  spec('SCR-5', 'a further tag that cannot be read is a warning, and the tool stays', () => {
+  spec('SCR-5', 'warns about an invalid tag and keeps the tool', () => {
     const reading = read(
       '# @description D',
       '# @timeout soon',
@@ -214,14 +218,14 @@ describe('tags', () => {
 });
 
 describe('parameters', () => {
-  spec('SCR-6', 'a star makes a parameter required, and its description is joined by single spaces', () => {
+  spec('SCR-6', 'makes a parameter with a star required, and joins its description by single spaces', () => {
     expect(parametersOf(read('# @desc D', '# @param   *count  int   how \t many   times'))).toEqual([
       { name: 'count', type: 'integer', required: true, description: 'how many times' },
     ]);
   });
 
   for (const name of ['a', '_', 'A-b_c9', '_x-', 'constructor', 'toString']) {
-    spec('SCR-6', `${name} is a name`, () => {
+    spec('SCR-6', `accepts the parameter name ${name}`, () => {
       expect(parametersOf(read('# @desc D', `# @param ${name} string`))?.[0]?.name).toBe(name);
     });
   }
@@ -234,19 +238,19 @@ describe('parameters', () => {
     });
   }
 
-  spec('SCR-6', 'a name twice is an error', () => {
+  spec('SCR-6', 'rejects duplicate names', () => {
     const { header, errors } = read('# @desc D', '# @param a string', '# @param *a int');
     expect(header).toBeUndefined();
     expect(errors.map((error) => error.message)).toEqual(['@param a is declared twice']);
   });
 
-  spec('SCR-11', 'two names that become one variable are an error that names it', () => {
+  spec('SCR-11', 'rejects two names with the same variable', () => {
     const { header, errors } = read('# @desc D', '# @param a-b string', '# @param A_B string');
     expect(header).toBeUndefined();
     expect(errors[0]!.message).toBe('@param a-b and A_B would both be passed as A_B');
   });
 
-  spec('SCR-6', 'a parameter without a name declares nothing, and is a warning', () => {
+  spec('SCR-6', 'ignores a parameter without a name, with a warning', () => {
     const reading = read('# @desc D', '# @param', '# @param * string oops');
     expect(parametersOf(reading)).toEqual([]);
     expect(reading.warnings).toHaveLength(2);
@@ -261,7 +265,7 @@ describe('parameters', () => {
     object: ['object', 'obj', 'map', 'Map'],
   };
   for (const [type, words] of Object.entries(types)) {
-    spec('SCR-7', `${words.join(', ')} are ${type}`, () => {
+    spec('SCR-7', `reads ${words.join(', ')} as ${type}`, () => {
       for (const word of words) {
         const reading = read('# @desc D', `# @param a ${word} about`);
         expect(parametersOf(reading)).toEqual([{ name: 'a', type, required: false, description: 'about' }]);
@@ -271,7 +275,7 @@ describe('parameters', () => {
   }
 
   for (const word of ['weird', 'FILE', 'constructor', '__proto__', 'int[]']) {
-    spec('SCR-7', `the unknown type ${word} is string, with a warning that quotes it`, () => {
+    spec('SCR-7', `reads the unknown type ${word} as string, with a warning that quotes it`, () => {
       const reading = read('# @desc D', `# @param a ${word} thing`);
       expect(parametersOf(reading)).toEqual([
         { name: 'a', type: 'string', required: false, description: 'thing' },

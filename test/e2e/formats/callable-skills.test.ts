@@ -1,4 +1,4 @@
-// Skills as tools: a text with arguments, a delegate in its place, and references to other tools.
+// Skills as tools: text with arguments, delegates, and references to other tools.
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const PARAMS = `metadata:
 const names = (tools: readonly { readonly name: string }[]): string[] => tools.map(({ name }) => name);
 
 describe('a text', () => {
-  spec('SKL-3', 'is what a skill answers with, its header left out', async () => {
+  spec('SKL-3', 'is returned without the frontmatter', async () => {
     const workspace = createWorkspace();
     writeSkill(workspace, 'notes', { text: '# Notes\n\nSearch {{first}}.\n' });
     const toolbox = workspace.toolbox();
@@ -38,7 +38,7 @@ describe('a text', () => {
     expect((await wield(workspace, ['show', 'notes'])).stdout).toContain('answers with the text of');
   });
 
-  spec('SKL-3', 'is rendered with the arguments, which are checked first', async () => {
+  spec('SKL-3', 'is rendered with validated arguments', async () => {
     for (const header of [
       PARAMS,
       `metadata:
@@ -76,7 +76,7 @@ describe('a text', () => {
     }
   });
 
-  spec('SKL-3', 'has the tags and the visibility of its metadata', async () => {
+  spec('SKL-3', 'has the tags and visibility of its metadata', async () => {
     const workspace = createWorkspace();
     writeSkill(workspace, 'notes', { header: 'metadata:\n  tags: [API, slow thing]' });
     writeSkill(workspace, 'words', { header: 'metadata:\n  tags: one, two' });
@@ -93,7 +93,7 @@ describe('a text', () => {
     expect(textOf(await toolbox.call('secret', {}))).toBe('Text of secret.\n');
   });
 
-  spec('SKL-3', 'costs a model no tool where it takes nothing, and can be called all the same', async () => {
+  spec('SKL-3', 'is not offered to a model as a tool without parameters, but can be called', async () => {
     const workspace = createWorkspace();
     for (let index = 0; index < 30; index++) writeSkill(workspace, `notes-${index}`);
     writeSkill(workspace, 'trip', { header: PARAMS, text: 'To {{args.city}}.\n' });
@@ -105,7 +105,7 @@ describe('a text', () => {
     expect(rendered.content).toEqual([{ type: 'text', text: 'To Oslo.\n' }]);
   });
 
-  spec('SKL-3', 'is readable for a model without trust, since nothing runs', async () => {
+  spec('SKL-3', 'can be read by a model without trust, since nothing runs', async () => {
     const workspace = createWorkspace();
     writeSkill(workspace, 'trip', { header: PARAMS, text: 'To {{args.city}}.\n' });
     const toolbox = workspace.toolbox();
@@ -115,7 +115,7 @@ describe('a text', () => {
     expect(listed.find((tool: { name: string }) => tool.name === 'trip').untrusted).toBe(false);
   });
 
-  spec('SKL-3', 'follows its file: edits, removal and a change between plan and answer', async () => {
+  spec('SKL-3', 'reflects edits, removal, and a change between plan and run', async () => {
     const workspace = createWorkspace();
     const file = writeSkill(workspace, 'notes');
     const toolbox = workspace.toolbox();
@@ -134,7 +134,7 @@ describe('a text', () => {
     expect((await toolbox.call('notes', {})).error?.code).toBe('not_found');
   });
 
-  spec('SKL-3', 'gives way to any other tool of its name, and is then listed as shadowed', async () => {
+  spec('SKL-3', 'is shadowed by any other tool of its name', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes', {
       'tools.json': declare([{ kind: 'literal', value: 'ran' }], { tool: 'notes' }),
@@ -158,7 +158,7 @@ describe('a text', () => {
     expect((await wield(workspace, ['list', '--all'])).stdout).toMatch(/deploy +skill .*shadowed by file:/);
   });
 
-  spec('SKL-3', 'whose metadata cannot be used is readable, not callable, and a problem', async () => {
+  spec('SKL-3', 'with invalid metadata can be read but not called, and is a problem', async () => {
     for (const [header, severity, message] of [
       ['metadata:\n  params: 3', 'error', 'metadata.params must be a map'],
       ['metadata:\n  params: { city: town }', 'error', '"city" must be a type or a schema'],
@@ -211,7 +211,7 @@ describe('a delegate', () => {
     return workspace;
   };
 
-  spec('SKL-3', 'runs in the place of the skill, with its input and its schema', async () => {
+  spec('SKL-3', 'runs instead of the skill, with its own input schema', async () => {
     const workspace = withDelegate('metadata:\n  delegate: book');
     const toolbox = workspace.toolbox();
     expect((await toolbox.find('trip')).input.json).toMatchObject({ required: ['city'] });
@@ -226,18 +226,14 @@ describe('a delegate', () => {
     expect(run).toMatchObject({ status: 0, stdout: 'city=Oslo\n' });
   });
 
-  spec(
-    'SKL-3',
-    'gets the input that the skill describes itself, and refuses what it does not take',
-    async () => {
-      const workspace = withDelegate(`${PARAMS}\n  delegate: book`);
-      const toolbox = workspace.toolbox();
-      expect(textOf(await toolbox.call('trip', { city: 'Oslo' }))).toBe('city=Oslo\n');
-      expect((await toolbox.call('trip', { city: 'Oslo', days: 2 })).error?.message).toContain('days');
-    },
-  );
+  spec('SKL-3', 'gets the input described by the skill, and rejects other input', async () => {
+    const workspace = withDelegate(`${PARAMS}\n  delegate: book`);
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('trip', { city: 'Oslo' }))).toBe('city=Oslo\n');
+    expect((await toolbox.call('trip', { city: 'Oslo', days: 2 })).error?.message).toContain('days');
+  });
 
-  spec('SKL-3', 'is a nested call: watched, decided again, one level deeper', async () => {
+  spec('SKL-3', 'is a nested call: observed, decided again, one level deeper', async () => {
     const workspace = withDelegate('metadata:\n  delegate: book');
     const toolbox = workspace.toolbox();
     const seen: unknown[] = [];
@@ -277,7 +273,7 @@ describe('a delegate', () => {
     expect((await offering.call('where', {}, MODEL)).ok).toBe(true);
   });
 
-  spec('SKL-3', 'fails and is stopped as its own call would be', async () => {
+  spec('SKL-3', 'fails and is stopped like a call of its own', async () => {
     const failing = withDelegate('metadata:\n  delegate: book', 'echo half; exit 3');
     const failed = await failing.toolbox().call('trip', { city: 'x' });
     expect(failed).toMatchObject({ ok: false, error: { code: 'tool_failed', data: { exitCode: 3 } } });
@@ -293,7 +289,7 @@ describe('a delegate', () => {
     expect((await ended).error?.code).toBe('cancelled');
   });
 
-  spec('SKL-3', 'that is not there keeps the skill from being listed, with a problem', async () => {
+  spec('SKL-3', 'that does not exist is a problem, and the skill is not listed', async () => {
     const workspace = createWorkspace();
     const path = writeSkill(workspace, 'trip', { header: 'metadata:\n  delegate: book' });
     const toolbox = workspace.toolbox();
@@ -310,7 +306,7 @@ describe('a delegate', () => {
     expect(textOf(await toolbox.call('trip', {}))).toBe('booked\n');
   });
 
-  spec('RES-15', 'that leads back is reported with the circle, and refused with it', async () => {
+  spec('RES-15', 'that leads back to the skill is a problem that shows the cycle', async () => {
     const workspace = createWorkspace();
     writeSkill(workspace, 'a', { header: 'metadata:\n  delegate: b' });
     writeSkill(workspace, 'b', { header: 'metadata:\n  delegate: c' });
@@ -333,28 +329,32 @@ describe('a delegate', () => {
     expect(textOf(await toolbox.call('a', {}))).toBe('Text of c.\n');
   });
 
-  spec('RES-15', 'a skill that allows itself is no circle, and depth bounds what calls itself', async () => {
-    const workspace = createWorkspace();
-    writeSkill(workspace, 'loop', { header: 'allowed-tools: loop again\nmetadata:\n  delegate: again' });
-    let calls = 0;
-    const toolbox = workspace.toolbox({
-      tools: [
-        {
-          name: 'again',
-          description: 'Calls the skill that calls it.',
-          execute: async (_input: object, { toolbox: inner }) => {
-            calls++;
-            const result = await inner.call('loop', {});
-            return result.error?.code ?? 'fine';
+  spec(
+    'RES-15',
+    'that calls its own skill is limited by depth, and allowing itself is not a cycle',
+    async () => {
+      const workspace = createWorkspace();
+      writeSkill(workspace, 'loop', { header: 'allowed-tools: loop again\nmetadata:\n  delegate: again' });
+      let calls = 0;
+      const toolbox = workspace.toolbox({
+        tools: [
+          {
+            name: 'again',
+            description: 'Calls the skill that calls it.',
+            execute: async (_input: object, { toolbox: inner }) => {
+              calls++;
+              const result = await inner.call('loop', {});
+              return result.error?.code ?? 'fine';
+            },
           },
-        },
-      ],
-    });
-    expect(await toolbox.catalog.problems()).toEqual([]);
-    await toolbox.call('loop', {});
-    expect(calls).toBeLessThanOrEqual(9);
-    expect(calls).toBeGreaterThan(1);
-  });
+        ],
+      });
+      expect(await toolbox.catalog.problems()).toEqual([]);
+      await toolbox.call('loop', {});
+      expect(calls).toBeLessThanOrEqual(9);
+      expect(calls).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe('references in a text', () => {
@@ -371,7 +371,7 @@ describe('references in a text', () => {
     return workspace;
   };
 
-  spec('SKL-5', 'are resolved when it is read, called or told', async () => {
+  spec('SKL-5', 'are resolved when it is read, called or sent to a model', async () => {
     const workspace = withReferences();
     const toolbox = workspace.toolbox({ trust: true });
     expect(textOf(await toolbox.call('guide', {}))).toBe(RENDERED);
@@ -384,7 +384,7 @@ describe('references in a text', () => {
     expect(textOf(await toolbox.call('guide', {}))).toContain('`find` (Find it now.)');
   });
 
-  spec('SKL-5', 'that name nothing are a problem, for doctor and for check', async () => {
+  spec('SKL-5', 'to nothing are a problem in doctor and check', async () => {
     const workspace = withReferences();
     const message = 'refers to the tool "gone", which does not exist';
     expect(json(await wield(workspace, ['doctor', '--json'])).warnings).toMatchObject([
@@ -399,7 +399,7 @@ describe('references in a text', () => {
     }
   });
 
-  spec('SKL-5 RES-20', 'name nothing that is hidden, in any form', async () => {
+  spec('SKL-5 RES-20', 'do not reveal hidden tools and skills', async () => {
     const workspace = withReferences();
     writeSkill(workspace, 'quiet', { header: 'metadata:\n  visibility: hidden' });
     writeSkill(workspace, 'guide', {

@@ -1,4 +1,4 @@
-// What typed definitions may return, and what their context lets them reach.
+// Results and context of typed definitions.
 
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
@@ -13,49 +13,51 @@ describe('output', () => {
   const give = (value: unknown, outputSchema: ToolDefinition['outputSchema']) =>
     call({ name: 'give', description: 'D', execute: () => value, ...(outputSchema && { outputSchema }) }, {});
 
+  spec('MOD-12', 'returns invalid_output without structured output for a mismatch', async () => {
+    const schema = z.object({ count: z.number().max(9), unit: z.string().default('m') });
+    expect((await give({ count: 3, more: 1 }, schema)).structured).toEqual({ count: 3, unit: 'm' });
+    for (const wrong of [{ count: 'three' }, { count: 10 }, {}, 'text', undefined, null]) {
+      const result = await give(wrong, schema);
+      expect(result).toMatchObject({ ok: false, error: { code: 'invalid_output' } });
+      expect(result).not.toHaveProperty('structured');
+      expect(result.error?.data?.faults).toMatchObject([{ path: expect.any(String) }]);
+    }
+    const raw = { type: 'object', properties: { count: { type: 'number' } } };
+    expect((await give({ count: 3 }, raw)).ok).toBe(true);
+    expect((await give({ count: 'three' }, raw)).error?.code).toBe('invalid_output');
+  });
+
   spec(
-    'MOD-12',
-    'an output that does not fit is invalid_output, and nothing of it is structured',
+    'MOD-13',
+    'returns a failed result for a returned failure, before checking the output schema',
     async () => {
-      const schema = z.object({ count: z.number().max(9), unit: z.string().default('m') });
-      expect((await give({ count: 3, more: 1 }, schema)).structured).toEqual({ count: 3, unit: 'm' });
-      for (const wrong of [{ count: 'three' }, { count: 10 }, {}, 'text', undefined, null]) {
-        const result = await give(wrong, schema);
-        expect(result).toMatchObject({ ok: false, error: { code: 'invalid_output' } });
-        expect(result).not.toHaveProperty('structured');
-        expect(result.error?.data?.faults).toMatchObject([{ path: expect.any(String) }]);
+      const failed = {
+        is_error: true,
+        error_type: 'path_conflict',
+        message: 'it exists',
+        next_action_hint: 'overwrite',
+      };
+      for (const schema of [undefined, z.object({ count: z.number() })]) {
+        const result = await give(failed, schema);
+        expect(result).toMatchObject({
+          ok: false,
+          error: { code: 'path_conflict', message: 'it exists', hint: 'overwrite' },
+        });
+        expect(textOf(result)).toBe('it exists');
       }
-      const raw = { type: 'object', properties: { count: { type: 'number' } } };
-      expect((await give({ count: 3 }, raw)).ok).toBe(true);
-      expect((await give({ count: 'three' }, raw)).error?.code).toBe('invalid_output');
+      expect((await give({ ...failed, error_type: 'no_such_note' }, undefined)).error).toEqual({
+        code: 'tool_failed',
+        message: 'it exists',
+        hint: 'overwrite',
+        data: { error_type: 'no_such_note' },
+      });
+      expect((await give({ is_error: true }, undefined)).error).toMatchObject({ code: 'tool_failed' });
+      expect((await give({ ...failed, error_type: 'constructor' }, undefined)).error?.code).toBe(
+        'tool_failed',
+      );
+      expect((await give({ is_error: false, message: 'fine' }, undefined)).ok).toBe(true);
     },
   );
-
-  spec('MOD-13', 'a returned failure is a failed result, before the output schema is looked at', async () => {
-    const failed = {
-      is_error: true,
-      error_type: 'path_conflict',
-      message: 'it exists',
-      next_action_hint: 'overwrite',
-    };
-    for (const schema of [undefined, z.object({ count: z.number() })]) {
-      const result = await give(failed, schema);
-      expect(result).toMatchObject({
-        ok: false,
-        error: { code: 'path_conflict', message: 'it exists', hint: 'overwrite' },
-      });
-      expect(textOf(result)).toBe('it exists');
-    }
-    expect((await give({ ...failed, error_type: 'no_such_note' }, undefined)).error).toEqual({
-      code: 'tool_failed',
-      message: 'it exists',
-      hint: 'overwrite',
-      data: { error_type: 'no_such_note' },
-    });
-    expect((await give({ is_error: true }, undefined)).error).toMatchObject({ code: 'tool_failed' });
-    expect((await give({ ...failed, error_type: 'constructor' }, undefined)).error?.code).toBe('tool_failed');
-    expect((await give({ is_error: false, message: 'fine' }, undefined)).ok).toBe(true);
-  });
 });
 
 describe('context', () => {
@@ -67,7 +69,7 @@ describe('context', () => {
     return createToolbox({ tools, workdir: '/tmp' }).call('use', {}, options);
   };
 
-  spec('MOD-5', 'holds just these capabilities, and cannot be given more', async () => {
+  spec('MOD-5', 'has exactly these capabilities and is frozen', async () => {
     let keys: unknown;
     const result = await capture((context) => {
       keys = Reflect.ownKeys(context).sort();
@@ -97,7 +99,7 @@ describe('context', () => {
     );
   });
 
-  spec('MOD-5', 'config is the resolved settings that are no secret', async () => {
+  spec('MOD-5', 'has the resolved settings without secrets as config', async () => {
     const workspace = createWorkspace();
     workspace.config('[limits]\ntimeout = "9s"\n[env]\npass = ["SECRET_TOKEN"]\n');
     const tool = { name: 'use', description: 'D', execute: (_: unknown, { config }: ToolContext) => config };
@@ -106,7 +108,7 @@ describe('context', () => {
     expect(JSON.stringify(structured)).not.toContain('SECRET');
   });
 
-  spec('MOD-5', 'calls, tells of progress, asks, and says so where nobody can be asked', async () => {
+  spec('MOD-5', 'calls tools, reports progress, asks, and throws if no person can be asked', async () => {
     const steps: unknown[] = [];
     const result = await capture(
       async (context) => {

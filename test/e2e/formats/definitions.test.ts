@@ -1,4 +1,4 @@
-// Typed definitions through the toolbox: schemas of libraries, and what execute gets of them.
+// Typed definitions: library schemas, and the input of execute.
 
 import { type } from 'arktype';
 import { describe, expect, expectTypeOf } from 'vitest';
@@ -30,7 +30,7 @@ describe('schemas', () => {
     execute: async (input) => ({ message: `Task completed: ${input.summary}`, is_error: false }),
   } satisfies ToolDefinition<typeof inputSchema, typeof outputSchema>;
 
-  spec('MOD-1', 'execute is typed by the schemas, with defineTool and with satisfies', async () => {
+  spec('MOD-1', 'type execute, with defineTool and with satisfies', async () => {
     expectTypeOf(completeTask.execute).parameter(0).toEqualTypeOf<{ summary: string }>();
     const note = defineTool({
       name: 'note_read',
@@ -68,7 +68,7 @@ describe('schemas', () => {
     }
   });
 
-  spec('MOD-2', 'another library works like Zod, also one whose schemas are functions', async () => {
+  spec('MOD-2', 'of another library work like Zod, also if they are functions', async () => {
     const greet = defineTool({
       name: 'greet',
       description: 'D',
@@ -90,7 +90,7 @@ describe('schemas', () => {
     ]);
   });
 
-  spec('MOD-2', 'a JSON Schema works too, and its input is unknown to the compiler', async () => {
+  spec('MOD-2', 'can be JSON Schemas, with input typed as unknown', async () => {
     const add = defineTool({
       name: 'add',
       description: 'D',
@@ -104,7 +104,7 @@ describe('schemas', () => {
     expect((await call(add, { a: 'x' })).error?.code).toBe('invalid_input');
   });
 
-  spec('MOD-2', 'a schema that cannot be published, or is none, is an invalid definition', () => {
+  spec('MOD-2', 'that are invalid or cannot be published are an invalid definition', () => {
     const base = { name: 'odd', description: 'D', execute: () => 1 };
     const mute = {
       '~standard': { version: 1, vendor: 'mute', validate: (value: unknown) => ({ value }) },
@@ -116,7 +116,7 @@ describe('schemas', () => {
     }
   });
 
-  spec('MOD-3', 'the published schema is the input face', async () => {
+  spec('MOD-3', 'are published as the input schema', async () => {
     const node: z.ZodType = z.object({
       name: z.string(),
       get children() {
@@ -182,7 +182,7 @@ describe('input', () => {
     },
   });
 
-  spec('MOD-4', 'execute gets what the schema makes of the input: defaults, transformations', async () => {
+  spec('MOD-4', 'is parsed by the schema: defaults, transformations', async () => {
     seen.length = 0;
     expect((await call(tool, { when: '2026-01-02', nested: {} })).ok).toBe(true);
     expect((await call(tool, { limit: '3' })).meta.repaired).toHaveLength(1);
@@ -191,7 +191,7 @@ describe('input', () => {
 
   spec(
     'MOD-4',
-    'and does not run with anything else; faults have one shape, refinements included',
+    'is rejected if it does not match, with faults in one shape, refinements included',
     async () => {
       seen.length = 0;
       for (const [input, path, word] of [
@@ -213,7 +213,7 @@ describe('input', () => {
     },
   );
 
-  spec('MOD-4', 'a JSON Schema fills in its defaults too, at every depth', async () => {
+  spec('MOD-4', 'gets the defaults of a JSON Schema, at every depth', async () => {
     const part = { type: 'object', properties: { b: { type: 'array', default: [1] } } };
     const raw = defineTool({
       name: 'raw',

@@ -1,4 +1,4 @@
-// Code in a skill's header: it runs in the place of the skill, in the tool host, under the trust of a module.
+// Inline code of a skill: runs in the tool host with the trust of a module.
 
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,8 +39,8 @@ function withTrip(workspace: Workspace, header = withCode(GREET)): string {
   return writeSkill(workspace, 'trip', { header });
 }
 
-describe('code in the place of a skill', () => {
-  spec('SKL-6', 'runs in the tool host with the parameters as its input', async () => {
+describe('inline code of a skill', () => {
+  spec('SKL-6', 'runs in the tool host with the parameters as input', async () => {
     const workspace = createModuleWorkspace();
     const path = withTrip(workspace);
     const toolbox = workspace.toolbox();
@@ -57,7 +57,7 @@ describe('code in the place of a skill', () => {
     expect((await wield(workspace, ['call', 'trip', 'Oslo', '--days', '2'])).stdout).toContain('for 2 days');
   });
 
-  spec('SKL-6 RES-2', 'is found as inline://<skill>, by its name and at its path', async () => {
+  spec('SKL-6 RES-2', 'is found as inline://<skill>, by name and by path', async () => {
     const workspace = createModuleWorkspace();
     const path = withTrip(workspace);
     const toolbox = workspace.toolbox();
@@ -80,54 +80,46 @@ describe('code in the place of a skill', () => {
     expect((await toolbox.call('inline://trip', { city: 'x' }, MODEL)).error?.code).toBe('not_found');
   });
 
-  spec(
-    'SKL-6 RES-2',
-    'of two skills of one name: a model reaches only the one that its name means',
-    async () => {
-      const workspace = createModuleWorkspace();
-      const code = (word: string) => withCode(`export default () => '${word}';`, { params: '' });
-      writeSkill(workspace, 'trip', { header: code('first') });
-      const second = writeSkill(workspace, 'trip', { header: code('second'), place: 'skills' });
-      const toolbox = workspace.toolbox();
-      expect(textOf(await toolbox.call('inline://trip', {}, MODEL))).toBe('first');
-      expect((await toolbox.call(second, {}, MODEL)).error?.code).toBe('not_found');
-      expect(textOf(await toolbox.call(second, {}))).toBe('second');
-    },
-  );
+  spec('SKL-6 RES-2', 'of two skills with one name: a model only reaches the first', async () => {
+    const workspace = createModuleWorkspace();
+    const code = (word: string) => withCode(`export default () => '${word}';`, { params: '' });
+    writeSkill(workspace, 'trip', { header: code('first') });
+    const second = writeSkill(workspace, 'trip', { header: code('second'), place: 'skills' });
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('inline://trip', {}, MODEL))).toBe('first');
+    expect((await toolbox.call(second, {}, MODEL)).error?.code).toBe('not_found');
+    expect(textOf(await toolbox.call(second, {}))).toBe('second');
+  });
 
-  spec(
-    'SKL-6 POL-20',
-    'runs for a model only where the workspace is trusted, and nothing before',
-    async () => {
-      const workspace = createModuleWorkspace({ trusted: false });
-      const mark = join(workspace.home, 'mark');
-      const header = withCode(
-        `import { writeFileSync } from 'node:fs';\nwriteFileSync('${mark}', '');\nexport default () => 'ran';`,
-        { params: '' },
-      );
-      writeSkill(workspace, 'trip', { header });
-      const toolbox = workspace.toolbox();
-      const listed = (await toolbox.list(MODEL)).map(({ name }) => name);
-      expect(listed).toContain('trip');
-      await toolbox.search('trip', 5);
-      await toolbox.catalog.problems();
-      await wield(workspace, ['show', 'trip']);
-      await wield(workspace, ['check']);
-      const shown = json(await wield(workspace, ['list', '--json'])).tools;
-      expect(shown.find(({ name }: { name: string }) => name === 'trip').untrusted).toBe(true);
-      for (const ref of ['trip', 'inline://trip'])
-        expect((await toolbox.call(ref, {}, MODEL)).error?.code).toBe('needs_trust');
-      const client = await connectStdio(workspace, 'newer', []);
-      const refused = await client.callTool({ name: 'trip', arguments: {} });
-      expect(refused._meta?.['wield/error']).toMatchObject({ code: 'needs_trust' });
-      expect([existsSync(mark), hostsOf(workspace)]).toEqual([false, []]);
-      workspace.trust();
-      expect(textOf(await toolbox.call('trip', {}, MODEL))).toBe('ran');
-      expect(existsSync(mark)).toBe(true);
-    },
-  );
+  spec('SKL-6 POL-20', 'runs for a model only in a trusted workspace', async () => {
+    const workspace = createModuleWorkspace({ trusted: false });
+    const mark = join(workspace.home, 'mark');
+    const header = withCode(
+      `import { writeFileSync } from 'node:fs';\nwriteFileSync('${mark}', '');\nexport default () => 'ran';`,
+      { params: '' },
+    );
+    writeSkill(workspace, 'trip', { header });
+    const toolbox = workspace.toolbox();
+    const listed = (await toolbox.list(MODEL)).map(({ name }) => name);
+    expect(listed).toContain('trip');
+    await toolbox.search('trip', 5);
+    await toolbox.catalog.problems();
+    await wield(workspace, ['show', 'trip']);
+    await wield(workspace, ['check']);
+    const shown = json(await wield(workspace, ['list', '--json'])).tools;
+    expect(shown.find(({ name }: { name: string }) => name === 'trip').untrusted).toBe(true);
+    for (const ref of ['trip', 'inline://trip'])
+      expect((await toolbox.call(ref, {}, MODEL)).error?.code).toBe('needs_trust');
+    const client = await connectStdio(workspace, 'newer', []);
+    const refused = await client.callTool({ name: 'trip', arguments: {} });
+    expect(refused._meta?.['wield/error']).toMatchObject({ code: 'needs_trust' });
+    expect([existsSync(mark), hostsOf(workspace)]).toEqual([false, []]);
+    workspace.trust();
+    expect(textOf(await toolbox.call('trip', {}, MODEL))).toBe('ran');
+    expect(existsSync(mark)).toBe(true);
+  });
 
-  spec('SKL-6', 'follows its file and what it imports', async () => {
+  spec('SKL-6', 'reflects edits of its file and imports', async () => {
     const workspace = createModuleWorkspace();
     withTrip(workspace);
     const toolbox = workspace.toolbox();
@@ -149,7 +141,7 @@ describe('code in the place of a skill', () => {
     expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
   });
 
-  spec('SKL-6', 'fails with the line of the file that it stands in', async () => {
+  spec('SKL-6', 'fails with the line of SKILL.md', async () => {
     const workspace = createModuleWorkspace();
     const path = withTrip(workspace, withCode('const here = 1;\nmissing();\nexport default () => here;'));
     const toolbox = workspace.toolbox();
@@ -167,24 +159,20 @@ describe('code in the place of a skill', () => {
     });
   });
 
-  spec(
-    'SKL-6',
-    'without a default export is a problem, said by doctor and check, and stays readable',
-    async () => {
-      const workspace = createModuleWorkspace();
-      const path = writeSkill(workspace, 'trip', { header: withCode('return 1;', { params: '' }) });
-      const toolbox = workspace.toolbox();
-      const message = expect.stringContaining('code without a default export');
-      expect(await toolbox.catalog.problems()).toMatchObject([{ severity: 'error', path, message }]);
-      expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
-      expect((await toolbox.call('read_skill', { skill_name: 'trip' })).ok).toBe(true);
-      expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([
-        { level: 'error', message },
-      ]);
-    },
-  );
+  spec('SKL-6', 'without a default export is a problem in doctor and check, and can be read', async () => {
+    const workspace = createModuleWorkspace();
+    const path = writeSkill(workspace, 'trip', { header: withCode('return 1;', { params: '' }) });
+    const toolbox = workspace.toolbox();
+    const message = expect.stringContaining('code without a default export');
+    expect(await toolbox.catalog.problems()).toMatchObject([{ severity: 'error', path, message }]);
+    expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
+    expect((await toolbox.call('read_skill', { skill_name: 'trip' })).ok).toBe(true);
+    expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([
+      { level: 'error', message },
+    ]);
+  });
 
-  spec('SKL-6 MOD-15', 'that ends its process or hangs costs that call alone', async () => {
+  spec('SKL-6 MOD-15', 'that ends its process or hangs only fails that call', async () => {
     const workspace = createModuleWorkspace();
     withTrip(workspace, withCode('export default () => process.exit(3);', { params: '' }));
     writeSkill(workspace, 'slow', {
@@ -205,7 +193,7 @@ describe('code in the place of a skill', () => {
     await untilNoHost(workspace);
   });
 
-  spec('SKL-6 POL-8', 'that a rule denies is named nowhere to a model, its text included', async () => {
+  spec('SKL-6 POL-8', 'that a rule denies is not shown to a model, including its text', async () => {
     const workspace = createModuleWorkspace();
     withTrip(workspace);
     writeSkill(workspace, 'guide', { text: 'See :skill[trip] and :tool[trip] or :tool[inline://trip].\n' });

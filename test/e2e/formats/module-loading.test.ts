@@ -1,4 +1,4 @@
-// Modules being loaded: once for each content, by one host, with every complaint at its place.
+// Loading modules: once per content, in one host, with file and line for every problem.
 
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     }
   };
 
-  spec('MOD-8', 'listing loads a module once, whoever lists, until its content changes', async () => {
+  spec('MOD-8', 'loads a module once for all listings until its content changes', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('counted.tool.ts', COUNTED('one'));
     workspace.module('part.ts', `export const part: string = 'a';`);
@@ -49,7 +49,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     expect(loads(workspace)).toBe(2);
   });
 
-  spec('MOD-8', 'an edit is seen by the next call, in the file and in what it imports', async () => {
+  spec('MOD-8', 'sees an edit of the file or its imports at the next call', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('counted.tool.ts', COUNTED('one'));
     workspace.module('part.ts', `export const part: string = 'a';`);
@@ -67,7 +67,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     expect(loads(workspace)).toBeGreaterThanOrEqual(3);
   });
 
-  spec('MOD-8', 'what is kept is private, and what was altered is made anew and never run', async () => {
+  spec('MOD-8', 'writes private files, and never runs altered ones', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('note.tool.ts', moduleText('word', `(): string => 'true'`));
     expect(textOf(await workspace.toolbox().call('word', {}))).toBe('true');
@@ -93,7 +93,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     }
   });
 
-  spec('MOD-8', 'two hundred modules are loaded by one host, and listed later by none', async () => {
+  spec('MOD-8', 'loads two hundred modules in one host, and lists them later without a host', async () => {
     const workspace = createModuleWorkspace();
     for (let at = 0; at < 200; at++) {
       const record = `import { appendFileSync } from 'node:fs';\nappendFileSync('${workspace.dir}/pids', process.pid + ' ');`;
@@ -114,7 +114,7 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
 describe('problems', () => {
   spec(
     'MOD-9',
-    'a module that cannot be loaded is a problem with file, line and message; the rest loads',
+    'reports a module that fails to load with file, line and message, and loads the rest',
     async () => {
       const workspace = createModuleWorkspace();
       workspace.module('good.tool.mjs', moduleText('good', '() => 1'));
@@ -164,7 +164,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     },
   );
 
-  spec('MOD-9', 'a module that failed for want of a package is tried again by the next process', async () => {
+  spec('MOD-9', 'retries a module with a missing package in the next process', async () => {
     const workspace = createModuleWorkspace();
     workspace.module(
       'late.tool.mjs',
@@ -176,7 +176,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     expect(textOf(await workspace.toolbox().call('late', {}))).toBe('here');
   });
 
-  spec('MOD-9', 'a module that never finishes loading costs ten seconds and itself', async () => {
+  spec('MOD-9', 'gives up on a module that does not finish loading after ten seconds', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('a-hangs.tool.mjs', 'for (;;);');
     workspace.module('b-good.tool.mjs', moduleText('good', '() => 1'));
@@ -192,7 +192,7 @@ export const half = { name: 'half', inputSchema: {} };`,
     ]);
   });
 
-  spec('MOD-7 MOD-9', 'a link to a module is one, a directory and a dead link are none', async () => {
+  spec('MOD-7 MOD-9', 'accepts a link to a module, but not a directory or a broken link', async () => {
     const workspace = createModuleWorkspace();
     const real = workspace.write('elsewhere/real.mjs', moduleText('linked', '() => 1'));
     mkdirSync(join(workspace.dir, '.agents/tools/folder.tool.ts'), { recursive: true });

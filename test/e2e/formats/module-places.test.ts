@@ -1,4 +1,4 @@
-// Modules wherever tools are looked for, one definition of several by its name, and what an author is told of them.
+// Modules on the search path, addressing one of several definitions, and checks for authors.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const several = (names: readonly string[], word = 'ran'): string =>
     .join('\n');
 
 describe('a typed definition', () => {
-  spec('MOD-16', 'is registered as it stands, in every toolbox, and is a tool like any other', async () => {
+  spec('MOD-16', 'can be registered in every toolbox, and is a tool like any other', async () => {
     const inputSchema = z.object({ path: z.string(), limit: z.number().int().default(20) });
     const outputSchema = z.object({ path: z.string(), limit: z.number() });
     const noteRead = {
@@ -56,7 +56,7 @@ describe('a typed definition', () => {
 });
 
 describe('a module on the search path', () => {
-  spec('MOD-17', 'is found in each of its directories, the first of a name wins', async () => {
+  spec('MOD-17', 'is found in each directory; the first of a name wins', async () => {
     const workspace = createModuleWorkspace();
     const own = join(workspace.home, '.agents/skills');
     mkdirSync(own, { recursive: true });
@@ -86,7 +86,7 @@ describe('a module on the search path', () => {
     expect(answer.content).toEqual([{ type: 'text', text: 'only_2 tools' }]);
   });
 
-  spec('MOD-17 POL-20', 'is not loaded for anyone while the workspace is not trusted', async () => {
+  spec('MOD-17 POL-20', 'is not loaded while the workspace is not trusted', async () => {
     const workspace = createModuleWorkspace({ trusted: false });
     for (const place of ['.agents/skills', 'skills', 'tools'])
       workspace.write(`${place}/${place.replace(/\W/g, '')}.tool.mjs`, several(['a']));
@@ -102,7 +102,7 @@ describe('a module on the search path', () => {
 
   spec(
     'MOD-17 RES-2',
-    'one of several definitions is addressed by #name, from code and at a shell',
+    'addresses one of several definitions by #name, from code and in a shell',
     async () => {
       const workspace = createModuleWorkspace();
       const names = ['note_read', 'note_write'];
@@ -140,7 +140,7 @@ describe('a module on the search path', () => {
 });
 
 describe('an author', () => {
-  spec('MOD-9 MOD-17', 'hears of a module what loading it says, where it is trusted', async () => {
+  spec('MOD-9 MOD-17', 'sees load errors of a trusted module', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('good.tool.mjs', several(['one', 'two']));
     workspace.module('torn.tool.ts', 'export const x = {');
@@ -159,7 +159,7 @@ describe('an author', () => {
     expect(json(await wield(workspace, ['check', 'tools', '--json'])).errors).toBe(1);
   });
 
-  spec('MOD-9 POL-20', 'hears that it was not loaded where the workspace is not trusted', async () => {
+  spec('MOD-9 POL-20', 'sees that a module of an untrusted workspace was not loaded', async () => {
     const workspace = createModuleWorkspace({ trusted: false });
     const mark = join(workspace.home, 'mark');
     workspace.module(

@@ -1,4 +1,4 @@
-// Module files through the public doors: which are found, what they may import, who then has their tools.
+// Module files: discovery, imports, and their tools in all doors.
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,28 +29,24 @@ const filesBelow = (directory: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 describe('finding', () => {
-  spec(
-    'MOD-7',
-    'a lone TypeScript file in a lone directory works, with wield and zod from nowhere',
-    async () => {
-      const workspace = createModuleWorkspace();
-      workspace.module('note.tool.ts', NOTE);
-      const [tool] = await workspace.toolbox().list();
-      expect(tool).toMatchObject({
-        name: 'note_read',
-        description: 'Read a note.',
-        traits: { group: 'note' },
-      });
-      expect(tool?.input.json).toMatchObject({
-        properties: { path: { description: 'Path' }, limit: { default: 20 } },
-        required: ['path'],
-      });
-      const run = await wield(workspace, ['call', 'note_read', '--path', 'a.md', '--json']);
-      expect(json(run).structured).toEqual({ path: 'a.md', limit: 20, workdir: workspace.dir });
-    },
-  );
+  spec('MOD-7', 'loads a TypeScript file in an empty directory, with wield and zod', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.module('note.tool.ts', NOTE);
+    const [tool] = await workspace.toolbox().list();
+    expect(tool).toMatchObject({
+      name: 'note_read',
+      description: 'Read a note.',
+      traits: { group: 'note' },
+    });
+    expect(tool?.input.json).toMatchObject({
+      properties: { path: { description: 'Path' }, limit: { default: 20 } },
+      required: ['path'],
+    });
+    const run = await wield(workspace, ['call', 'note_read', '--path', 'a.md', '--json']);
+    expect(json(run).structured).toEqual({ path: 'a.md', limit: 20, workdir: workspace.dir });
+  });
 
-  spec('MOD-7', 'each ending loads, several definitions in one file too, and nothing else does', async () => {
+  spec('MOD-7', 'loads every extension, and several definitions in one file', async () => {
     const workspace = createModuleWorkspace();
     for (const ending of ['ts', 'mts', 'js', 'mjs']) {
       workspace.module(`${ending}.tool.${ending}`, moduleText(`tool_${ending}`, `() => import.meta.url`));
@@ -79,7 +75,7 @@ export const helper = 3;
     expect(textOf(await toolbox.call('tool_mts', {}))).toMatch(/^file:.*\/mts.tool.mts$/);
   });
 
-  spec('MOD-7', 'a module imports what its language and its project let it import', async () => {
+  spec('MOD-7', 'supports relative imports, packages, JSON and CommonJS', async () => {
     const workspace = createModuleWorkspace();
     workspace.write('node_modules/pad/package.json', '{ "name": "pad", "exports": { "import": "./x.mjs" } }');
     workspace.write('node_modules/pad/x.mjs', 'export const pad = (text) => "[" + text + "]";');
@@ -138,7 +134,7 @@ export const all = {
     expect(textOf(await workspace.toolbox().call('which', {}))).toBe("the project's own");
   });
 
-  spec('MOD-14', 'a function with frontmatter is a tool: tags, visibility, role, params', async () => {
+  spec('MOD-14', 'reads a function with frontmatter: tags, visibility, role, params', async () => {
     const workspace = createModuleWorkspace();
     workspace.module(
       'send-mail.tool.ts',
@@ -174,7 +170,7 @@ export function sendMail(input: { to: string; copies: number }): string { return
     ]);
   });
 
-  spec('MOD-10', 'adding a typed tool is one file: the model, the shell and the help have it', async () => {
+  spec('MOD-10', 'adds a typed tool with one file, for model, shell and help', async () => {
     const workspace = createModuleWorkspace();
     const before = filesBelow(workspace.dir);
     workspace.module('note.tool.ts', NOTE);

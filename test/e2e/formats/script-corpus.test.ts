@@ -1,4 +1,4 @@
-// Runs the shared cases of the script contract, where they are at hand; where our statements differ, it says why.
+// Runs the shared cases of the script contract, if available, with a reason for every difference.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -58,7 +58,7 @@ const REASONS: Readonly<Record<string, RegExp>> = {
   'missing @description (after line 80)': /^missing @description$/,
   unreadable: /^cannot be read/,
 };
-// Dotted and hidden names are passed over without a word (SCR-1); the one with a header earns a hint.
+// Names with a dot and hidden names are skipped (SCR-1), with a hint for the one with a header.
 const QUIET = new Set(['bad-name:.hidden']);
 const isRoot = process.getuid?.() === 0;
 

@@ -1,4 +1,4 @@
-// Proves that every change of a tools directory is seen by the very next listing and call.
+// Every change of a tools directory is seen by the next listing and call.
 
 import {
   chmodSync,
@@ -36,7 +36,7 @@ const settle = (...paths: string[]): void => {
 describe('one toolbox', () => {
   spec(
     'SCR-15',
-    'a new, edited, removed, chmod-ed and renamed file is seen at once, by list and call',
+    'sees a new, edited, removed, chmod-ed and renamed file at once, in list and call',
     async () => {
       const workspace = createWorkspace();
       const toolbox = workspace.toolbox();
@@ -70,27 +70,23 @@ describe('one toolbox', () => {
     },
   );
 
-  spec(
-    'SCR-15',
-    'an edit of the same size within the same millisecond is seen, by list and by call',
-    async () => {
-      const workspace = createWorkspace();
-      const toolbox = workspace.toolbox();
-      for (let round = 0; round < 40; round++) {
-        const word = `w${String(round).padStart(3, '0')}`;
-        const path = workspace.script('same', saying(word));
-        const { atime, mtime } = statSync(path);
-        expect(await describeOne(toolbox, 'same')).toBe(`Say ${word}.`);
-        const other = word.replace('w', 'v');
-        writeFileSync(path, saying(other));
-        utimesSync(path, atime, mtime);
-        expect(await describeOne(toolbox, 'same')).toBe(`Say ${other}.`);
-      }
-      expect(await say(toolbox, 'same')).toBe('v039');
-    },
-  );
+  spec('SCR-15', 'sees an edit of the same size within the same millisecond, in list and call', async () => {
+    const workspace = createWorkspace();
+    const toolbox = workspace.toolbox();
+    for (let round = 0; round < 40; round++) {
+      const word = `w${String(round).padStart(3, '0')}`;
+      const path = workspace.script('same', saying(word));
+      const { atime, mtime } = statSync(path);
+      expect(await describeOne(toolbox, 'same')).toBe(`Say ${word}.`);
+      const other = word.replace('w', 'v');
+      writeFileSync(path, saying(other));
+      utimesSync(path, atime, mtime);
+      expect(await describeOne(toolbox, 'same')).toBe(`Say ${other}.`);
+    }
+    expect(await say(toolbox, 'same')).toBe('v039');
+  });
 
-  spec('SCR-15', 'an edit that puts the old size and modification time back is seen', async () => {
+  spec('SCR-15', 'sees an edit that restores size and modification time', async () => {
     const workspace = createWorkspace();
     const path = workspace.script('same', saying('aaa'));
     settle(path, join(path, '..'));
@@ -105,7 +101,7 @@ describe('one toolbox', () => {
     expect(await say(toolbox, 'same')).toBe('bbb');
   });
 
-  spec('SCR-15', 'a link that is turned to another file is seen', async () => {
+  spec('SCR-15', 'sees a link that points to another file', async () => {
     const workspace = createWorkspace();
     const first = workspace.write('lib/first', saying('first'), 0o755);
     const second = workspace.write('lib/second', saying('other'), 0o755);
@@ -126,7 +122,7 @@ describe('one toolbox', () => {
     expect(await say(toolbox, 'link')).toBe('again');
   });
 
-  spec('SCR-15', 'the directory itself can go, come back, and be another', async () => {
+  spec('SCR-15', 'sees that the directory is removed, restored and replaced', async () => {
     const workspace = createWorkspace();
     workspace.script('one', saying('one'));
     const toolbox = workspace.toolbox();
@@ -144,7 +140,7 @@ describe('one toolbox', () => {
     expect(await names(toolbox)).toEqual([]);
   });
 
-  spec('SCR-16 SCR-22', 'a change of workdir is reflected by the next listing and call', async () => {
+  spec('SCR-16 SCR-22', 'reflects a change of workdir in the next listing and call', async () => {
     const workspace = createWorkspace();
     workspace.script('here', '#!/bin/sh\n# @description D\npwd\n');
     workspace.script('both', saying('here'));

@@ -1,4 +1,4 @@
-// Proves that the index on disk saves reading and never changes an answer, whatever happens to it.
+// The index on disk: saves reading files and never changes results.
 
 import { chmodSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const listing = (run: CliRun): [string, string][] =>
   json(run).tools.map((tool: { name: string; description: string }) => [tool.name, tool.description]);
 const settled = () => new Promise((resolve) => setTimeout(resolve, 2300));
 
-spec('RES-13 CLI-12', 'a second process lists from the index, and says so at debug level', async () => {
+spec('RES-13 CLI-12', 'lists from the index in a second process, and logs it at debug level', async () => {
   const workspace = createFull();
   await settled();
   const first = await wield(workspace, ['list', '--json']);
@@ -40,7 +40,7 @@ spec('RES-13 CLI-12', 'a second process lists from the index, and says so at deb
   expect(json(second).problems).toHaveLength(1);
 });
 
-spec('SCR-15 RES-13', 'every change is seen by the next process, index or not', async () => {
+spec('SCR-15 RES-13', 'sees every change in the next process, with or without index', async () => {
   const workspace = createFull();
   await settled();
   await wield(workspace, ['list', '--json']);
@@ -63,7 +63,7 @@ spec('SCR-15 RES-13', 'every change is seen by the next process, index or not', 
   for (const name of ['t11', 't12', 't13']) expect((await wield(workspace, ['call', name])).status).toBe(3);
 });
 
-spec('SCR-15 RES-13', 'an edit of the same size right after the index was written is seen', async () => {
+spec('SCR-15 RES-13', 'sees an edit of the same size right after the index was written', async () => {
   const workspace = createFull();
   await wield(workspace, ['list', '--json']);
   workspace.script('t10', saying('w9'));
@@ -71,7 +71,7 @@ spec('SCR-15 RES-13', 'an edit of the same size right after the index was writte
   expect(found?.[1]).toBe('Say w9.');
 });
 
-spec('RES-13', 'a corrupt, truncated, foreign or older index is discarded and made anew', async () => {
+spec('RES-13', 'discards and rebuilds a corrupt, truncated, foreign or older index', async () => {
   const workspace = createFull();
   await settled();
   const truth = (await wield(workspace, ['list', '--json'])).stdout;
@@ -101,11 +101,11 @@ spec('RES-13', 'a corrupt, truncated, foreign or older index is discarded and ma
     writeFileSync(file!, damage);
     const run = await wield(workspace, ['list', '--json']);
     expect(run.stdout, what).toBe(truth);
-    expect(readFileSync(file!).equals(good), `${what}: made anew`).toBe(true);
+    expect(readFileSync(file!).equals(good), `${what}: rebuilt`).toBe(true);
   }
 });
 
-spec('RES-13', 'an index that someone forged with care changes no call', async () => {
+spec('RES-13', 'does not change calls with a forged index', async () => {
   const workspace = createFull();
   await settled();
   await wield(workspace, ['list', '--json']);
@@ -129,46 +129,42 @@ spec('RES-13', 'an index that someone forged with care changes no call', async (
   expect((await toolbox.call('t10', { a: 'x' })).content).toEqual([{ type: 'text', text: 'w0\n' }]);
 });
 
-spec(
-  'RES-13 RES-4 RES-14',
-  'an index that leads to the wrong skill is found out, and made anew',
-  async () => {
-    const workspace = createSkillWorkspace();
-    for (let at = 0; at < COUNT; at++)
-      writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
-    await settled();
-    await wield(workspace, ['list', '--json']);
-    const forge = (): void => {
-      for (const file of indexFiles(workspace)) {
-        const text = readFileSync(file, 'utf8');
-        const body = text
-          .slice(0, text.lastIndexOf('end\t'))
-          .replace('\ttool_1\t', '\ttool_x\t')
-          .replace('\ttool_2\t', '\ttool_1\t')
-          .replace('Says w3.', 'Forged.');
-        writeFileSync(file, `${body}end\t${checksum(Buffer.from(body))}\n`);
-      }
-    };
-    forge();
-    const said = async (name: string) => (await wield(workspace, ['call', name])).stdout;
-    expect(await said('tool_1')).toBe('["say","w1"]\n');
-    expect(await said('tool_2')).toBe('["say","w2"]\n');
-    forge();
-    const toolbox = workspace.toolbox();
-    const described = async (name: string) =>
-      (await toolbox.list()).find((tool) => tool.name === name)?.description;
-    // Good enough to be listed; whoever doubts it clears it.
-    expect(await described('tool_3')).toBe('Forged.');
-    toolbox.catalog.clearToolCache('tool_3');
-    expect(await described('tool_3')).toBe('Says w3.');
-    forge();
-    const other = workspace.toolbox();
-    other.catalog.clearAllCaches();
-    expect((await other.list()).map((tool) => tool.description)).not.toContain('Forged.');
-  },
-);
+spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill', async () => {
+  const workspace = createSkillWorkspace();
+  for (let at = 0; at < COUNT; at++)
+    writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
+  await settled();
+  await wield(workspace, ['list', '--json']);
+  const forge = (): void => {
+    for (const file of indexFiles(workspace)) {
+      const text = readFileSync(file, 'utf8');
+      const body = text
+        .slice(0, text.lastIndexOf('end\t'))
+        .replace('\ttool_1\t', '\ttool_x\t')
+        .replace('\ttool_2\t', '\ttool_1\t')
+        .replace('Says w3.', 'Forged.');
+      writeFileSync(file, `${body}end\t${checksum(Buffer.from(body))}\n`);
+    }
+  };
+  forge();
+  const said = async (name: string) => (await wield(workspace, ['call', name])).stdout;
+  expect(await said('tool_1')).toBe('["say","w1"]\n');
+  expect(await said('tool_2')).toBe('["say","w2"]\n');
+  forge();
+  const toolbox = workspace.toolbox();
+  const described = async (name: string) =>
+    (await toolbox.list()).find((tool) => tool.name === name)?.description;
+  // Accepted for listings; wield clean removes it.
+  expect(await described('tool_3')).toBe('Forged.');
+  toolbox.catalog.clearToolCache('tool_3');
+  expect(await described('tool_3')).toBe('Says w3.');
+  forge();
+  const other = workspace.toolbox();
+  other.catalog.clearAllCaches();
+  expect((await other.list()).map((tool) => tool.description)).not.toContain('Forged.');
+});
 
-spec('RES-13', 'an index directory that cannot be written costs nothing but time', async () => {
+spec('RES-13', 'works without a writable index directory', async () => {
   const workspace = createFull();
   workspace.config('');
   writeFileSync(join(workspace.env.WIELD_HOME!, 'cache'), 'in the way');

@@ -1,4 +1,4 @@
-// Proves that nothing in a tools directory freezes a listing or makes it throw, and that each oddity is told.
+// Unusual files in a tools directory: a listing neither hangs nor throws, and reports them.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -13,72 +13,68 @@ const GOOD = '#!/bin/sh\n# @description Fine.\necho fine\n';
 const isRoot = process.getuid?.() === 0;
 
 describe('odd files', () => {
-  spec(
-    'SCR-19 SCR-1',
-    'a directory full of them lists what is good and says what to do about the rest',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('good', GOOD);
-      const tools = join(workspace.dir, '.agents/tools');
-      execFileSync('mkfifo', [join(tools, 'fifo')]);
-      symlinkSync('/dev/zero', join(tools, 'device'));
-      symlinkSync('/dev/tty', join(tools, 'tty'));
-      mkdirSync(join(tools, 'folder'));
-      symlinkSync('/nowhere/at/all', join(tools, 'dangling'));
-      symlinkSync(join(tools, 'circle-b'), join(tools, 'circle-a'));
-      symlinkSync(join(tools, 'circle-a'), join(tools, 'circle-b'));
-      workspace.script('empty', '');
-      workspace.write(
-        '.agents/tools/elf',
-        Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0xff, 0xfe, 0x0a, 0x80]),
-        0o755,
-      );
-      truncateSync(workspace.script('sparse', GOOD), 65 * 1024 * 1024);
-      workspace.write(
-        '.agents/tools/latin1',
-        Buffer.from('#!/bin/sh\n# @description caf\xe9\n', 'latin1'),
-        0o755,
-      );
-      workspace.script('README.md', '# Read me');
-      workspace.script('config.json', '{}');
-      const toolbox = workspace.toolbox();
-      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
-      const problems = await toolbox.catalog.problems();
-      const said = Object.fromEntries(
-        problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]),
-      );
-      expect(said).toEqual({
-        'circle-a': 'broken symbolic link',
-        'circle-b': 'broken symbolic link',
-        dangling: 'broken symbolic link',
-        elf: expect.stringContaining('does not start with a shebang'),
-        empty: expect.stringContaining('does not start with a shebang'),
-        latin1: 'not UTF-8 in its first 80 lines',
-        sparse: 'larger than 64 MiB',
-      });
-      for (const problem of problems) expect(problem.hint).toMatch(/\S/);
-      for (const name of [
-        'fifo',
-        'device',
-        'tty',
-        'folder',
-        'dangling',
-        'circle-a',
-        'empty',
-        'elf',
-        'sparse',
-        'latin1',
-      ]) {
-        expect([name, (await toolbox.call(name, {})).error?.code]).toEqual([name, 'not_found']);
-      }
-      expect((await toolbox.call('good', {})).ok).toBe(true);
-      for (const args of [['list'], ['doctor'], ['show', 'good']]) {
-        expect((await wield(workspace, args)).status).toBe(args[0] === 'doctor' ? 1 : 0);
-      }
-    },
-  );
+  spec('SCR-19 SCR-1', 'lists valid tools and reports the rest with hints', async () => {
+    const workspace = createWorkspace();
+    workspace.script('good', GOOD);
+    const tools = join(workspace.dir, '.agents/tools');
+    execFileSync('mkfifo', [join(tools, 'fifo')]);
+    symlinkSync('/dev/zero', join(tools, 'device'));
+    symlinkSync('/dev/tty', join(tools, 'tty'));
+    mkdirSync(join(tools, 'folder'));
+    symlinkSync('/nowhere/at/all', join(tools, 'dangling'));
+    symlinkSync(join(tools, 'circle-b'), join(tools, 'circle-a'));
+    symlinkSync(join(tools, 'circle-a'), join(tools, 'circle-b'));
+    workspace.script('empty', '');
+    workspace.write(
+      '.agents/tools/elf',
+      Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0xff, 0xfe, 0x0a, 0x80]),
+      0o755,
+    );
+    truncateSync(workspace.script('sparse', GOOD), 65 * 1024 * 1024);
+    workspace.write(
+      '.agents/tools/latin1',
+      Buffer.from('#!/bin/sh\n# @description caf\xe9\n', 'latin1'),
+      0o755,
+    );
+    workspace.script('README.md', '# Read me');
+    workspace.script('config.json', '{}');
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
+    const problems = await toolbox.catalog.problems();
+    const said = Object.fromEntries(
+      problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]),
+    );
+    expect(said).toEqual({
+      'circle-a': 'broken symbolic link',
+      'circle-b': 'broken symbolic link',
+      dangling: 'broken symbolic link',
+      elf: expect.stringContaining('does not start with a shebang'),
+      empty: expect.stringContaining('does not start with a shebang'),
+      latin1: 'not UTF-8 in its first 80 lines',
+      sparse: 'larger than 64 MiB',
+    });
+    for (const problem of problems) expect(problem.hint).toMatch(/\S/);
+    for (const name of [
+      'fifo',
+      'device',
+      'tty',
+      'folder',
+      'dangling',
+      'circle-a',
+      'empty',
+      'elf',
+      'sparse',
+      'latin1',
+    ]) {
+      expect([name, (await toolbox.call(name, {})).error?.code]).toEqual([name, 'not_found']);
+    }
+    expect((await toolbox.call('good', {})).ok).toBe(true);
+    for (const args of [['list'], ['doctor'], ['show', 'good']]) {
+      expect((await wield(workspace, args)).status).toBe(args[0] === 'doctor' ? 1 : 0);
+    }
+  });
 
-  spec('SCR-19', 'a file that cannot be read is a problem', async () => {
+  spec('SCR-19', 'reports an unreadable file', async () => {
     const workspace = createWorkspace();
     workspace.script('good', GOOD);
     // A regular file by its looks that answers every read with an error.
@@ -103,7 +99,7 @@ describe('odd files', () => {
     },
   );
 
-  spec('SCR-19', 'only the first 80 lines must be UTF-8', async () => {
+  spec('SCR-19', 'requires UTF-8 only in the first 80 lines', async () => {
     const workspace = createWorkspace();
     const late = Buffer.concat([Buffer.from(GOOD + '#\n'.repeat(77)), Buffer.from([0xff, 0xfe, 0x0a])]);
     const early = Buffer.concat([Buffer.from(GOOD + '#\n'.repeat(76)), Buffer.from([0xff, 0xfe, 0x0a])]);
@@ -114,7 +110,7 @@ describe('odd files', () => {
     expect((await toolbox.catalog.problems())[0]?.message).toContain('not UTF-8');
   });
 
-  spec('SCR-19', 'a long line that the reading cuts within a character is no fault of the file', async () => {
+  spec('SCR-19', 'accepts a long line that is cut within a character', async () => {
     const workspace = createWorkspace();
     for (const shift of [0, 1, 2])
       workspace.script(`long${shift}`, `${GOOD}#${'x'.repeat(shift)}${'€'.repeat(700_000)}\n`);
@@ -123,7 +119,7 @@ describe('odd files', () => {
     expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['long0', 'long1', 'long2']);
   });
 
-  spec('SCR-3 SCR-19', 'a header of 80 long lines is read to its end', async () => {
+  spec('SCR-3 SCR-19', 'reads a header of 80 long lines', async () => {
     const workspace = createWorkspace();
     const lines = [
       '#!/bin/sh',
@@ -134,7 +130,7 @@ describe('odd files', () => {
     expect((await workspace.toolbox().list())[0]?.description).toBe('Last.');
   });
 
-  spec('SCR-19 RES-40', 'a circle of links in the place of .agents is no tools, not a crash', async () => {
+  spec('SCR-19 RES-40', 'lists nothing if .agents is a cycle of links', async () => {
     const workspace = createWorkspace();
     symlinkSync('.agents', join(workspace.dir, '.agents'));
     const toolbox = workspace.toolbox();
@@ -144,7 +140,7 @@ describe('odd files', () => {
     expect((await wield(workspace, ['call', 'one'])).status).toBe(3);
   });
 
-  spec('SCR-1 ERR-5', 'names that could move a cursor or forge a line reach no terminal raw', async () => {
+  spec('SCR-1 ERR-5', 'escapes names with control characters at a terminal', async () => {
     const workspace = createWorkspace();
     workspace.script('\u001b[31mred\nforged  ok', GOOD);
     workspace.script(
@@ -170,7 +166,7 @@ const MANY = rounds(2000, 10_000);
 
 spec(
   'SCR-18 SCR-19',
-  `${MANY} files list correctly and in order, and once more from the index`,
+  `lists ${MANY} files in order, and again from the index`,
   async () => {
     const workspace = createWorkspace();
     const tools = join(workspace.dir, '.agents/tools');

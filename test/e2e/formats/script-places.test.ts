@@ -1,4 +1,4 @@
-// Proves which tool a name means: programs before scripts, the workdir before home, and how the workdir moves.
+// Precedence of scripts, the workdir and home, and changes of the workdir.
 
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ function homeScript(workspace: Workspace, name: string, text: string): string {
 }
 
 describe('precedence', () => {
-  spec('SCR-17 RES-8 RES-12', 'a programmatic tool wins, and the script is known as shadowed', async () => {
+  spec('SCR-17 RES-8 RES-12', 'prefers a programmatic tool, and lists the script as shadowed', async () => {
     const workspace = createWorkspace();
     workspace.script('greet', saying('script'));
     workspace.script('alpha', saying('alpha'));
@@ -35,7 +35,7 @@ describe('precedence', () => {
     expect(shadowed[0]!.by.origin).toMatchObject({ format: 'module', uri: null });
   });
 
-  spec('SCR-17 RES-12 CLI-6', 'list --all marks a shadowed script with what shadows it', async () => {
+  spec('SCR-17 RES-12 CLI-6', 'marks a shadowed script in list --all', async () => {
     const workspace = createWorkspace();
     const winner = workspace.script('greet', saying('workdir'));
     homeScript(workspace, 'greet', saying('home'));
@@ -76,7 +76,7 @@ describe('precedence', () => {
 
   spec(
     'SCR-25',
-    "in the home directory itself its scripts are the person's own, and stand there once",
+    'lists the scripts once, as those of the user, if the workdir is the home directory',
     async () => {
       const workspace = createWorkspace();
       homeScript(workspace, 'mine', saying('mine'));
@@ -87,77 +87,61 @@ describe('precedence', () => {
     },
   );
 
-  spec(
-    'SCR-25 RES-8',
-    'a broken script of the workdir does not hide a good one of home, listed or called',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('both', '#!/bin/sh\necho no header\n');
-      homeScript(workspace, 'both', saying('home'));
-      const toolbox = workspace.toolbox();
-      expect((await toolbox.list()).map((tool) => tool.description)).toEqual(['Say home.']);
-      expect(textOf(await toolbox.call('both', {}))).toBe('home\n');
-      expect(await toolbox.catalog.problems()).toHaveLength(1);
-    },
-  );
+  spec('SCR-25 RES-8', 'is not affected by a broken script of the workdir', async () => {
+    const workspace = createWorkspace();
+    workspace.script('both', '#!/bin/sh\necho no header\n');
+    homeScript(workspace, 'both', saying('home'));
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.list()).map((tool) => tool.description)).toEqual(['Say home.']);
+    expect(textOf(await toolbox.call('both', {}))).toBe('home\n');
+    expect(await toolbox.catalog.problems()).toHaveLength(1);
+  });
 });
 
 describe('the workdir tool', () => {
-  spec(
-    'SCR-22',
-    'is listed where it is offered, callable by a person always, by a model only where offered',
-    async () => {
-      const workspace = createWorkspace();
-      const quiet = workspace.toolbox();
-      expect(await quiet.list()).toEqual([]);
-      expect(textOf(await quiet.call('workdir', {}))).toBe(workspace.dir);
-      expect((await quiet.call('workdir', {}, { caller: MODEL })).error?.code).toBe('not_found');
-      const offering = workspace.toolbox({ offer: ['workdir'] });
-      expect((await offering.list()).map((tool) => tool.name)).toEqual(['workdir']);
-      expect(textOf(await offering.call('workdir', {}, { caller: MODEL }))).toBe(workspace.dir);
-    },
-  );
+  spec('SCR-22', 'is listed if offered; callable by people always, by models only if offered', async () => {
+    const workspace = createWorkspace();
+    const quiet = workspace.toolbox();
+    expect(await quiet.list()).toEqual([]);
+    expect(textOf(await quiet.call('workdir', {}))).toBe(workspace.dir);
+    expect((await quiet.call('workdir', {}, { caller: MODEL })).error?.code).toBe('not_found');
+    const offering = workspace.toolbox({ offer: ['workdir'] });
+    expect((await offering.list()).map((tool) => tool.name)).toEqual(['workdir']);
+    expect(textOf(await offering.call('workdir', {}, { caller: MODEL }))).toBe(workspace.dir);
+  });
 
-  spec(
-    'SCR-22 SCR-16',
-    'moves below the first workdir, relative paths included, and the scripts follow',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.write('sub/.agents/tools/there', saying('there'), 0o755);
-      const toolbox = workspace.toolbox();
-      expect(textOf(await toolbox.call('workdir', { path: 'sub' }))).toBe(join(workspace.dir, 'sub'));
-      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['there']);
-      expect(textOf(await toolbox.call('there', {}))).toBe('there\n');
-      expect(textOf(await toolbox.call('workdir', { path: '..' }))).toBe(workspace.dir);
-    },
-  );
+  spec('SCR-22 SCR-16', 'changes to directories below the first workdir, and scripts follow', async () => {
+    const workspace = createWorkspace();
+    workspace.write('sub/.agents/tools/there', saying('there'), 0o755);
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('workdir', { path: 'sub' }))).toBe(join(workspace.dir, 'sub'));
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['there']);
+    expect(textOf(await toolbox.call('there', {}))).toBe('there\n');
+    expect(textOf(await toolbox.call('workdir', { path: '..' }))).toBe(workspace.dir);
+  });
 
-  spec(
-    'SCR-22',
-    'refuses what is outside, sibling prefixes and links that lead out included, and stays',
-    async () => {
-      const workspace = createWorkspace();
-      mkdirSync(`${workspace.dir}-sibling`);
-      symlinkSync('/', join(workspace.dir, 'out'));
-      workspace.write('file', 'no directory');
-      const toolbox = workspace.toolbox();
-      const move = async (path: string) => (await toolbox.call('workdir', { path })).error?.code;
-      for (const path of [
-        '/',
-        '..',
-        `${workspace.dir}-sibling`,
-        'out',
-        'out/tmp',
-        workspace.home,
-        'sub/../..',
-      ]) {
-        expect([path, await move(path)]).toEqual([path, 'path_escape']);
-      }
-      expect(await move('nowhere')).toBe('not_found');
-      expect(await move('file')).toBe('not_found');
-      expect(toolbox.workspace.workdir).toBe(workspace.dir);
-    },
-  );
+  spec('SCR-22', 'rejects paths outside, including sibling prefixes and links, and stays', async () => {
+    const workspace = createWorkspace();
+    mkdirSync(`${workspace.dir}-sibling`);
+    symlinkSync('/', join(workspace.dir, 'out'));
+    workspace.write('file', 'no directory');
+    const toolbox = workspace.toolbox();
+    const move = async (path: string) => (await toolbox.call('workdir', { path })).error?.code;
+    for (const path of [
+      '/',
+      '..',
+      `${workspace.dir}-sibling`,
+      'out',
+      'out/tmp',
+      workspace.home,
+      'sub/../..',
+    ]) {
+      expect([path, await move(path)]).toEqual([path, 'path_escape']);
+    }
+    expect(await move('nowhere')).toBe('not_found');
+    expect(await move('file')).toBe('not_found');
+    expect(toolbox.workspace.workdir).toBe(workspace.dir);
+  });
 
   spec('SCR-22', "the user's configuration names other roots, and a project's cannot", async () => {
     const workspace = createWorkspace();

@@ -1,4 +1,4 @@
-// Proves what a script is given and what becomes of what it says, with scripts in four languages.
+// Input and output of scripts, in four languages.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ print(json.dumps({"sum": sum(values), "count": len(values)}))
     },
   );
 
-  spec('SCR-10', 'node: capitals of a text from standard input', async () => {
+  spec('SCR-10', 'node: capitals of a text from stdin', async () => {
     const workspace = createWorkspace();
     workspace.script(
       'capitalize',
@@ -92,7 +92,7 @@ process.stdin.on('end', () => { process.stdout.write(JSON.parse(raw).text.toUppe
   });
 });
 
-describe('what a script is given', () => {
+describe('input of a script', () => {
   const SPY = `#!/usr/bin/env node
 // @description Tell everything.
 // @param *text string
@@ -108,7 +108,7 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
 
   spec(
     'SCR-10 SCR-11',
-    'no arguments, the workdir, the input as one JSON object, and variables in both names',
+    'has no arguments, the workdir, one JSON object and variables with both prefixes',
     async () => {
       const workspace = createWorkspace();
       workspace.script('spy', SPY);
@@ -134,7 +134,7 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
     },
   );
 
-  spec('SCR-11', 'a value too large for a variable is on standard input alone', async () => {
+  spec('SCR-11', 'passes a value that is too large for a variable only on stdin', async () => {
     const workspace = createWorkspace();
     workspace.script('spy', SPY);
     const large = 'x'.repeat(96 * 1024 + 1);
@@ -147,7 +147,7 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
     expect(JSON.parse(stdin)).toEqual({ text: large, other: 'small' });
   });
 
-  spec('SCR-11', 'the largest are left out until all together fit', async () => {
+  spec('SCR-11', 'omits the largest variables until the rest fits', async () => {
     const workspace = createWorkspace();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     workspace.script(
@@ -162,7 +162,7 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
     expect(textOf(result).trim()).toBe('4');
   });
 
-  spec('SCR-10', 'a script that never reads, or closes standard input early, is no error', async () => {
+  spec('SCR-10', 'does not have to be read, and may be closed early', async () => {
     const workspace = createWorkspace();
     const body = '# @description D\n# @param text string\n';
     workspace.script('deaf', `#!/bin/sh\n${body}echo fine\n`);
@@ -174,7 +174,7 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
     }
   });
 
-  spec('SCR-9', 'wrong input is refused with every fault at once, and nothing runs', async () => {
+  spec('SCR-9', 'is rejected with all faults at once, and nothing runs', async () => {
     const workspace = createWorkspace();
     workspace.script(
       'touch',
@@ -194,36 +194,32 @@ console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), st
   });
 });
 
-describe('what becomes of its words', () => {
+describe('output of a script', () => {
   const run = async (body: string) => {
     const workspace = createWorkspace();
     workspace.script('say', `#!/bin/sh\n# @description D\n${body}\n`);
     return workspace.toolbox().call('say', {});
   };
 
-  spec('SCR-12', 'standard error that is not blank is appended after a line [stderr]', async () => {
+  spec('SCR-12', 'has stderr after a line [stderr], if it is not blank', async () => {
     expect(textOf(await run('echo out; echo warn >&2'))).toBe('out\n[stderr]\nwarn\n');
     expect(textOf(await run('printf out; printf warn >&2'))).toBe('out\n[stderr]\nwarn');
     expect(textOf(await run('printf out; echo "  " >&2'))).toBe('out');
     expect(textOf(await run('echo warn >&2'))).toBe('[stderr]\nwarn\n');
   });
 
-  spec(
-    'SCR-12 TOOL-22',
-    'one JSON value is also structured, and its text stays as it was written',
-    async () => {
-      const result = await run(`printf '{ "a": [1, 2] }\\n'; echo note >&2`);
-      expect(result.structured).toEqual({ a: [1, 2] });
-      expect(textOf(result)).toBe('{ "a": [1, 2] }\n[stderr]\nnote\n');
-      expect((await run('echo 42')).structured).toBe(42);
-      expect((await run('echo null')).structured).toBeNull();
-      for (const text of ['1 2', '{} {}', 'plain', '{oops}', '']) {
-        expect(await run(`printf '%s' '${text}'`)).not.toHaveProperty('structured');
-      }
-    },
-  );
+  spec('SCR-12 TOOL-22', 'is also structured if it is one JSON value, with unchanged text', async () => {
+    const result = await run(`printf '{ "a": [1, 2] }\\n'; echo note >&2`);
+    expect(result.structured).toEqual({ a: [1, 2] });
+    expect(textOf(result)).toBe('{ "a": [1, 2] }\n[stderr]\nnote\n');
+    expect((await run('echo 42')).structured).toBe(42);
+    expect((await run('echo null')).structured).toBeNull();
+    for (const text of ['1 2', '{} {}', 'plain', '{oops}', '']) {
+      expect(await run(`printf '%s' '${text}'`)).not.toHaveProperty('structured');
+    }
+  });
 
-  spec('SCR-13', 'a non-zero exit is tool_failed with tool, status and both streams', async () => {
+  spec('SCR-13', 'is tool_failed with tool, status and both streams for a non-zero exit', async () => {
     const result = await run('echo partial; echo boom >&2; exit 3');
     expect(result).toMatchObject({
       ok: false,

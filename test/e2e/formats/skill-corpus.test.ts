@@ -1,4 +1,4 @@
-// Reads the frontmatters of skills as they are found in the wild, where the corpus is at hand.
+// Reads the frontmatter of published skills, if the corpus is available.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-// What a skill allows holds for everything that runs under it: its delegate, its code, the tools that it governs.
+// allowed-tools of a skill apply to its delegate, its code and the tools that it governs.
 
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { spec } from '../../support/spec.js';
 
 const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
 
-/** Calls the tool that it is told, and answers with what became of that. */
+/** Calls the given tool and returns its result. */
 const RELAY = `async ({ ref, input = {} }, { toolbox }) => {
   const { ok, error } = await toolbox.call(ref, input);
   return ok ? 'ran' : error.code;
@@ -51,7 +51,7 @@ const code = (allowed: string): string =>
   `${allowed}\nmetadata:\n${INPUT}  delegate:\n    code: |\n${`export default ${RELAY}`.replace(/^/gm, '      ')}\n`;
 
 describe('allowed-tools of a skill', () => {
-  spec('SKL-4', 'hold for its delegate, and for what the delegate calls in turn', async () => {
+  spec('SKL-4', 'apply to its delegate and nested calls', async () => {
     const workspace = createPermissionWorkspace();
     const toolbox = workspace.toolbox();
     const trip = (allowed: string): unknown =>
@@ -77,7 +77,7 @@ describe('allowed-tools of a skill', () => {
     expect(await workspace.ask(toolbox, 'relay', 'leaf')).toBe('ran');
   });
 
-  spec('SKL-4 SKL-6', 'hold for its code, by name, path and URI, and by argument', async () => {
+  spec('SKL-4 SKL-6', 'apply to its code, by name, path, URI and argument', async () => {
     const workspace = createPermissionWorkspace();
     const toolbox = workspace.toolbox();
     const leaf = join(workspace.dir, '.agents/tools/leaf');
@@ -95,7 +95,7 @@ describe('allowed-tools of a skill', () => {
 
   spec(
     'SKL-4 RES-17',
-    'of a main skill hold for the modules and registered tools that it governs',
+    'of a main skill apply to the modules and registered tools that it governs',
     async () => {
       const workspace = createPermissionWorkspace();
       const toolbox = workspace.toolbox();
@@ -132,7 +132,7 @@ describe('allowed-tools of a skill', () => {
     },
   );
 
-  spec('SKL-4 RES-17', 'of all levels on the way are intersected, over the protocol too', async () => {
+  spec('SKL-4 RES-17', 'of all levels are intersected, also over MCP', async () => {
     const workspace = createPermissionWorkspace();
     workspace.write('.agents/skills/notes/inner.tool.mjs', moduleText('inner', RELAY));
     writeSkill(workspace, 'base', { header: 'allowed-tools: leaf third' });
@@ -168,7 +168,7 @@ describe('allowed-tools of a skill', () => {
     expect(answer.content).toEqual([{ type: 'text', text: 'denied' }]);
   });
 
-  spec('SKL-4 POL-8', 'are not told past: what is outside is named in no hint', async () => {
+  spec('SKL-4 POL-8', 'are not leaked: hints do not name other tools', async () => {
     const workspace = createPermissionWorkspace();
     const tell = `async ({ ref }, { toolbox }) => JSON.stringify((await toolbox.call(ref, {})).error)`;
     writeSkill(workspace, 'trip', {

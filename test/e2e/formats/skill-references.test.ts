@@ -1,4 +1,4 @@
-// The references that skills hold: names, paths that begin beside the skill, and URIs, found as every reference is.
+// References in skills: names, paths relative to the skill, and URIs.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,10 +38,10 @@ function createReferenceWorkspace(): ReferenceWorkspace {
   return { ...workspace, toScript };
 }
 
-describe('references that skills hold', () => {
+describe('references in skills', () => {
   spec(
     'RES-41',
-    '`delegate` takes a name, a path from the skill, or a URI, one of several by #name',
+    '`delegate` accepts a name, a path relative to the skill, or a URI, with #name',
     async () => {
       const workspace = createReferenceWorkspace();
       const toolbox = workspace.toolbox();
@@ -84,7 +84,7 @@ describe('references that skills hold', () => {
     },
   );
 
-  spec('RES-41 RES-15', 'a delegate that leads back by a path is a circle too', async () => {
+  spec('RES-41 RES-15', 'a delegate that leads back by a path is a cycle', async () => {
     const workspace = createReferenceWorkspace();
     writeSkill(workspace, 'guide', { header: 'metadata:\n  delegate: ../other/SKILL.md' });
     writeSkill(workspace, 'other', { header: 'metadata:\n  delegate: ../guide' });
@@ -94,7 +94,7 @@ describe('references that skills hold', () => {
     });
   });
 
-  spec('RES-41', '`$inherit` takes the same', async () => {
+  spec('RES-41', '`$inherit` accepts the same', async () => {
     const workspace = createReferenceWorkspace();
     const toolbox = workspace.toolbox();
     const notes = join(workspace.dir, '.agents/skills/notes');
@@ -127,37 +127,41 @@ describe('references that skills hold', () => {
     });
   });
 
-  spec('RES-41 SKL-5', '`:tool[]` and `:skill[]` take the same, when called, read and told', async () => {
-    const workspace = createReferenceWorkspace();
-    workspace.config('[skills]\ncontext-mode = "full"\n');
-    const toolbox = workspace.toolbox();
-    const refs = [
-      ...workspace.toScript.map((ref) => [`:tool[${ref}]`, '`find` (Made by a test.)']),
-      [':tool[../../tools/note.tool.mjs#note_read]', '`note_read` (About note_read.)'],
-      [':tool[inline://coded]', '`coded` (About coded.)'],
-      [':skill[notes]', '`notes` (About notes.)'],
-      [':skill[../notes]', '`notes` (About notes.)'],
-      [':skill[../notes/SKILL.md]', '`notes` (About notes.)'],
-      [':skill[inline://coded]', '`coded` (About coded.)'],
-      [':::tool{ref="../../tools/find"}', '`find`: Made by a test.'],
-    ] as const;
-    const text = refs.map(([written]) => `${written}\n`).join('');
-    const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
-    writeSkill(workspace, 'guide', { text });
-    await toolbox.list();
-    expect(await toolbox.catalog.problems()).toEqual([]);
-    expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
-    expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
-    expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
-    expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
-    writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
-    expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
-      'refers to the tool "./find", which does not exist',
-      'refers to the skill "./notes", which does not exist',
-    ]);
-    // What lies elsewhere is there, and nothing that a model finds.
-    expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(
-      ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n',
-    );
-  });
+  spec(
+    'RES-41 SKL-5',
+    '`:tool[]` and `:skill[]` accept the same, when called, read and sent to a model',
+    async () => {
+      const workspace = createReferenceWorkspace();
+      workspace.config('[skills]\ncontext-mode = "full"\n');
+      const toolbox = workspace.toolbox();
+      const refs = [
+        ...workspace.toScript.map((ref) => [`:tool[${ref}]`, '`find` (Made by a test.)']),
+        [':tool[../../tools/note.tool.mjs#note_read]', '`note_read` (About note_read.)'],
+        [':tool[inline://coded]', '`coded` (About coded.)'],
+        [':skill[notes]', '`notes` (About notes.)'],
+        [':skill[../notes]', '`notes` (About notes.)'],
+        [':skill[../notes/SKILL.md]', '`notes` (About notes.)'],
+        [':skill[inline://coded]', '`coded` (About coded.)'],
+        [':::tool{ref="../../tools/find"}', '`find`: Made by a test.'],
+      ] as const;
+      const text = refs.map(([written]) => `${written}\n`).join('');
+      const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
+      writeSkill(workspace, 'guide', { text });
+      await toolbox.list();
+      expect(await toolbox.catalog.problems()).toEqual([]);
+      expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
+      expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
+      expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
+      expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
+      writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
+      expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
+        'refers to the tool "./find", which does not exist',
+        'refers to the skill "./notes", which does not exist',
+      ]);
+      // What lies elsewhere is there, and nothing that a model finds.
+      expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(
+        ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n',
+      );
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// Skills: what is read of a SKILL.md, what is wrong with one, and how a model learns of them.
+// Skills: parsing SKILL.md, problems, and what models see.
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ describe('SKILL.md', () => {
     }
   });
 
-  spec('SKL-1', 'in another case is a problem, a directory without one is nothing', async () => {
+  spec('SKL-1', 'in another case is a problem; a directory without one is ignored', async () => {
     const workspace = withSkill('---\nname: notes\ndescription: x\n---\n', 'notes', 'skill.md');
     workspace.write('.agents/skills/other/README.md', '');
     expect(await workspace.toolbox().catalog.problems()).toMatchObject([
@@ -73,24 +73,20 @@ describe('SKILL.md', () => {
     ]);
   });
 
-  spec(
-    'SKL-1',
-    'with a slip in its YAML, or another name than its directory, is read with a warning',
-    async () => {
-      for (const [text, message] of [
-        ['---\nname: notes\ndescription: Keep notes: all: of them\n---\n', 'frontmatter is not valid YAML'],
-        ['---\nname: other\ndescription: x\n---\n', 'name "other" differs from the directory "notes"'],
-        ['---\nname: notes\ndescription: x\nallowed-tools: 3\n---\n', 'must be a string or a list'],
-      ] as const) {
-        const workspace = withSkill(text);
-        expect(await workspace.toolbox().catalog.problems()).toMatchObject([
-          { severity: 'warning', message: expect.stringContaining(message) },
-        ]);
-        const name = text.includes('other') ? 'other' : 'notes';
-        expect((await read(workspace, name)).ok).toBe(true);
-      }
-    },
-  );
+  spec('SKL-1', 'with invalid YAML, or another name than its directory, is read with a warning', async () => {
+    for (const [text, message] of [
+      ['---\nname: notes\ndescription: Keep notes: all: of them\n---\n', 'frontmatter is not valid YAML'],
+      ['---\nname: other\ndescription: x\n---\n', 'name "other" differs from the directory "notes"'],
+      ['---\nname: notes\ndescription: x\nallowed-tools: 3\n---\n', 'must be a string or a list'],
+    ] as const) {
+      const workspace = withSkill(text);
+      expect(await workspace.toolbox().catalog.problems()).toMatchObject([
+        { severity: 'warning', message: expect.stringContaining(message) },
+      ]);
+      const name = text.includes('other') ? 'other' : 'notes';
+      expect((await read(workspace, name)).ok).toBe(true);
+    }
+  });
 
   specIf(
     process.getuid?.() !== 0,
@@ -107,7 +103,7 @@ describe('SKILL.md', () => {
 });
 
 describe('on demand', () => {
-  spec('SKL-2', 'there is one tool that reads a skill, listed only where there is one', async () => {
+  spec('SKL-2', 'lists read_skill only if there is a skill', async () => {
     const empty = createWorkspace();
     expect(await empty.toolbox().list()).toEqual([]);
     const workspace = createSkillWorkspace();
@@ -123,7 +119,7 @@ describe('on demand', () => {
     expect(stdout).toBe('---\nname: notes\ndescription: About notes.\n---\n\nText of notes.\n');
   });
 
-  spec('SKL-2', 'a model is told name and one line, and can read the rest', async () => {
+  spec('SKL-2', 'shows a model name and one line, and lets it read the rest', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes');
     workspace.write(
@@ -144,7 +140,7 @@ describe('on demand', () => {
     expect(JSON.stringify(result.content)).toContain('Secret text.');
   });
 
-  spec('SKL-2', 'an unknown skill is not_found with a hint, and an edit is seen', async () => {
+  spec('SKL-2', 'returns not_found with a hint for an unknown skill, and sees edits', async () => {
     const workspace = createSkillWorkspace();
     const directory = workspace.skill('notes');
     const toolbox = workspace.toolbox();
@@ -160,7 +156,7 @@ describe('on demand', () => {
     expect((await call('notes')).error?.code).toBe('not_found');
   });
 
-  spec('SKL-2', 'of two skills of one name the first in path order is read', async () => {
+  spec('SKL-2', 'reads the first in path order of two skills with one name', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes');
     workspace.write('skills/notes/SKILL.md', '---\nname: notes\ndescription: Later.\n---\nLater.\n');
@@ -169,7 +165,7 @@ describe('on demand', () => {
 });
 
 describe('in full', () => {
-  spec('SKL-2', 'a model is told the whole text, and there is no tool to read it', async () => {
+  spec('SKL-2', 'shows a model the whole text, without read_skill', async () => {
     for (const config of ['[skills]\ncontext-mode = "full"\n', '[skills]\ncontextMode = "full"\n']) {
       const workspace = createSkillWorkspace();
       workspace.skill('notes');
@@ -189,7 +185,7 @@ describe('in full', () => {
     }
   });
 
-  spec('SKL-2', 'a checkout that nobody trusts cannot put its text before a model', async () => {
+  spec('SKL-2', 'does not send the text of an untrusted checkout to a model', async () => {
     const workspace = createWorkspace();
     workspace.write(
       '.agents/skills/evil/SKILL.md',

@@ -1,4 +1,4 @@
-// The tool host as tools see it: its life, what it hands them, what it runs.
+// The tool host: lifetime, context of tools, and integrity.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,8 +16,8 @@ import { createModuleWorkspace, hostsOf, moduleText, PID, SLOW, untilNoHost } fr
 import { sleep } from '../../support/processes.js';
 import { spec, specIf } from '../../support/spec.js';
 
-describe('life', () => {
-  spec('MOD-15', 'one host a workspace runs many calls at once, and is gone with the toolbox', async () => {
+describe('lifetime', () => {
+  spec('MOD-15', 'runs many calls in one host per workspace, and ends it with the toolbox', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('slow.tool.mjs', SLOW);
     workspace.module('pid.tool.mjs', PID);
@@ -35,34 +35,27 @@ describe('life', () => {
     await untilNoHost(workspace);
   });
 
-  spec(
-    'MOD-15',
-    'a server that is killed without warning leaves no host, however busy that one is',
-    async () => {
-      const workspace = createModuleWorkspace();
-      workspace.module('loop.tool.mjs', moduleText('loop', `() => { for (;;); }`));
-      const client = await connectProcess(workspace, 'newer', []);
-      client.callTool({ name: 'loop', arguments: {} }).catch(() => {});
-      for (let waited = 0; hostsOf(workspace).length === 0 && waited < 200; waited++) await sleep(50);
-      await sleep(300);
-      expect(hostsOf(workspace)).toHaveLength(1);
-      process.kill((client.transport as unknown as { pid: number }).pid, 'SIGKILL');
-      await untilNoHost(workspace);
-    },
-  );
+  spec('MOD-15', 'leaves no host behind if the server is killed', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.module('loop.tool.mjs', moduleText('loop', `() => { for (;;); }`));
+    const client = await connectProcess(workspace, 'newer', []);
+    client.callTool({ name: 'loop', arguments: {} }).catch(() => {});
+    for (let waited = 0; hostsOf(workspace).length === 0 && waited < 200; waited++) await sleep(50);
+    await sleep(300);
+    expect(hostsOf(workspace)).toHaveLength(1);
+    process.kill((client.transport as unknown as { pid: number }).pid, 'SIGKILL');
+    await untilNoHost(workspace);
+  });
 
-  spec(
-    'MOD-15 MOD-5',
-    'a tool in the host has the whole context: calls, progress, questions, log',
-    async () => {
-      const workspace = createModuleWorkspace();
-      workspace.script(
-        'greet',
-        '#!/bin/sh\n# @description D\n# @param *who\nprintf "Hello, %s" "$WIELD_PARAM_WHO"\n',
-      );
-      workspace.module(
-        'outer.tool.ts',
-        `import type { ToolContext } from 'wield';
+  spec('MOD-15 MOD-5', 'gives a tool the whole context: calls, progress, questions, log', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.script(
+      'greet',
+      '#!/bin/sh\n# @description D\n# @param *who\nprintf "Hello, %s" "$WIELD_PARAM_WHO"\n',
+    );
+    workspace.module(
+      'outer.tool.ts',
+      `import type { ToolContext } from 'wield';
 export const outer = {
   name: 'outer',
   description: 'D',
@@ -79,140 +72,131 @@ export const outer = {
   },
 };
 `,
-      );
-      const said: string[] = [];
-      const steps: unknown[] = [];
-      const toolbox = workspace.toolbox({ debug: (message) => said.push(message) });
-      const seen: string[] = [];
-      toolbox.on((event) => void (event.type === 'end' && seen.push(`${event.ref} ${event.depth}`)));
-      const result = await toolbox.call(
-        'outer',
-        {},
-        {
-          ask: async (question) => `yes: ${question}`,
-          onProgress: (step) => steps.push(step),
-        },
-      );
-      expect(result.structured).toEqual({
-        greeting: [{ type: 'text', text: 'Hello, Ada' }],
-        refused: 'invalid_input',
-        answer: 'yes: Sure?',
-        frozen: true,
-        keys: [
-          'ask',
-          'config',
-          'elicit',
-          'log',
-          'mcp',
-          'progress',
-          'signal',
-          'store',
-          'toolbox',
-          'withStore',
-          'workdir',
-        ],
-        timeout: DEFAULT_SETTINGS.limits.timeoutMs,
-        cwd: workspace.dir,
-      });
-      expect(steps).toEqual([{ done: 1, total: 2, message: 'half' }]);
-      expect(said).toContain('outer: a word');
-      expect(seen).toEqual(['greet 1', 'greet 1', 'outer 0']);
-      const mute = await toolbox.call('outer', {});
-      expect(mute.structured).toMatchObject({ answer: 'unavailable' });
-    },
-  );
+    );
+    const said: string[] = [];
+    const steps: unknown[] = [];
+    const toolbox = workspace.toolbox({ debug: (message) => said.push(message) });
+    const seen: string[] = [];
+    toolbox.on((event) => void (event.type === 'end' && seen.push(`${event.ref} ${event.depth}`)));
+    const result = await toolbox.call(
+      'outer',
+      {},
+      {
+        ask: async (question) => `yes: ${question}`,
+        onProgress: (step) => steps.push(step),
+      },
+    );
+    expect(result.structured).toEqual({
+      greeting: [{ type: 'text', text: 'Hello, Ada' }],
+      refused: 'invalid_input',
+      answer: 'yes: Sure?',
+      frozen: true,
+      keys: [
+        'ask',
+        'config',
+        'elicit',
+        'log',
+        'mcp',
+        'progress',
+        'signal',
+        'store',
+        'toolbox',
+        'withStore',
+        'workdir',
+      ],
+      timeout: DEFAULT_SETTINGS.limits.timeoutMs,
+      cwd: workspace.dir,
+    });
+    expect(steps).toEqual([{ done: 1, total: 2, message: 'half' }]);
+    expect(said).toContain('outer: a word');
+    expect(seen).toEqual(['greet 1', 'greet 1', 'outer 0']);
+    const mute = await toolbox.call('outer', {});
+    expect(mute.structured).toMatchObject({ answer: 'unavailable' });
+  });
 
-  spec(
-    'MOD-15',
-    'a tool with a grant of its own has a host of its own, and no other sees the grant',
-    async () => {
-      const workspace = createModuleWorkspace();
-      workspace.env.ONE_SECRET = 'for one';
-      workspace.env.ANY_SECRET = 'for all';
-      workspace.config('[env]\npass = ["ANY_SECRET"]\n[tools.one.env]\npass = ["ONE_SECRET"]\n');
-      const look = '() => ({ ...process.env, pid: process.pid })';
-      workspace.module('one.tool.mjs', moduleText('one', look));
-      workspace.module('other.tool.mjs', moduleText('other', look));
-      const toolbox = workspace.toolbox();
-      const one = (await toolbox.call('one', {})).structured as Record<string, unknown>;
-      const other = (await toolbox.call('other', {})).structured as Record<string, unknown>;
-      expect([one.ONE_SECRET, one.ANY_SECRET]).toEqual(['for one', 'for all']);
-      expect([other.ONE_SECRET, other.ANY_SECRET]).toEqual([undefined, 'for all']);
-      expect(one.pid).not.toBe(other.pid);
-      expect(Object.keys(other).sort()).toEqual(['ANY_SECRET', 'HOME', 'LANG', 'PATH', 'WIELD_CALL', 'pid']);
-    },
-  );
+  spec('MOD-15', 'starts a separate host for a tool with its own variables', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.env.ONE_SECRET = 'for one';
+    workspace.env.ANY_SECRET = 'for all';
+    workspace.config('[env]\npass = ["ANY_SECRET"]\n[tools.one.env]\npass = ["ONE_SECRET"]\n');
+    const look = '() => ({ ...process.env, pid: process.pid })';
+    workspace.module('one.tool.mjs', moduleText('one', look));
+    workspace.module('other.tool.mjs', moduleText('other', look));
+    const toolbox = workspace.toolbox();
+    const one = (await toolbox.call('one', {})).structured as Record<string, unknown>;
+    const other = (await toolbox.call('other', {})).structured as Record<string, unknown>;
+    expect([one.ONE_SECRET, one.ANY_SECRET]).toEqual(['for one', 'for all']);
+    expect([other.ONE_SECRET, other.ANY_SECRET]).toEqual([undefined, 'for all']);
+    expect(one.pid).not.toBe(other.pid);
+    expect(Object.keys(other).sort()).toEqual(['ANY_SECRET', 'HOME', 'LANG', 'PATH', 'WIELD_CALL', 'pid']);
+  });
 
-  spec(
-    'MOD-15',
-    'an inline piece of code runs there too, its imports beside the file that holds it',
-    async () => {
-      const workspace = createModuleWorkspace();
-      workspace.write('skills/x/part.ts', `export const part: string = 'part';`);
-      const { machine, state } = workspace.toolbox();
-      const snapshot = state.snapshot();
-      const executor = createModuleExecutor({
-        world: machine.world,
-        entry: () => new URL('../../../dist/host/main.js', import.meta.url).pathname,
-        cacheDirectory: join(workspace.env.WIELD_HOME!, 'cache', 'modules'),
-      });
-      const file = join(workspace.dir, 'skills/x/SKILL.md');
-      const run = async (inline: string, name = 'default'): Promise<ToolResult['structured'] | undefined> => {
-        const action: ModuleAction = {
-          kind: 'module',
-          source: { inline, file, files: readImports(inline, file) },
-          export: name,
-        };
-        const origin = {
-          format: 'skill',
-          uri: 'inline://x',
-          directory: null,
-          source: null,
-          digest: null,
-          server: null,
-          owner: 'user',
-        } as const;
-        const traits = { tags: [], hidden: false, terminal: false, examples: [] };
-        const tool: Tool = {
-          name: 'x',
-          description: 'D',
-          input: createJsonSchema({}),
-          action,
-          origin,
-          traits,
-        };
-        const plan = await executor.plan(tool, { n: 2 }, { snapshot, trusted: true, timeoutMs: 20_000 });
-        const { config } = { config: { limits: DEFAULT_SETTINGS.limits, roots: [] } };
-        const signal = new AbortController().signal;
-        const call = async (): Promise<never> => {
-          throw new Error('not here');
-        };
-        const output = await executor.run(plan, {
-          signal,
-          progress: () => {},
-          wantsProgress: false,
-          workdir: workspace.dir,
-          config,
-          snapshot,
-          store: null,
-          call,
-          delegate: call,
-          caller: { kind: 'code', door: 'library' },
-        });
-        return output.structured ?? output.error?.code;
+  spec('MOD-15', 'runs inline code, with imports relative to its file', async () => {
+    const workspace = createModuleWorkspace();
+    workspace.write('skills/x/part.ts', `export const part: string = 'part';`);
+    const { machine, state } = workspace.toolbox();
+    const snapshot = state.snapshot();
+    const executor = createModuleExecutor({
+      world: machine.world,
+      entry: () => new URL('../../../dist/host/main.js', import.meta.url).pathname,
+      cacheDirectory: join(workspace.env.WIELD_HOME!, 'cache', 'modules'),
+    });
+    const file = join(workspace.dir, 'skills/x/SKILL.md');
+    const run = async (inline: string, name = 'default'): Promise<ToolResult['structured'] | undefined> => {
+      const action: ModuleAction = {
+        kind: 'module',
+        source: { inline, file, files: readImports(inline, file) },
+        export: name,
       };
-      const typed = `import { part } from './part.js';\nexport default (input: { n: number }) => [input.n * 2, part];`;
-      expect(await run(typed)).toEqual([4, 'part']);
-      expect(await run(`export const other = () => 'another';`, 'other')).toBe('another');
-      expect(await run(`export const other = 3;`, 'other')).toBe('exec_failed');
-      expect(await run('export default (', 'default')).toBe('exec_failed');
-      await executor.close?.();
-      await untilNoHost(workspace);
-    },
-  );
+      const origin = {
+        format: 'skill',
+        uri: 'inline://x',
+        directory: null,
+        source: null,
+        digest: null,
+        server: null,
+        owner: 'user',
+      } as const;
+      const traits = { tags: [], hidden: false, terminal: false, examples: [] };
+      const tool: Tool = {
+        name: 'x',
+        description: 'D',
+        input: createJsonSchema({}),
+        action,
+        origin,
+        traits,
+      };
+      const plan = await executor.plan(tool, { n: 2 }, { snapshot, trusted: true, timeoutMs: 20_000 });
+      const { config } = { config: { limits: DEFAULT_SETTINGS.limits, roots: [] } };
+      const signal = new AbortController().signal;
+      const call = async (): Promise<never> => {
+        throw new Error('not here');
+      };
+      const output = await executor.run(plan, {
+        signal,
+        progress: () => {},
+        wantsProgress: false,
+        workdir: workspace.dir,
+        config,
+        snapshot,
+        store: null,
+        call,
+        delegate: call,
+        caller: { kind: 'code', door: 'library' },
+      });
+      return output.structured ?? output.error?.code;
+    };
+    const typed = `import { part } from './part.js';\nexport default (input: { n: number }) => [input.n * 2, part];`;
+    expect(await run(typed)).toEqual([4, 'part']);
+    expect(await run(`export const other = () => 'another';`, 'other')).toBe('another');
+    expect(await run(`export const other = 3;`, 'other')).toBe('exec_failed');
+    expect(await run('export default (', 'default')).toBe('exec_failed');
+    await executor.close?.();
+    await untilNoHost(workspace);
+  });
 });
 
-spec('MOD-15 RUN-2', 'what was planned runs, or nothing: never bytes that came between', async () => {
+spec('MOD-15 RUN-2', 'never runs bytes that changed after the plan', async () => {
   const workspace = createModuleWorkspace();
   const change = async (): Promise<void> => {
     const touch = `import { writeFileSync } from 'node:fs';\nwriteFileSync('ran', '');`;
@@ -233,7 +217,7 @@ spec('MOD-15 RUN-2', 'what was planned runs, or nothing: never bytes that came b
 
 const SCRIPT = '/usr/bin/script';
 
-specIf(existsSync(SCRIPT), 'there is no script(1)', 'MOD-5', 'at a terminal a person is asked', async () => {
+specIf(existsSync(SCRIPT), 'there is no script(1)', 'MOD-5', 'asks a person at a terminal', async () => {
   const workspace = createModuleWorkspace();
   workspace.module(
     'asks.tool.mjs',

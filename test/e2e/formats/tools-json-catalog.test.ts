@@ -1,4 +1,4 @@
-// Tools of skills among others: one broken among many, one name twice, odd entries, schemas as they were written.
+// tools.json in the catalog: broken descriptors, duplicate names, unusual entries, schemas.
 
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ function createFifty(): SkillWorkspace {
   return workspace;
 }
 
-spec('TJS-3', 'one broken descriptor among fifty leaves 49 working, through every door', async () => {
+spec('TJS-3', 'keeps 49 of fifty skills working if one is broken, through every door', async () => {
   const workspace = createFifty();
   const path = join(workspace.dir, '.agents/skills/skill-20/tools.json');
   const names = Array.from({ length: 50 }, (_, index) => `tool-${index}`).filter(
@@ -50,7 +50,7 @@ spec('TJS-3', 'one broken descriptor among fifty leaves 49 working, through ever
   expect(result.content).toEqual([{ type: 'text', text: '["x"]\n' }]);
 });
 
-spec('TJS-5', 'the schema is the parameters object unchanged, and input is held against it', async () => {
+spec('TJS-5', 'publishes the parameters object unchanged, and validates input against it', async () => {
   const workspace = createSkillWorkspace();
   const parameters = {
     type: 'object',
@@ -76,30 +76,34 @@ spec('TJS-5', 'the schema is the parameters object unchanged, and input is held 
   expect(existsSync(marker)).toBe(true);
 });
 
-spec('TJS-22', 'two skills with one tool name: the first wins, the other is shadowed', async () => {
-  const workspace = createSkillWorkspace();
-  for (const name of ['b-second', 'a-first'])
-    workspace.skill(name, { 'tools.json': declare([{ kind: 'literal', value: name }]) });
-  workspace.write('skills/a-later/tools.json', JSON.stringify(declare([])));
-  const toolbox = workspace.toolbox();
-  expect(textOf(await toolbox.call('run', {}))).toBe('["a-first"]\n');
-  const { tools } = json(await wield(workspace, ['list', '--all', '--json']));
-  const ours = tools.filter((tool: { name: string }) => tool.name === 'run');
-  expect(
-    ours.map((tool: { uri: string; shadowedBy: unknown }) => [
-      tool.uri.split('/').at(-2),
-      tool.shadowedBy !== null,
-    ]),
-  ).toEqual([
-    ['a-first', false],
-    ['b-second', true],
-    ['a-later', true],
-  ]);
-  const client = await connectStdio(workspace, 'older');
-  expect((await client.listTools()).tools.filter((tool) => tool.name === 'run')).toHaveLength(1);
-});
+spec(
+  'TJS-22',
+  'prefers the first of two skills with one tool name, and lists the other as shadowed',
+  async () => {
+    const workspace = createSkillWorkspace();
+    for (const name of ['b-second', 'a-first'])
+      workspace.skill(name, { 'tools.json': declare([{ kind: 'literal', value: name }]) });
+    workspace.write('skills/a-later/tools.json', JSON.stringify(declare([])));
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('run', {}))).toBe('["a-first"]\n');
+    const { tools } = json(await wield(workspace, ['list', '--all', '--json']));
+    const ours = tools.filter((tool: { name: string }) => tool.name === 'run');
+    expect(
+      ours.map((tool: { uri: string; shadowedBy: unknown }) => [
+        tool.uri.split('/').at(-2),
+        tool.shadowedBy !== null,
+      ]),
+    ).toEqual([
+      ['a-first', false],
+      ['b-second', true],
+      ['a-later', true],
+    ]);
+    const client = await connectStdio(workspace, 'older');
+    expect((await client.listTools()).tools.filter((tool) => tool.name === 'run')).toHaveLength(1);
+  },
+);
 
-spec('TJS-3', 'odd entries of a skills directory harm nobody', async () => {
+spec('TJS-3', 'ignores unusual entries of a skills directory', async () => {
   const workspace = createSkillWorkspace();
   workspace.skill('good', { 'tools.json': declare([]) });
   workspace.write('.agents/skills/README.md', 'no skill');
@@ -117,7 +121,7 @@ spec('TJS-3', 'odd entries of a skills directory harm nobody', async () => {
   ).toEqual([['dir-as-file/tools.json', expect.stringContaining('cannot be read')]]);
 });
 
-spec('TJS-1 TJS-3 RES-13', 'a listing from the index on disk is the listing that was read', async () => {
+spec('TJS-1 TJS-3 RES-13', 'lists the same from the index on disk', async () => {
   const workspace = createFifty();
   const said: string[] = [];
   const survey = async () => {

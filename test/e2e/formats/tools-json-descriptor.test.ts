@@ -1,4 +1,4 @@
-// tools.json as it is read: both layouts, what refuses a descriptor and where, and what that leaves alone.
+// Parsing tools.json: both layouts, and problems with their JSON pointers.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ async function problemsOf(descriptor: unknown, more: Record<string, unknown> = {
 }
 
 describe('layouts', () => {
-  spec('TJS-1 TJS-6', 'the minimal example runs exactly `notesmd-cli search <query>`', async () => {
+  spec('TJS-1 TJS-6', 'run exactly `notesmd-cli search <query>` for the minimal example', async () => {
     const workspace = createSkillWorkspace();
     workspace.program('notesmd-cli');
     workspace.skill('notes', { 'tools.json': SEED });
@@ -52,7 +52,7 @@ describe('layouts', () => {
     expect(run).toMatchObject({ status: 0, stdout: '["search","meeting"]\n', stderr: '' });
   });
 
-  spec('TJS-1', 'the split layout gives the same tool', async () => {
+  spec('TJS-1', 'give the same tool, in one file or split', async () => {
     const workspace = createSkillWorkspace();
     workspace.program('notesmd-cli');
     workspace.skill('notes', {
@@ -69,29 +69,25 @@ describe('layouts', () => {
     expect(textOf(await toolbox.call('notesmd_search', { query: 'q' }))).toBe('["search","q"]\n');
   });
 
-  spec(
-    'TJS-1',
-    'a skill without tools.json contributes itself alone; skills lie in each of three places',
-    async () => {
-      const workspace = createSkillWorkspace();
-      workspace.skill('plain');
-      workspace.write('skills/second/tools.json', JSON.stringify(declare([], { tool: 'second' })));
-      mkdirSync(join(workspace.home, '.agents/skills/own'), { recursive: true });
-      writeFileSync(
-        join(workspace.home, '.agents/skills/own/tools.json'),
-        JSON.stringify(declare([], { tool: 'own' })),
-      );
-      const tools = await workspace.toolbox().list();
-      expect(tools.map(({ name, origin }) => [name, origin.owner])).toEqual([
-        ['read_skill', 'program'],
-        ['second', 'workspace'],
-        ['own', 'user'],
-        ['plain', 'workspace'],
-      ]);
-    },
-  );
+  spec('TJS-1', 'list only the skill without tools.json, in each of three directories', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.skill('plain');
+    workspace.write('skills/second/tools.json', JSON.stringify(declare([], { tool: 'second' })));
+    mkdirSync(join(workspace.home, '.agents/skills/own'), { recursive: true });
+    writeFileSync(
+      join(workspace.home, '.agents/skills/own/tools.json'),
+      JSON.stringify(declare([], { tool: 'own' })),
+    );
+    const tools = await workspace.toolbox().list();
+    expect(tools.map(({ name, origin }) => [name, origin.owner])).toEqual([
+      ['read_skill', 'program'],
+      ['second', 'workspace'],
+      ['own', 'user'],
+      ['plain', 'workspace'],
+    ]);
+  });
 
-  spec('TJS-1', 'an edit, a removal and a new part are seen by the next call', async () => {
+  spec('TJS-1', 'reflect an edit, a removal and a new file at the next call', async () => {
     const workspace = createSkillWorkspace();
     const skill = workspace.skill('notes', { 'tools.json': declare([{ kind: 'literal', value: 'one' }]) });
     const toolbox = workspace.toolbox();
@@ -106,7 +102,7 @@ describe('layouts', () => {
     expect((await toolbox.call('run', {})).error?.code).toBe('not_found');
   });
 
-  spec('TJS-2', 'description, parameters and args may be absent, and null is absent', async () => {
+  spec('TJS-2', 'allow description, parameters and args to be absent or null', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('bare', {
       'tools.json': {
@@ -143,7 +139,7 @@ describe('layouts', () => {
   });
 });
 
-describe('what is refused, and where', () => {
+describe('problems', () => {
   const base = declare([{ param: 'a', resolveCommand: { binary: 'args' } }], {
     execution: {
       paramCondition: { present: ['a'] },
@@ -152,30 +148,34 @@ describe('what is refused, and where', () => {
     },
   });
 
-  spec('TJS-2 TJS-24', 'an unknown key anywhere but in parameters, with its JSON pointer', async () => {
-    for (const pointer of [
-      '/allowlists',
-      '/tools/0/descripton',
-      '/execution/0/timeout',
-      '/execution/0/args/0/flagg',
-      '/execution/0/args/0/resolveCommand/argz',
-      '/execution/0/paramCondition/presents',
-      '/execution/0/postProcess/onFailure',
-      '/execution/0/hintConditions/0/exit',
-    ]) {
-      const problems = await problemsOf(withValue(base, pointer, 'x'));
-      expect(problems).toEqual([
-        { file: 'tools.json', pointer, message: `${pointer}  unknown key "${pointer.split('/').pop()}"` },
-      ]);
-    }
-    const workspace = createSkillWorkspace();
-    workspace.skill('notes', {
-      'tools.json': withValue(base, '/tools/0/parameters/x-anything', { deep: true }),
-    });
-    expect(await workspace.toolbox().catalog.problems()).toEqual([]);
-  });
+  spec(
+    'TJS-2 TJS-24',
+    'reports an unknown key anywhere except in parameters, with its JSON pointer',
+    async () => {
+      for (const pointer of [
+        '/allowlists',
+        '/tools/0/descripton',
+        '/execution/0/timeout',
+        '/execution/0/args/0/flagg',
+        '/execution/0/args/0/resolveCommand/argz',
+        '/execution/0/paramCondition/presents',
+        '/execution/0/postProcess/onFailure',
+        '/execution/0/hintConditions/0/exit',
+      ]) {
+        const problems = await problemsOf(withValue(base, pointer, 'x'));
+        expect(problems).toEqual([
+          { file: 'tools.json', pointer, message: `${pointer}  unknown key "${pointer.split('/').pop()}"` },
+        ]);
+      }
+      const workspace = createSkillWorkspace();
+      workspace.skill('notes', {
+        'tools.json': withValue(base, '/tools/0/parameters/x-anything', { deep: true }),
+      });
+      expect(await workspace.toolbox().catalog.problems()).toEqual([]);
+    },
+  );
 
-  spec('TJS-2', 'in the split layout the file and the pointer within it', async () => {
+  spec('TJS-2', 'reports the file and the pointer within it in the split layout', async () => {
     const { tools, allowlist, execution } = declare([{ param: 'a', knd: 'flag' }]);
     const split = { 'allowlist.json': allowlist, 'execution.json': execution };
     expect(await problemsOf(tools, split)).toMatchObject([
@@ -190,7 +190,7 @@ describe('what is refused, and where', () => {
     ]);
   });
 
-  spec('TJS-3', 'what does not parse, or is no descriptor, is a problem with a reason', async () => {
+  spec('TJS-3', 'reports invalid JSON and invalid descriptors with a reason', async () => {
     expect(await problemsOf('{ "tools": [,] }')).toMatchObject([{ file: 'tools.json' }]);
     expect(await problemsOf('')).toMatchObject([{ file: 'tools.json' }]);
     expect(await problemsOf('null')).toMatchObject([{ message: 'must be an object' }]);
@@ -206,7 +206,7 @@ describe('what is refused, and where', () => {
     ).toMatchObject([{ pointer: '/tools/0/parameters' }]);
   });
 
-  spec('TJS-4', 'parts that do not hold together', async () => {
+  spec('TJS-4', 'reports inconsistent parts', async () => {
     const cases: [string, unknown, string, string][] = [
       ['/execution/0/tool', 'rnu', '/execution/0/tool', 'is not declared'],
       ['/execution', [], '/tools/0', 'has no execution'],

@@ -1,4 +1,4 @@
-// Fields of the newer layout, each through a real program: statuses, lines, hints, files, directories, conditions.
+// Fields of the newer layout: exit statuses, lines, hints, files, directories, conditions.
 
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function withCommand(args: Parameters<typeof declare>[0], options: CommandOption
 }
 
 describe('output', () => {
-  spec('TJS-24', 'a status that is named a success is one', async () => {
+  spec('TJS-24', 'succeeds with a status of successExitCodes', async () => {
     const workspace = withCommand([{ param: 'status' }], {
       binary: 'end',
       execution: { successExitCodes: [1] },
@@ -31,7 +31,7 @@ describe('output', () => {
     expect((await toolbox.call('run', { status: '2' })).error?.code).toBe('tool_failed');
   });
 
-  spec('TJS-24', 'maxOutputLines keeps the first lines and says what was left out', async () => {
+  spec('TJS-24', 'is limited to maxOutputLines, with a notice', async () => {
     const execution = { maxOutputLines: 2 };
     const workspace = withCommand([{ param: 'n' }], { binary: 'count', execution });
     workspace.program('count', '#!/bin/sh\nseq 1 "$1"\n');
@@ -54,7 +54,7 @@ describe('output', () => {
     );
   });
 
-  spec('TJS-24', 'a hint is added where all of its conditions hold', async () => {
+  spec('TJS-24', 'has a hint if all of its conditions hold', async () => {
     const workspace = withCommand([{ param: 'status' }, { param: 'word', absentDefault: 'none' }], {
       binary: 'say',
       execution: {
@@ -81,7 +81,7 @@ describe('output', () => {
 
   spec(
     'TJS-24 TJS-17',
-    'postProcess gets the output, through the same allowlist; a failure keeps it',
+    'is processed by an allowlisted postProcess, and unchanged if that fails',
     async () => {
       const options = { binary: 'say', allowlist: { say: [''], upper: [''] } };
       const execution = { postProcess: { binary: 'upper', args: ['$who'] } };
@@ -103,7 +103,7 @@ describe('output', () => {
     },
   );
 
-  spec('TJS-24 TJS-16', 'postProcess as a script, whose nothing can be an answer', async () => {
+  spec('TJS-24 TJS-16', 'can be processed by a script, with an empty result if declared', async () => {
     for (const [emptyIsResult, expected] of [
       [false, '[]\n'],
       [true, ''],
@@ -118,7 +118,7 @@ describe('output', () => {
 });
 
 describe('values', () => {
-  spec('TJS-24', 'stdin gets the text, a temporary file is private and gone afterwards', async () => {
+  spec('TJS-24', 'are passed on stdin or in a private temporary file that is removed', async () => {
     const stdin = withCommand([{ param: 'text', kind: 'stdin' }]);
     expect(textOf(await stdin.toolbox().call('run', { text: '-a\nb' }))).toBe('[]\n-a\nb');
     const file = withCommand([{ param: 'text', kind: 'tempfile', flag: 'body' }], { binary: 'read-it' });
@@ -137,7 +137,7 @@ describe('values', () => {
     expect(plan).toMatchObject({ argv: ['read-it', '--body', '{temporary file}'] });
   });
 
-  spec('TJS-24', 'workingdir is where it runs, inside the workdir or not at all', async () => {
+  spec('TJS-24', 'set the working directory, only inside the workdir', async () => {
     const workspace = withCommand([{ param: 'dir', kind: 'workingdir' }], { binary: 'where' });
     workspace.program('where', '#!/bin/sh\npwd\n');
     mkdirSync(join(workspace.dir, 'sub'));
@@ -151,28 +151,35 @@ describe('values', () => {
     expect((await toolbox.call('run', { dir: 'missing' })).error?.code).toBe('exec_failed');
   });
 
-  spec('TJS-24', 'readPath and writePath stay inside, links and .. followed', async () => {
-    for (const key of ['readPath', 'writePath']) {
-      const workspace = withCommand([{ param: 'path', [key]: true, split: key === 'writePath' }], {
-        properties: { path: { type: ['string', 'array'] } },
-      });
-      symlinkSync(workspace.home, join(workspace.dir, 'out'));
-      symlinkSync('nowhere', join(workspace.dir, 'dangling'));
-      const toolbox = workspace.toolbox();
-      for (const path of ['new/file', './x', 'sub/../x', join(workspace.dir, 'x')])
-        expect((await toolbox.call('run', { path })).structured, path).toEqual([path]);
-      for (const path of ['../x', '/etc/passwd', 'out', 'out/x', 'new/../../x', ['ok', '/etc/passwd']]) {
-        const { error } = await toolbox.call('run', { path });
-        expect(error, String(path)).toMatchObject({ code: 'path_escape', hint: expect.stringMatching(/./) });
+  spec(
+    'TJS-24',
+    'are restricted to the workdir by readPath and writePath, after following links and ..',
+    async () => {
+      for (const key of ['readPath', 'writePath']) {
+        const workspace = withCommand([{ param: 'path', [key]: true, split: key === 'writePath' }], {
+          properties: { path: { type: ['string', 'array'] } },
+        });
+        symlinkSync(workspace.home, join(workspace.dir, 'out'));
+        symlinkSync('nowhere', join(workspace.dir, 'dangling'));
+        const toolbox = workspace.toolbox();
+        for (const path of ['new/file', './x', 'sub/../x', join(workspace.dir, 'x')])
+          expect((await toolbox.call('run', { path })).structured, path).toEqual([path]);
+        for (const path of ['../x', '/etc/passwd', 'out', 'out/x', 'new/../../x', ['ok', '/etc/passwd']]) {
+          const { error } = await toolbox.call('run', { path });
+          expect(error, String(path)).toMatchObject({
+            code: 'path_escape',
+            hint: expect.stringMatching(/./),
+          });
+        }
+        if (key === 'writePath')
+          expect((await toolbox.call('run', { path: 'ok /etc/passwd' })).error?.code).toBe('path_escape');
       }
-      if (key === 'writePath')
-        expect((await toolbox.call('run', { path: 'ok /etc/passwd' })).error?.code).toBe('path_escape');
-    }
-    const free = withCommand([{ param: 'path', readPath: true, unsafePath: true }]);
-    expect((await free.toolbox().call('run', { path: '/etc/passwd' })).structured).toEqual(['/etc/passwd']);
-  });
+      const free = withCommand([{ param: 'path', readPath: true, unsafePath: true }]);
+      expect((await free.toolbox().call('run', { path: '/etc/passwd' })).structured).toEqual(['/etc/passwd']);
+    },
+  );
 
-  spec('TJS-24', 'a path is held to where the program will read it', async () => {
+  spec('TJS-24', 'are resolved from the directory that the program runs in', async () => {
     const workspace = withCommand([
       { param: 'dir', kind: 'workingdir' },
       { param: 'path', readPath: true },
@@ -201,7 +208,7 @@ describe('conditions', () => {
     return workspace;
   };
 
-  spec('TJS-24 TJS-4', 'parameters that are there or not choose the execution', async () => {
+  spec('TJS-24 TJS-4', 'select the execution by present and absent parameters', async () => {
     const toolbox = both([
       { paramCondition: { present: ['id'] } },
       { paramCondition: { present: ['name'], absent: ['id'] } },
@@ -216,7 +223,7 @@ describe('conditions', () => {
     expect((await two.toolbox().call('run', { id: '1', name: 'n' })).error?.code).toBe('invalid_input');
   });
 
-  spec('TJS-24', 'programs that are there choose it too', async () => {
+  spec('TJS-24', 'select the execution by installed programs', async () => {
     const workspace = both([{ condition: { binGroup: 0 } }, { condition: { binGroup: 1 } }]);
     const bins = (text: string) =>
       workspace.write(
@@ -233,7 +240,7 @@ describe('conditions', () => {
   });
 });
 
-spec('TJS-24', 'fields that promise a safety wield does not give refuse the whole descriptor', async () => {
+spec('TJS-24', 'rejects a descriptor with an unsupported safety field', async () => {
   const fields: [string, 'execution' | 'mapping'][] = [
     ['binaryWrapper', 'execution'],
     ['sideRead', 'execution'],

@@ -1,4 +1,4 @@
-// Commands whose output replaces a value: scripts of the skill, allowlisted programs, and what becomes of failures.
+// Resolvers: scripts of the skill, allowlisted programs, and failures.
 
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,13 +29,17 @@ describe('scripts', () => {
   const files = { 'scripts/find.sh': 'printf "found %s %s\\n" "$1" "$2"\n' };
   const resolved = ['found x with y'];
 
-  spec('TJS-16 TJS-18', 'are off by default: the value stays, and the record says so', async () => {
-    const result = await withResolver(script, files).toolbox().call('run', { a: 'x', other: 'y' });
-    expect(result.structured).toEqual(['x']);
-    expect(result.meta.resolvers).toEqual([
-      { param: 'a', outcome: 'kept', reason: 'scripts are disabled (skills.allow-scripts)' },
-    ]);
-  });
+  spec(
+    'TJS-16 TJS-18',
+    'are disabled by default: the value is unchanged, and the result notes it',
+    async () => {
+      const result = await withResolver(script, files).toolbox().call('run', { a: 'x', other: 'y' });
+      expect(result.structured).toEqual(['x']);
+      expect(result.meta.resolvers).toEqual([
+        { param: 'a', outcome: 'kept', reason: 'scripts are disabled (skills.allow-scripts)' },
+      ]);
+    },
+  );
 
   spec('TJS-16', "run where the user's configuration says so, in either spelling", async () => {
     for (const config of [ALLOW, '[skills]\nallowScripts = true\n']) {
@@ -72,20 +76,16 @@ describe('scripts', () => {
     expect((await workspace.toolbox().call('run', { a: 'x' })).structured).toEqual(['changed']);
   });
 
-  spec(
-    'TJS-16',
-    'the exact name comes before the one with .sh, and neither needs to be executable',
-    async () => {
-      const workspace = withResolver(
-        { script: 'find' },
-        { 'scripts/find': 'echo exact\n', 'scripts/find.sh': 'echo sh\n' },
-      );
-      workspace.config(ALLOW);
-      expect((await workspace.toolbox().call('run', { a: 'x' })).structured).toEqual(['exact']);
-    },
-  );
+  spec('TJS-16', 'are found by exact name before .sh, and need not be executable', async () => {
+    const workspace = withResolver(
+      { script: 'find' },
+      { 'scripts/find': 'echo exact\n', 'scripts/find.sh': 'echo sh\n' },
+    );
+    workspace.config(ALLOW);
+    expect((await workspace.toolbox().call('run', { a: 'x' })).structured).toEqual(['exact']);
+  });
 
-  spec('TJS-16', 'names with separators are refused at load', async () => {
+  spec('TJS-16', 'are rejected at load if the name has separators', async () => {
     for (const name of [
       '../find',
       'sub/find',
@@ -105,7 +105,7 @@ describe('scripts', () => {
     }
   });
 
-  spec('TJS-16', 'links that leave scripts/ are refused, also scripts/ itself', async () => {
+  spec('TJS-16', 'are rejected if they, or scripts/ itself, link outside', async () => {
     const workspace = withResolver({ script: 'find' });
     workspace.config(ALLOW);
     const skill = join(workspace.dir, '.agents/skills/own');
@@ -128,7 +128,7 @@ describe('scripts', () => {
     expect(await call()).toMatchObject(isKept);
   });
 
-  spec('TJS-16', 'a script that was changed after the plan does not run', async () => {
+  spec('TJS-16', 'do not run if changed after the plan', async () => {
     const workspace = withResolver({ script: 'find' }, { 'scripts/find': 'echo first\n' });
     workspace.config(ALLOW);
     const toolbox = workspace.toolbox();
@@ -147,7 +147,7 @@ describe('scripts', () => {
 describe('programs', () => {
   const look = { binary: 'look-up', subcommand: 'up', args: ['$param', 'a$other', '$unknown'] };
 
-  spec('TJS-17 TJS-18', 'run through the allowlist, with $param, $name and trimmed output', async () => {
+  spec('TJS-17 TJS-18', 'run if allowlisted, with $param, $name and trimmed output', async () => {
     const workspace = withResolver(look);
     workspace.program('look-up', '#!/bin/sh\nprintf "\\n  "\nprintf "%s|" "$@"\nprintf " \\n\\n"\n');
     const result = await workspace.toolbox().call('run', { a: 'x y', other: 'z' });
@@ -157,65 +157,67 @@ describe('programs', () => {
     ]);
   });
 
+  spec('TJS-17', 'are checked at load, also beside a script, which wins if scripts are enabled', async () => {
+    for (const more of [{}, { script: 'find' }]) {
+      const refused = await withResolver({ ...more, binary: 'other' })
+        .toolbox()
+        .catalog.problems();
+      expect(refused).toMatchObject([{ pointer: '/execution/0/args/0/resolveCommand/binary' }]);
+      const unlisted = await withResolver({ ...more, binary: 'look-up', subcommand: 'down' })
+        .toolbox()
+        .catalog.problems();
+      expect(unlisted).toMatchObject([{ pointer: '/execution/0/args/0/resolveCommand/subcommand' }]);
+    }
+    const both = withResolver({ ...look, script: 'find' }, { 'scripts/find': 'echo script\n' });
+    both.program('look-up', '#!/bin/sh\necho binary\n');
+    expect((await both.toolbox().call('run', { a: 'x' })).structured).toEqual(['binary']);
+    both.config(ALLOW);
+    expect((await both.toolbox().call('run', { a: 'x' })).structured).toEqual(['script']);
+    expect(await withResolver({}).toolbox().catalog.problems()).toMatchObject([
+      { message: expect.stringContaining('neither') },
+    ]);
+  });
+
   spec(
-    'TJS-17',
-    'are cross-checked at load, also beside a script; the script wins where scripts run',
+    'TJS-18',
+    'keep the value or reject the call on failure, empty output or a missing program',
     async () => {
-      for (const more of [{}, { script: 'find' }]) {
-        const refused = await withResolver({ ...more, binary: 'other' })
-          .toolbox()
-          .catalog.problems();
-        expect(refused).toMatchObject([{ pointer: '/execution/0/args/0/resolveCommand/binary' }]);
-        const unlisted = await withResolver({ ...more, binary: 'look-up', subcommand: 'down' })
-          .toolbox()
-          .catalog.problems();
-        expect(unlisted).toMatchObject([{ pointer: '/execution/0/args/0/resolveCommand/subcommand' }]);
+      const reasons: [string | undefined, RegExp][] = [
+        ['#!/bin/sh\necho no such note >&2\nexit 1\n', /failed: no such note/],
+        ['#!/bin/sh\necho "  "\n', /returned nothing/],
+        ['#!/bin/sh\nkill -9 $$\n', /./],
+        [undefined, /command not found: look-up/],
+      ];
+      for (const [program, reason] of reasons) {
+        for (const onFailure of ['keep', 'reject']) {
+          const workspace = withResolver({ ...look, onFailure });
+          const marker = join(workspace.dir, 'ran');
+          workspace.program('args', `#!/bin/sh\ntouch ${marker}\nprintf '["%s"]' "$1"\n`);
+          if (program !== undefined) workspace.program('look-up', program);
+          const result = await workspace.toolbox().call('run', { a: 'x' });
+          expect(existsSync(marker)).toBe(onFailure === 'keep');
+          if (onFailure === 'keep') {
+            expect(textOf(result)).toBe('["x"]');
+            expect(result.meta.resolvers).toEqual([
+              { param: 'a', outcome: 'kept', reason: expect.stringMatching(reason) },
+            ]);
+          } else {
+            expect(result.error).toMatchObject({
+              code: 'invalid_input',
+              message: expect.stringMatching(reason),
+            });
+            expect(result.error?.hint).toMatch(/\S/);
+          }
+        }
       }
-      const both = withResolver({ ...look, script: 'find' }, { 'scripts/find': 'echo script\n' });
-      both.program('look-up', '#!/bin/sh\necho binary\n');
-      expect((await both.toolbox().call('run', { a: 'x' })).structured).toEqual(['binary']);
-      both.config(ALLOW);
-      expect((await both.toolbox().call('run', { a: 'x' })).structured).toEqual(['script']);
-      expect(await withResolver({}).toolbox().catalog.problems()).toMatchObject([
-        { message: expect.stringContaining('neither') },
-      ]);
+      const off = await withResolver({ script: 'find', onFailure: 'reject' })
+        .toolbox()
+        .call('run', { a: 'x' });
+      expect(off.error?.code).toBe('invalid_input');
     },
   );
 
-  spec('TJS-18', 'a failure, nothing and a missing program keep the value or refuse the call', async () => {
-    const reasons: [string | undefined, RegExp][] = [
-      ['#!/bin/sh\necho no such note >&2\nexit 1\n', /failed: no such note/],
-      ['#!/bin/sh\necho "  "\n', /returned nothing/],
-      ['#!/bin/sh\nkill -9 $$\n', /./],
-      [undefined, /command not found: look-up/],
-    ];
-    for (const [program, reason] of reasons) {
-      for (const onFailure of ['keep', 'reject']) {
-        const workspace = withResolver({ ...look, onFailure });
-        const marker = join(workspace.dir, 'ran');
-        workspace.program('args', `#!/bin/sh\ntouch ${marker}\nprintf '["%s"]' "$1"\n`);
-        if (program !== undefined) workspace.program('look-up', program);
-        const result = await workspace.toolbox().call('run', { a: 'x' });
-        expect(existsSync(marker)).toBe(onFailure === 'keep');
-        if (onFailure === 'keep') {
-          expect(textOf(result)).toBe('["x"]');
-          expect(result.meta.resolvers).toEqual([
-            { param: 'a', outcome: 'kept', reason: expect.stringMatching(reason) },
-          ]);
-        } else {
-          expect(result.error).toMatchObject({
-            code: 'invalid_input',
-            message: expect.stringMatching(reason),
-          });
-          expect(result.error?.hint).toMatch(/\S/);
-        }
-      }
-    }
-    const off = await withResolver({ script: 'find', onFailure: 'reject' }).toolbox().call('run', { a: 'x' });
-    expect(off.error?.code).toBe('invalid_input');
-  });
-
-  spec('TJS-18 TJS-24', 'a missing value is resolved only where it is optional', async () => {
+  spec('TJS-18 TJS-24', 'resolve a missing value only if it is optional', async () => {
     for (const [optional, expected] of [
       [false, []],
       [true, ['found:']],
@@ -226,13 +228,13 @@ describe('programs', () => {
     }
   });
 
-  spec('TJS-11', 'normalizeNewlines comes before resolution', async () => {
+  spec('TJS-11', 'run after normalizeNewlines', async () => {
     const workspace = withResolver({ binary: 'look-up', args: ['$param'] }, {}, { normalizeNewlines: true });
     workspace.program('look-up', `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv[2]));\n`);
     expect((await workspace.toolbox().call('run', { a: 'x\\ny' })).structured).toEqual(['"x\\ny"']);
   });
 
-  spec('TJS-20 TJS-18', 'a resolver that does not end is stopped, and the value is kept', async () => {
+  spec('TJS-20 TJS-18', 'are stopped at their time limit, and the value is kept', async () => {
     const workspace = withResolver({ binary: 'look-up' });
     workspace.program('look-up', '#!/bin/sh\necho late\nsleep 60\n');
     workspace.program('args', '#!/bin/sh\necho "$1"\n');
@@ -247,7 +249,7 @@ describe('programs', () => {
 
   spec(
     'TJS-20',
-    'has 10 s at most, however long the call may take',
+    'have a limit of 10 s, even if the call may take longer',
     async () => {
       const workspace = withResolver({ binary: 'look-up' });
       workspace.program('look-up', '#!/bin/sh\nsleep 60\n');

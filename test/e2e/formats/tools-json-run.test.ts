@@ -1,4 +1,4 @@
-// Declared commands as they run: which program, through which check, with which output, and what a dry run shows.
+// Running declared commands: program, allowlist, output, dry run.
 
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { createSkillWorkspace, declare, PRINT_ARGUMENTS } from '../../support/co
 import { spec } from '../../support/spec.js';
 
 describe('the command line', () => {
-  spec('TJS-6', 'is binary, subcommand words and mapped arguments in declaration order', async () => {
+  spec('TJS-6', 'is binary, subcommand and mapped arguments in declaration order', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('order', {
       'tools.json': declare(
@@ -33,7 +33,7 @@ describe('the command line', () => {
     expect(result.meta.exitCode).toBe(0);
   });
 
-  spec('TJS-6 TJS-15', 'a subcommand with spaces is matched whole against the allowlist', async () => {
+  spec('TJS-6 TJS-15', 'matches a subcommand with spaces as a whole against the allowlist', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('whole', {
       'tools.json': declare([], { subcommand: 'remote get-url', allowlist: { args: ['remote', 'get-url'] } }),
@@ -48,7 +48,7 @@ describe('the command line', () => {
 });
 
 describe('the program', () => {
-  spec('TJS-14', 'is never one of the workdir, also where the search path leads there', async () => {
+  spec('TJS-14', 'is never taken from the workdir, even if PATH leads there', async () => {
     const workspace = createSkillWorkspace();
     const bad = `#!/bin/sh\necho from the checkout\n`;
     workspace.write('args', bad, 0o755);
@@ -79,7 +79,7 @@ describe('the program', () => {
     expect(textOf(await workspace.toolbox({ workdir: linked }).call('run', {}))).toBe('[]\n');
   });
 
-  spec('TJS-14', 'is missing where only the workdir has it', async () => {
+  spec('TJS-14', 'is not found if only the workdir has it', async () => {
     const workspace = createSkillWorkspace();
     workspace.write('bin/only-here', PRINT_ARGUMENTS, 0o755);
     workspace.env.PATH = `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`;
@@ -90,7 +90,7 @@ describe('the program', () => {
 });
 
 describe('the allowlist', () => {
-  spec('TJS-15', 'is checked where it starts, whatever was planned', async () => {
+  spec('TJS-15', 'is checked again at the start of a process', async () => {
     const workspace = createSkillWorkspace();
     const marker = join(workspace.dir, 'ran');
     workspace.program('touch-it', `#!/bin/sh\ntouch ${marker}\n`);
@@ -148,7 +148,7 @@ describe('the allowlist', () => {
 });
 
 describe('the result', () => {
-  spec('TJS-21', 'is standard output, with [stderr]; a failure keeps status and both streams', async () => {
+  spec('TJS-21', 'is stdout with [stderr]; a failure has status and both streams', async () => {
     const workspace = createSkillWorkspace();
     workspace.program('say', '#!/bin/sh\necho out\necho err >&2\nexit "$1"\n');
     workspace.skill('own', { 'tools.json': declare([{ param: 'status' }], { binary: 'say' }) });
@@ -172,7 +172,7 @@ describe('the result', () => {
 describe('a dry run', () => {
   spec(
     'TJS-23 TJS-14',
-    'shows argv, binary, cwd, names of variables, resolvers and verdict, and runs nothing',
+    'shows argv, binary, cwd, variable names, resolvers and verdict, and runs nothing',
     async () => {
       const workspace = createSkillWorkspace();
       const marker = join(workspace.dir, 'ran');
@@ -225,7 +225,7 @@ describe('a dry run', () => {
     },
   );
 
-  spec('TJS-23', 'shows the whole argv as it will be', async () => {
+  spec('TJS-23', 'shows the complete argv', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('own', { 'tools.json': declare([{ param: 'a' }], { subcommand: 'search' }) });
     const toolbox = workspace.toolbox();
