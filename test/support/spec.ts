@@ -6,6 +6,8 @@ declare module 'vitest' {
   interface TaskMeta {
     /** Ids of the statements that the test proves. */
     statements?: readonly string[];
+    /** Ids of the review findings that the test closes. */
+    findings?: readonly string[];
     /** Why the test is skipped on this machine. */
     skipReason?: string;
   }
@@ -30,4 +32,9 @@ export function specIf(
   const meta = { statements: ids.split(/\s+/), skipReason: reason };
   if (condition) spec(ids, title, body, timeoutMs);
   else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
+}
+
+/** A test that closes one or more review findings: `finding('B2', 'keeps links in the directory of their kind', fn)`. */
+export function finding(ids: string, title: string, body: Body, timeoutMs?: number): void {
+  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: { findings: ids.split(/\s+/) } }, body);
 }
