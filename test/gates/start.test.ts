@@ -1,4 +1,4 @@
-// Gate: what the binary loads of itself for the commands that are used most, so that no start carries what it needs not.
+// Gate: which chunks the most frequent commands load, so that starts stay small.
 
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

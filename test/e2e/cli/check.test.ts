@@ -1,4 +1,4 @@
-// `wield check`: what an author is told of a skill, a directory of skills or a workspace, and with which status.
+// `wield check`: findings and exit statuses for skills, directories and workspaces.
 
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -38,7 +38,7 @@ describe('errors', () => {
     allowlist: { 'notesmd-cli': ['search'] },
   };
 
-  spec('TJS-4 TJS-3', 'a misspelt subcommand is an error at its place, with what was meant', async () => {
+  spec('TJS-4 TJS-3', 'a misspelt subcommand is an error with its position and a suggestion', async () => {
     const workspace = withSkill(misspelt);
     const { ok, status, checked, errors, warnings, findings } = await check(
       workspace,
@@ -71,7 +71,7 @@ describe('errors', () => {
     ]);
   });
 
-  spec('TJS-4 SKL-1', 'the whole workspace is checked where no directory is named', async () => {
+  spec('TJS-4 SKL-1', 'checks the whole workspace by default', async () => {
     const workspace = withSkill(misspelt);
     workspace.skill('good', { 'tools.json': declare([{ param: 'a' }], { tool: 'good' }) });
     workspace.write('.agents/skills/bad/SKILL.md', 'no frontmatter\n');
@@ -89,14 +89,14 @@ describe('errors', () => {
     expect((await check(workspace, '.agents/skills')).errors).toBe(3);
   });
 
-  spec('TJS-1', 'in the split layout a finding names its own file', async () => {
+  spec('TJS-1', 'in the split layout a finding has the path of its file', async () => {
     const { tools, execution } = misspelt;
     const workspace = withSkill(tools, { 'allowlist.json': misspelt.allowlist, 'execution.json': execution });
     const { findings } = await check(workspace, '.agents/skills/notes');
     expect(findings).toMatchObject([{ path: 'notes/execution.json', pointer: '/0/subcommand' }]);
   });
 
-  spec('SKL-1', 'a directory that is not there is not_found, one with nothing is fine', async () => {
+  spec('SKL-1', 'a missing directory is not_found, an empty one is fine', async () => {
     const workspace = createSkillWorkspace();
     const missing = await wield(workspace, ['check', 'nowhere', '--json']);
     expect([missing.status, json(missing).error.code]).toEqual([3, 'not_found']);
@@ -118,7 +118,7 @@ describe('advice', () => {
     });
   };
 
-  spec('TJS-12 TJS-15', 'a program that runs programs, with an argument that is not bound', async () => {
+  spec('TJS-12 TJS-15', 'warns about a program that runs programs through a free argument', async () => {
     const git = (schema: object) =>
       declare([{ param: 'ref' }], { binary: 'git', subcommand: 'show', properties: { ref: schema } });
     expect(await adviceOn(git({ type: 'string' }))).toEqual([
@@ -137,7 +137,7 @@ describe('advice', () => {
     ]);
   });
 
-  spec('TJS-15', 'what is listed and never run, what is declared and never passed on', async () => {
+  spec('TJS-15', 'warns about unused subcommands and parameters', async () => {
     const descriptor = declare([{ param: 'a' }], {
       allowlist: { args: ['', 'push'], other: ['x'] },
       properties: { dead: { type: 'string' }, seen: { type: 'string' } },
@@ -154,7 +154,7 @@ describe('advice', () => {
     ]);
   });
 
-  spec('TJS-11 TJS-18', 'normalizeNewlines, and resolvers that fail quietly', async () => {
+  spec('TJS-11 TJS-18', 'warns about normalizeNewlines and resolvers that fail silently', async () => {
     const keep = { binary: 'args', args: ['$param'] };
     const advice = await adviceOn(
       declare([
@@ -169,7 +169,7 @@ describe('advice', () => {
     ]);
   });
 
-  spec('TJS-2', 'a tool without a description', async () => {
+  spec('TJS-2', 'warns about a tool without a description', async () => {
     const descriptor = declare([]);
     const bare = { ...descriptor, tools: descriptor.tools.map(({ description: _, ...tool }) => tool) };
     expect(await adviceOn(bare)).toEqual([['notes/tools.json', '/tools/0', '"run" has no description']]);
@@ -177,7 +177,7 @@ describe('advice', () => {
 });
 
 describe('scripts', () => {
-  spec('SCR-7', 'headers are checked too: an unknown type is a warning', async () => {
+  spec('SCR-7', 'warns about an unknown type in a script header', async () => {
     const workspace = createSkillWorkspace();
     workspace.script('typed', '#!/bin/sh\n# @description Typed.\n# @param count how many\n');
     workspace.script('silent', '#!/bin/sh\n# @param count integer How many\n');

@@ -1,4 +1,4 @@
-// wield config and wield clean: what holds, and what can go.
+// `wield config` and `wield clean`.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { json, wieldProcess } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-spec('CLI-15', 'clean removes caches and nothing else, and says what it would', async () => {
+spec('CLI-15', 'clean removes caches only, and --dry-run lists them', async () => {
   const workspace = createWorkspace();
   for (let index = 0; index < 20; index++) {
     workspace.script(`t${index}`, `#!/bin/sh\n# @description Tool ${index}.\necho ${index}\n`);
@@ -38,7 +38,7 @@ spec('CLI-15', 'clean removes caches and nothing else, and says what it would', 
   expect(json(await wieldProcess(workspace, ['list', '--json'])).tools).toHaveLength(20);
 });
 
-spec('CLI-15', 'config tells each value with its file and line', async () => {
+spec('CLI-15', 'config shows each value with its file and line', async () => {
   const workspace = createWorkspace();
   workspace.config('# mine\n[limits]\ntimeout = "9s"\n');
   const { values } = json(await wieldProcess(workspace, ['config', '--json']));

@@ -1,4 +1,4 @@
-// Proves wield call: the ways to give input, dry runs, the document of a result, wield's own flags.
+// `wield call`: input, dry runs, JSON results and wield's own flags.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,13 +30,13 @@ describe('input', () => {
     [['--input', '{"text":"x","count":1}'], { text: 'x', count: 1 }],
     [['--input', '{}'], {}],
   ] as const) {
-    spec('CLI-8', `${args.join(' ')} gives ${JSON.stringify(input)}`, async () => {
+    spec('CLI-8', `${args.join(' ')} passes ${JSON.stringify(input)}`, async () => {
       const run = await wield(create(), ['call', 'give', ...args], { stdin: '{"text":"unread"}' });
       expect([run.status, run.stderr, JSON.parse(run.stdout)]).toEqual([0, '', input]);
     });
   }
 
-  spec('CLI-8', 'reads a file, or standard input where it is named or nothing else is given', async () => {
+  spec('CLI-8', 'reads a file, or stdin if it is named or there are no arguments', async () => {
     const workspace = create();
     const file = workspace.write('input.json', '{"text":"from a file"}');
     const stdin = '{"text":"from stdin"}';
@@ -49,14 +49,14 @@ describe('input', () => {
   });
 
   for (const stdin of ['', '\n', '  \n']) {
-    spec('CLI-8', `empty standard input (${JSON.stringify(stdin)}) is {}`, async () => {
+    spec('CLI-8', `empty stdin (${JSON.stringify(stdin)}) is {}`, async () => {
       const workspace = create();
       expect((await wield(workspace, ['call', 'give'], { stdin })).stdout).toBe('{}');
       expect((await wield(workspace, ['call', 'give', '--input', '-'], { stdin })).stdout).toBe('{}');
     });
   }
 
-  spec('CLI-8', 'a tool without parameters leaves standard input alone', async () => {
+  spec('CLI-8', 'a tool without parameters does not read stdin', async () => {
     const run = await wield(create(), ['call', 'plain'], { stdin: 'not json' });
     expect([run.status, run.stdout]).toEqual([0, '{}']);
   });
@@ -91,7 +91,7 @@ describe('input', () => {
     );
   }
 
-  spec('CLI-1', 'an unknown flag of a tool suggests the nearest, its own or of wield', async () => {
+  spec('CLI-1', 'an unknown flag suggests the nearest flag of the tool or of wield', async () => {
     const workspace = create();
     const hint = async (flag: string) => (await wield(workspace, ['call', 'give', flag, 'x'])).stderr;
     expect(await hint('--txt')).toContain('did you mean --text?');
@@ -100,7 +100,7 @@ describe('input', () => {
 });
 
 describe('own flags', () => {
-  spec('CLI-13', 'a parameter that is named like one of them is given as --param-<name>', async () => {
+  spec('CLI-13', 'a parameter with the name of an own flag is passed as --param-<name>', async () => {
     const workspace = createWorkspace();
     const names = [
       'json',
@@ -145,7 +145,7 @@ describe('own flags', () => {
 
   spec(
     'CLI-8',
-    'help of a tool shows usage, parameters and an example, also where the rest is wrong',
+    '--help of a tool shows usage, parameters and an example, even if other arguments are wrong',
     async () => {
       const workspace = create();
       for (const args of [['--help'], ['-h'], ['--nonsense', '--help'], ['--count', 'many', '-h']]) {
@@ -160,7 +160,7 @@ describe('own flags', () => {
 });
 
 describe('output', () => {
-  spec('CLI-8 TOOL-20', '--json prints the ToolResult itself, in success and in failure', async () => {
+  spec('CLI-8 TOOL-20', '--json prints the ToolResult for success and failure', async () => {
     const workspace = create();
     workspace.script('fail', '#!/bin/sh\n# @description D\necho out\necho err >&2\nexit 4\n');
     const good = await wield(workspace, ['call', 'give', '--count', '2', '--json']);
@@ -182,7 +182,7 @@ describe('output', () => {
     });
   });
 
-  spec('CLI-8 CLI-3', 'text goes through as it is: stdout to stdout, stderr to stderr', async () => {
+  spec('CLI-8 CLI-3', 'forwards stdout to stdout and stderr to stderr unchanged', async () => {
     const workspace = createWorkspace();
     workspace.script('both', '#!/bin/sh\n# @description D\nprintf out\nprintf err >&2\n');
     expect(await wield(workspace, ['call', 'both'])).toEqual({ status: 0, stdout: 'out', stderr: 'err' });
@@ -192,40 +192,36 @@ describe('output', () => {
     expect(run.stderr).toContain('fail exited with status 4');
   });
 
-  spec(
-    'CLI-8 RUN-2',
-    '--dry-run shows what would run and runs nothing, as text and as a document',
-    async () => {
-      const workspace = create();
-      const script = join(workspace.dir, '.agents/tools/touch');
-      const text = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run']);
-      expect(text.status).toBe(0);
-      for (const part of [
-        `would run   ${script}`,
-        workspace.dir,
-        'WIELD_PARAM_NAME',
-        '{"name":"x"}',
-        'allow',
-      ]) {
-        expect(text.stdout).toContain(part);
-      }
-      const run = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run', '--json']);
-      expect(json(run)).toMatchObject({
-        ok: true,
-        schema: 1,
-        plan: {
-          binary: script,
-          argv: [script],
-          cwd: workspace.dir,
-          env: expect.arrayContaining(['PATH', 'WIELD_PARAM_NAME', 'WIELD_WORKDIR']),
-          resolvers: [],
-        },
-        verdict: { verdict: 'allow', rule: null, reason: expect.any(String) },
-      });
-      expect((await wield(workspace, ['call', 'touch', '--wrong', 'x', '--dry-run'])).status).toBe(2);
-      expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
-      expect((await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run=false'])).status).toBe(0);
-      expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);
-    },
-  );
+  spec('CLI-8 RUN-2', '--dry-run shows what would run without running it, as text and as JSON', async () => {
+    const workspace = create();
+    const script = join(workspace.dir, '.agents/tools/touch');
+    const text = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run']);
+    expect(text.status).toBe(0);
+    for (const part of [
+      `would run   ${script}`,
+      workspace.dir,
+      'WIELD_PARAM_NAME',
+      '{"name":"x"}',
+      'allow',
+    ]) {
+      expect(text.stdout).toContain(part);
+    }
+    const run = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run', '--json']);
+    expect(json(run)).toMatchObject({
+      ok: true,
+      schema: 1,
+      plan: {
+        binary: script,
+        argv: [script],
+        cwd: workspace.dir,
+        env: expect.arrayContaining(['PATH', 'WIELD_PARAM_NAME', 'WIELD_WORKDIR']),
+        resolvers: [],
+      },
+      verdict: { verdict: 'allow', rule: null, reason: expect.any(String) },
+    });
+    expect((await wield(workspace, ['call', 'touch', '--wrong', 'x', '--dry-run'])).status).toBe(2);
+    expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+    expect((await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run=false'])).status).toBe(0);
+    expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);
+  });
 });

@@ -1,4 +1,4 @@
-// Proves what goes to which stream: one document under --json, colour for people alone, exit statuses, debug lines.
+// Output streams: JSON documents, colour, exit statuses, debug output.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -58,7 +58,7 @@ describe('documents', () => {
     });
   }
 
-  spec('CLI-3', 'without --json errors and notes go to stderr, and stdout has data alone', async () => {
+  spec('CLI-3', 'without --json, errors and notes go to stderr and data to stdout', async () => {
     const workspace = create();
     for (const args of [['call', 'nobody'], ['show', 'nobody'], ['nonsense']]) {
       const run = await wield(workspace, args);
@@ -99,7 +99,7 @@ describe('exit statuses', () => {
 
   spec(
     'ERR-4',
-    'names that are none, missing tools, escapes and broken configurations have theirs',
+    'invalid names, missing tools, path escapes and invalid configurations have their own status',
     async () => {
       const workspace = create();
       const status = async (...args: string[]) => {
@@ -115,17 +115,13 @@ describe('exit statuses', () => {
     },
   );
 
-  spec(
-    'ERR-3 RES-11',
-    'a missing tool names the nearest, or the directories that were searched',
-    async () => {
-      const workspace = create();
-      expect((await wield(workspace, ['call', 'helo'])).stderr).toContain('did you mean hello?');
-      expect((await wield(workspace, ['call', 'xyzzy'])).stderr).toContain(
-        join(workspace.dir, '.agents/tools'),
-      );
-    },
-  );
+  spec('ERR-3 RES-11', 'a missing tool suggests the nearest, or lists the searched directories', async () => {
+    const workspace = create();
+    expect((await wield(workspace, ['call', 'helo'])).stderr).toContain('did you mean hello?');
+    expect((await wield(workspace, ['call', 'xyzzy'])).stderr).toContain(
+      join(workspace.dir, '.agents/tools'),
+    );
+  });
 });
 
 describe('debug', () => {
@@ -163,7 +159,7 @@ describe('colour', () => {
     });
   };
 
-  spec('CLI-4', 'nothing but plain text where nobody looks', async () => {
+  spec('CLI-4', 'plain text if the output is not a terminal', async () => {
     const workspace = create();
     for (const args of [
       [],

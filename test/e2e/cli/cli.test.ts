@@ -1,4 +1,4 @@
-// Proves the everyday verbs of the command line: help, init, list, show, doctor, and where they look.
+// The everyday verbs: help, init, list, show, doctor, and how the workdir is found.
 
 import {
   chmodSync,
@@ -48,7 +48,7 @@ const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
 const isRoot = process.getuid?.() === 0;
 
 describe('help', () => {
-  spec('CLI-1', 'wield alone shows five commands that a newcomer needs, and how to start', async () => {
+  spec('CLI-1', 'wield alone shows five commands for newcomers and how to start', async () => {
     const workspace = createWorkspace();
     const alone = await wieldProcess(workspace, []);
     expect(alone).toMatchObject({ status: 0, stderr: '' });
@@ -66,24 +66,20 @@ describe('help', () => {
   });
 
   for (const verb of VERBS) {
-    spec(
-      'CLI-1 CLI-2',
-      `wield ${verb} --help explains itself with an example, and does nothing`,
-      async () => {
-        const workspace = createWorkspace();
-        const { status, stdout, stderr } = await wield(workspace, [verb, '--help']);
-        expect([status, stderr]).toEqual([0, '']);
-        expect(stdout).toMatch(/\nExamples?\n {2}\S/);
-        expect(stdout).toContain(`wield ${verb}`);
-        expect((await wield(workspace, [verb, '-h'])).stdout).toBe(stdout);
-        expect(json(await wield(workspace, [verb, '--help', '--json']))).toEqual({
-          ok: true,
-          schema: 1,
-          help: stdout,
-        });
-        expect(existsSync(join(workspace.dir, '.agents'))).toBe(false);
-      },
-    );
+    spec('CLI-1 CLI-2', `wield ${verb} --help shows an example and does nothing`, async () => {
+      const workspace = createWorkspace();
+      const { status, stdout, stderr } = await wield(workspace, [verb, '--help']);
+      expect([status, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/\nExamples?\n {2}\S/);
+      expect(stdout).toContain(`wield ${verb}`);
+      expect((await wield(workspace, [verb, '-h'])).stdout).toBe(stdout);
+      expect(json(await wield(workspace, [verb, '--help', '--json']))).toEqual({
+        ok: true,
+        schema: 1,
+        help: stdout,
+      });
+      expect(existsSync(join(workspace.dir, '.agents'))).toBe(false);
+    });
   }
 
   for (const [wrong, right] of [
@@ -132,7 +128,7 @@ describe('help', () => {
 describe('init', () => {
   spec(
     'CLI-5',
-    'makes a tool and a commented policy file, trusts what it made, and says how to go on',
+    'creates a tool and a commented policy file, trusts them, and prints next steps',
     async () => {
       const workspace = createWorkspace();
       const { status, stdout } = await wield(workspace, ['init']);
@@ -147,7 +143,7 @@ describe('init', () => {
     },
   );
 
-  spec('CLI-5', 'overwrites nothing, and does not trust what was there before it', async () => {
+  spec('CLI-5', 'overwrites nothing, and does not trust existing files', async () => {
     const workspace = createWorkspace();
     const path = workspace.script('hello', HELLO);
     const run = await wield(workspace, ['init']);
@@ -162,7 +158,7 @@ describe('init', () => {
 describe('list, show, doctor', () => {
   spec(
     'CLI-6',
-    'list shows name, line, format, group, tags and marks, and counts problems on stderr',
+    'list shows name, description, format, group, tags and marks, and counts problems on stderr',
     async () => {
       const workspace = createWorkspace();
       workspace.script(
@@ -202,12 +198,12 @@ describe('list, show, doctor', () => {
     },
   );
 
-  spec('CLI-6', 'list in an empty place says how to begin', async () => {
+  spec('CLI-6', 'list in an empty directory suggests wield init', async () => {
     const run = await wield(createWorkspace(), ['list']);
     expect([run.status, run.stdout]).toEqual([0, 'No tools yet. Create one: wield init\n']);
   });
 
-  spec('CLI-7', 'show gives everything about a tool, as text and as a document', async () => {
+  spec('CLI-7', 'show prints all details of a tool, as text and as JSON', async () => {
     const workspace = createWorkspace();
     const path = workspace.script(
       'full',
@@ -234,7 +230,7 @@ describe('list, show, doctor', () => {
     expect(stdout).toMatch(/a model +deny: the workspace is not trusted/);
   });
 
-  spec('CLI-14', 'doctor exits 1 with problems and 0 without, with the same document', async () => {
+  spec('CLI-14', 'doctor exits 1 with problems and 0 without', async () => {
     const workspace = createWorkspace();
     workspace.script('one', HELLO);
     const fine = await wield(workspace, ['doctor', '--json']);
@@ -260,7 +256,7 @@ describe('list, show, doctor', () => {
 describe('the workdir', () => {
   spec(
     'RES-40',
-    'is the nearest directory upward that has .agents, else the current one, else --cwd',
+    'is the nearest parent directory with .agents, else the current one; --cwd overrides it',
     async () => {
       const workspace = createWorkspace();
       workspace.script('where', '#!/bin/sh\n# @description D\npwd\n');
@@ -276,7 +272,7 @@ describe('the workdir', () => {
     },
   );
 
-  spec('RES-40', 'is never found in home or above it, not by a link to home either', async () => {
+  spec('RES-40', 'is never home or a parent of it, also through a link', async () => {
     const workspace = createWorkspace();
     const above = join(workspace.home, '..');
     for (const place of [above, workspace.home]) {
@@ -298,7 +294,7 @@ describe('the workdir', () => {
 
   specIf(
     isRoot,
-    'only root can give a directory away',
+    'needs root to change the owner of a directory',
     'RES-40',
     'passes over a directory of someone else',
     async () => {

@@ -1,4 +1,4 @@
-// Proves shell completion in real shells: what is offered, how it is quoted, and that nothing is started for it.
+// Shell completion in real shells: candidates, quoting, and no side effects.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -81,7 +81,7 @@ function inBash(workspace: SkillWorkspace, lines: readonly string[]): Reply[] {
 }
 
 describe('in bash', () => {
-  spec('CLI-9', 'offers verbs, tools and groups, and no hidden tool', () => {
+  spec('CLI-9', 'offers verbs, tools and groups, but no hidden tools', () => {
     const [{ reply, files }] = inBash(create(), ['wield ']) as [Reply];
     expect(reply).toEqual(
       expect.arrayContaining(['list', 'call', 'completions', 'greet', 'note', 'ops:publish']),
@@ -142,7 +142,7 @@ describe('in bash', () => {
 
   spec(
     'CLI-9 MOD-22',
-    'offers what can stand at the cursor, quoted as the line is',
+    'offers the candidates at the cursor, quoted like the line',
     () => {
       const replies = inBash(
         create(),
@@ -164,7 +164,7 @@ describe('in bash', () => {
     expect(replies.map(({ reply }) => reply)).toEqual([['inner/', 'input.json'], ['there']]);
   });
 
-  spec('CLI-9', 'what is typed is not evaluated, and nothing of the workspace is started', () => {
+  spec('CLI-9', 'does not evaluate typed text or start code of the workspace', () => {
     const workspace = create();
     const sentinel = join(workspace.dir, 'pwned');
     workspace.script('greet', `#!/bin/sh\n# @description D\n# @param *name string N\ntouch '${sentinel}'\n`);
@@ -240,7 +240,7 @@ describe('at a prompt', () => {
 });
 
 describe('the verb', () => {
-  spec('CLI-9', 'prints a script for each shell, and refuses others', async () => {
+  spec('CLI-9', 'prints a script for each shell and rejects others', async () => {
     const workspace = create();
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { status, stdout } = await wield(workspace, ['completions', shell]);
@@ -262,7 +262,7 @@ describe('the verb', () => {
 
   spec(
     'CLI-9 ERR-5',
-    'descriptions reach zsh and fish without control characters, and nothing wrong disturbs a line',
+    'descriptions for zsh and fish have no control characters, and errors print nothing',
     async () => {
       const workspace = create();
       const offered = await wield(workspace, ['__complete', 'fish', '--', 'gre']);

@@ -1,4 +1,4 @@
-// Proves that tools mount on a real commander program: positionals, flags, help, messages and exit statuses.
+// Tools on a real commander program: positionals, flags, help, messages and exit statuses.
 
 import { Command, type CommanderError } from 'commander';
 import { describe, expect } from 'vitest';
@@ -125,7 +125,7 @@ describe('mounted on commander', () => {
     });
   }
 
-  spec('MOD-26 MOD-23', 'what is wrong has the message and the exit status of a call', async () => {
+  spec('MOD-26 MOD-23', 'errors have the message and exit status of a call', async () => {
     const { run } = await create();
     const toolbox = createToolbox({ tools: TOOLS });
     const { error } = await toolbox.call('note_read', { path: 'x', limit: 'many' });
@@ -163,16 +163,20 @@ describe('mounted on commander', () => {
     expect((await run('note', 'help', 'copy')).out).toBe(help.out);
   });
 
-  spec('MOD-26 MOD-25', 'a command of the program wins, and its namesake is told of', async () => {
-    const { run, problems } = await create();
-    expect((await run('serve')).out).toBe('the program\n');
-    expect(problems.map((problem) => problem.message)).toEqual([
-      'has no command: "serve" is a command of app',
-    ]);
-    expect(problems[0]?.hint).toBe('rename it to get a command');
-  });
+  spec(
+    'MOD-26 MOD-25',
+    'a command of the program takes precedence, and the collision is reported',
+    async () => {
+      const { run, problems } = await create();
+      expect((await run('serve')).out).toBe('the program\n');
+      expect(problems.map((problem) => problem.message)).toEqual([
+        'has no command: "serve" is a command of app',
+      ]);
+      expect(problems[0]?.hint).toBe('rename it to get a command');
+    },
+  );
 
-  spec('MOD-26', 'a handler takes over what comes out', async () => {
+  spec('MOD-26', 'a handler replaces printing', async () => {
     const outcomes: CommandOutcome[] = [];
     const { run } = await create({ handle: (outcome) => void outcomes.push(outcome) });
     expect(await run('fail', '--json')).toEqual({ out: '', err: '', status: 0 });
@@ -185,7 +189,7 @@ describe('mounted on commander', () => {
     ]);
   });
 
-  spec('MOD-26', 'no schema is read before its command is used', async () => {
+  spec('MOD-26', 'reads no schema before its command runs', async () => {
     const toolbox = createToolbox({ tools: TOOLS });
     const read: string[] = [];
     const watched: Toolbox = {
@@ -227,38 +231,34 @@ describe('positionals of a definition', () => {
     [{ positionals: ['to'] }, 'no field "positionals"'],
     ['to', 'must be an object'],
   ] as const) {
-    spec('MOD-21', `${JSON.stringify(cli)} is refused: ${problem}`, () => {
+    spec('MOD-21', `${JSON.stringify(cli)} is rejected: ${problem}`, () => {
       expect(define(cli)).toThrow(problem);
     });
   }
 
-  spec(
-    'MOD-21',
-    'without metadata they are the required plain parameters, in the order of the schema',
-    async () => {
-      const toolbox = createToolbox({
-        tools: [
-          {
-            name: 'mix',
-            description: 'Mix.',
-            inputSchema: {
-              type: 'object',
-              properties: {
-                b: { type: 'string' },
-                list: { type: 'array' },
-                a: { type: 'integer' },
-                c: { type: 'string' },
-              },
-              required: ['a', 'list', 'b'],
+  spec('MOD-21', 'default to the required scalars in schema order', async () => {
+    const toolbox = createToolbox({
+      tools: [
+        {
+          name: 'mix',
+          description: 'Mix.',
+          inputSchema: {
+            type: 'object',
+            properties: {
+              b: { type: 'string' },
+              list: { type: 'array' },
+              a: { type: 'integer' },
+              c: { type: 'string' },
             },
-            execute: echo,
+            required: ['a', 'list', 'b'],
           },
-        ],
-      });
-      const tool = await toolbox.find('mix');
-      expect(readCommandInput(tool, ['x', '5']).input).toEqual({ b: 'x', a: 5 });
-      expect(readCommandInput(tool, ['5', '--b', 'x']).input).toEqual({ b: 'x', a: 5 });
-      expect(() => readCommandInput(tool, ['x', '5', 'y'])).toThrow('unexpected argument "y"');
-    },
-  );
+          execute: echo,
+        },
+      ],
+    });
+    const tool = await toolbox.find('mix');
+    expect(readCommandInput(tool, ['x', '5']).input).toEqual({ b: 'x', a: 5 });
+    expect(readCommandInput(tool, ['5', '--b', 'x']).input).toEqual({ b: 'x', a: 5 });
+    expect(() => readCommandInput(tool, ['x', '5', 'y'])).toThrow('unexpected argument "y"');
+  });
 });

@@ -1,4 +1,4 @@
-// Proves that every visible tool is a command of wield: groups, names, help, what wins and what collides.
+// Tools as commands of wield: groups, names, help, precedence and collisions.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -154,14 +154,14 @@ describe('commands', () => {
     [['membot', '--limit', '5'], 'unknown flag --limit'],
     [['secret'], 'secret is hidden; wield call secret calls it'],
   ] as const) {
-    spec('MOD-20 CLI-1', `wield ${args.join(' ')} says: ${said}`, async () => {
+    spec('MOD-20 CLI-1', `wield ${args.join(' ')} prints: ${said}`, async () => {
       const run = await wield(create(), args);
       expect([run.status, run.stdout]).toEqual([2, '']);
       expect(run.stderr).toContain(said);
     });
   }
 
-  spec('MOD-20', 'a file that gives no tool says why, also as a command', async () => {
+  spec('MOD-20', 'a file with a problem reports it as a command too', async () => {
     const workspace = createWorkspace();
     workspace.script('broken', '#!/bin/sh\n# no description\n');
     const run = await wield(workspace, ['broken']);
@@ -169,61 +169,57 @@ describe('commands', () => {
     expect(run.stderr).toContain('broken is not a tool');
   });
 
-  spec('MOD-20', 'a built-in tool is a command although no listing has it', async () => {
+  spec('MOD-20', 'an unlisted built-in tool is a command', async () => {
     const workspace = create();
     const run = await wield(workspace, ['workdir']);
     expect([run.status, run.stdout.trim()]).toEqual([0, workspace.dir]);
     expect((await wield(workspace, ['list'])).stdout).not.toContain('workdir');
   });
 
-  spec('MOD-20 CLI-1', 'the first help says that tools are commands', async () => {
+  spec('MOD-20 CLI-1', 'wield --help mentions that tools are commands', async () => {
     expect((await wieldProcess(create(), [])).stdout).toContain('Tools are commands too');
   });
 });
 
 describe('help', () => {
-  spec(
-    'MOD-24',
-    'of a tool shows usage as typed, parameters, an example and where it comes from',
-    async () => {
-      const workspace = create();
-      const run = await wield(workspace, ['membot', 'read', '--help']);
-      expect(run).toEqual({
-        status: 0,
-        stderr: '',
-        stdout: [
-          'Read a note.',
-          '',
-          '  wield membot read <path> [--limit INTEGER]',
-          '',
-          '  *path    string    Path',
-          '   limit   integer   How many',
-          '',
-          'Example',
-          '  wield membot read --path path',
-          '',
-          'from .agents/tools/membot_read',
-          '',
-        ].join('\n'),
-      });
-      for (const args of [
-        ['membot', 'read', '-h'],
-        ['membot', 'read', '--nonsense', '-h'],
-        ['help', 'membot', 'read'],
-      ])
-        expect(await wield(workspace, args)).toEqual(run);
-      expect(json(await wield(workspace, ['membot', 'read', '--help', '--json'])).help).toBe(run.stdout);
-      expect((await wield(workspace, ['membot_read', '--help'])).stdout).toContain(
-        '  wield membot_read <path>',
-      );
-      expect((await wield(workspace, ['call', 'membot_read', '--help'])).stdout).toContain(
-        '  wield call membot_read <path>',
-      );
-      expect((await wield(workspace, ['show', 'membot_read'])).stdout).toContain(
-        'wield membot read --path path',
-      );
-    },
-  );
+  spec('MOD-24', 'of a tool shows usage, parameters, an example and the origin', async () => {
+    const workspace = create();
+    const run = await wield(workspace, ['membot', 'read', '--help']);
+    expect(run).toEqual({
+      status: 0,
+      stderr: '',
+      stdout: [
+        'Read a note.',
+        '',
+        '  wield membot read <path> [--limit INTEGER]',
+        '',
+        '  *path    string    Path',
+        '   limit   integer   How many',
+        '',
+        'Example',
+        '  wield membot read --path path',
+        '',
+        'from .agents/tools/membot_read',
+        '',
+      ].join('\n'),
+    });
+    for (const args of [
+      ['membot', 'read', '-h'],
+      ['membot', 'read', '--nonsense', '-h'],
+      ['help', 'membot', 'read'],
+    ])
+      expect(await wield(workspace, args)).toEqual(run);
+    expect(json(await wield(workspace, ['membot', 'read', '--help', '--json'])).help).toBe(run.stdout);
+    expect((await wield(workspace, ['membot_read', '--help'])).stdout).toContain(
+      '  wield membot_read <path>',
+    );
+    expect((await wield(workspace, ['call', 'membot_read', '--help'])).stdout).toContain(
+      '  wield call membot_read <path>',
+    );
+    expect((await wield(workspace, ['show', 'membot_read'])).stdout).toContain(
+      'wield membot read --path path',
+    );
+  });
 });
 
 describe('validation', () => {
@@ -254,7 +250,7 @@ describe('validation', () => {
     });
   }
 
-  spec('MOD-23', 'an unknown parameter has the message that a model gets', async () => {
+  spec('MOD-23', 'an unknown parameter has the same message as for a model', async () => {
     const workspace = create();
     const run = json(await wield(workspace, ['membot', 'read', '--json', '--pth', 'x']));
     const toolbox = workspace.toolbox({ trust: true });
@@ -273,29 +269,33 @@ describe('validation', () => {
 });
 
 describe('collisions', () => {
-  spec('MOD-25', 'a verb always wins; its namesake is reached by wield call and is a problem', async () => {
-    const workspace = create();
-    const path = workspace.script('list', script('Mine.'));
-    workspace.script('help', script('Mine too.'));
-    const listed = await wield(workspace, ['list']);
-    expect(listed.stdout).toContain('NAME');
-    expect(listed.stderr).toContain('2 problems; wield doctor');
-    expect((await wieldProcess(workspace, ['help'])).stdout).toContain('a tool runtime for AI agents');
-    expect((await wield(workspace, ['call', 'list'])).stdout).toBe('{}');
-    const { problems } = json(await wield(workspace, ['doctor', '--json']));
-    expect(problems).toContainEqual({
-      severity: 'error',
-      path,
-      message: 'has no command: "list" is a command of wield',
-      hint: 'wield call list calls it; rename it to get a command',
-    });
-    expect(json(await wield(workspace, ['list', '--json'])).problems).toEqual(problems);
-    expect((await wield(workspace, ['doctor'])).status).toBe(1);
-  });
+  spec(
+    'MOD-25',
+    'a verb takes precedence; a tool of its name is a problem and needs wield call',
+    async () => {
+      const workspace = create();
+      const path = workspace.script('list', script('Mine.'));
+      workspace.script('help', script('Mine too.'));
+      const listed = await wield(workspace, ['list']);
+      expect(listed.stdout).toContain('NAME');
+      expect(listed.stderr).toContain('2 problems; wield doctor');
+      expect((await wieldProcess(workspace, ['help'])).stdout).toContain('a tool runtime for AI agents');
+      expect((await wield(workspace, ['call', 'list'])).stdout).toBe('{}');
+      const { problems } = json(await wield(workspace, ['doctor', '--json']));
+      expect(problems).toContainEqual({
+        severity: 'error',
+        path,
+        message: 'has no command: "list" is a command of wield',
+        hint: 'wield call list calls it; rename it to get a command',
+      });
+      expect(json(await wield(workspace, ['list', '--json'])).problems).toEqual(problems);
+      expect((await wield(workspace, ['doctor'])).status).toBe(1);
+    },
+  );
 
   spec(
     'MOD-25',
-    'a group that is named like a verb is a problem, and its tools answer to their names',
+    'a group with the name of a verb is a problem; its tools can be called by name',
     async () => {
       const workspace = createWorkspace();
       workspace.script('search_web', script('Search the web.', '@group search', '@param *q string Words'));
@@ -311,7 +311,7 @@ describe('collisions', () => {
     },
   );
 
-  spec('MOD-20 MOD-25', 'two tools of one command: neither takes the calls of the other', async () => {
+  spec('MOD-20 MOD-25', 'a command of two tools calls neither', async () => {
     const workspace = createWorkspace();
     const marks = (name: string): string =>
       `#!/bin/sh\n# @description D.\n# @group note\ntouch "${workspace.dir}/ran-${name}"\n`;
@@ -342,17 +342,21 @@ describe('collisions', () => {
     );
   });
 
-  spec('MOD-20', 'a tool that is named like a group keeps its name, and that is a problem', async () => {
-    const workspace = create();
-    workspace.script('membot', script('Alone.', '@param *word string W'));
-    expect((await wield(workspace, ['membot', 'read'])).stdout).toBe('{"word":"read"}');
-    const { problems } = json(await wield(workspace, ['doctor', '--json']));
-    expect(problems.map((one: { message: string }) => one.message)).toEqual([
-      'the group "membot" has no command: the name is taken by the tool membot',
-    ]);
-  });
+  spec(
+    'MOD-20',
+    'a tool with the name of a group keeps its command, and the collision is a problem',
+    async () => {
+      const workspace = create();
+      workspace.script('membot', script('Alone.', '@param *word string W'));
+      expect((await wield(workspace, ['membot', 'read'])).stdout).toBe('{"word":"read"}');
+      const { problems } = json(await wield(workspace, ['doctor', '--json']));
+      expect(problems.map((one: { message: string }) => one.message)).toEqual([
+        'the group "membot" has no command: the name is taken by the tool membot',
+      ]);
+    },
+  );
 
-  spec('MOD-20', 'a tool that is named like its own group is a command of it', async () => {
+  spec('MOD-20', 'a tool with the name of its own group is a command of the group', async () => {
     const workspace = createWorkspace();
     workspace.script('note', script('All of it.', '@group note'));
     workspace.script('note_read', script('Read.', '@group note'));

@@ -1,4 +1,4 @@
-// The binary keeps what it compiled of itself, and believes only what is the user's own.
+// The compile cache of the binary.
 
 import {
   chmodSync,
@@ -40,7 +40,7 @@ function plant(file: string): void {
   writeFileSync(file, Buffer.concat([Buffer.from(line), code]));
 }
 
-spec('CLI-24', 'the first runs keep code that later ones read, private and once for each build', async () => {
+spec('CLI-24', 'the first runs write a private cache per build that later runs read', async () => {
   const workspace = createWorkspace();
   workspace.script('hello', '#!/bin/sh\n# @description Says hello.\necho hello\n');
   mkdirSync(codeOf(workspace), { recursive: true, mode: 0o700 });
@@ -55,7 +55,7 @@ spec('CLI-24', 'the first runs keep code that later ones read, private and once 
   for (const run of [first, second, third]) expect(run).toEqual({ status: 0, stdout: 'hello\n', stderr: '' });
 });
 
-spec('CLI-24', "code is believed where it is the user's own, and nowhere else", async () => {
+spec('CLI-24', 'the cache is used only if it belongs to the user', async () => {
   const workspace = createWorkspace();
   await wieldProcess(workspace, ['list']);
   const kept = keptBy(workspace);
@@ -80,7 +80,7 @@ spec('CLI-24', "code is believed where it is the user's own, and nowhere else", 
   expect(await listed()).not.toContain('planted');
 });
 
-spec('CLI-24', 'what is cut short, empty or no code is compiled anew', async () => {
+spec('CLI-24', 'a truncated, empty or invalid cache is ignored', async () => {
   const workspace = createWorkspace();
   await wieldProcess(workspace, ['list']);
   const { stdout } = await wieldProcess(workspace, ['list']);
@@ -102,14 +102,14 @@ spec('CLI-24', 'what is cut short, empty or no code is compiled anew', async () 
   }
 });
 
-spec('CLI-24', 'a run that cannot keep code runs all the same', async () => {
+spec('CLI-24', 'a run that cannot write the cache still succeeds', async () => {
   const workspace = createWorkspace();
   mkdirSync(workspace.env.WIELD_HOME!);
   writeFileSync(join(workspace.env.WIELD_HOME!, 'cache'), 'a file where a directory should be');
   expect(await wieldProcess(workspace, ['list'])).toMatchObject({ status: 0, stderr: '' });
 });
 
-spec('CLI-15', 'cleaning removes kept code and leaves none behind', async () => {
+spec('CLI-15', 'clean removes the cache and writes none', async () => {
   const workspace = createWorkspace();
   await wieldProcess(workspace, ['list']);
   expect(readdirSync(codeOf(workspace))).toHaveLength(1);
