@@ -1,4 +1,4 @@
-// Naming servers and taking them out again, at the command line.
+// Tests of `wield mcp add` and `wield mcp remove`.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,42 +9,38 @@ import { countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('add and remove', () => {
-  spec(
-    'UPS-14',
-    'write a file of the person, readable by them alone, and take the entry out again',
-    async () => {
-      const workspace = createWorkspace();
-      const file = join(workspace.home, '.agents', 'mcp.json');
-      const { entry } = countedServer(workspace, 'fine') as { entry: { command: string; args: string[] } };
-      const command = [entry.command, ...entry.args];
-      const dry = await wield(workspace, ['mcp', 'add', 'fine', '--dry-run', '--', ...command]);
-      expect([dry.status, existsSync(file)]).toEqual([0, false]);
-      const added = await wield(workspace, ['mcp', 'add', 'fine', '--env', 'KEY=${HOME}', '--', ...command]);
-      expect(added.status).toBe(0);
-      expect(added.stdout).toContain('+         "KEY": "${HOME}"');
-      expect(added.stdout).toContain('next    wield mcp refresh fine starts it');
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      expect(JSON.parse(readFileSync(file, 'utf8')).mcpServers.fine).toEqual({
-        ...entry,
-        env: { KEY: '${HOME}' },
-      });
-      const env = await wield(workspace, ['call', 'fine_environment', '--name', 'KEY']);
-      expect(env.stdout).not.toContain('${HOME}');
-      expect((await wield(workspace, ['mcp', 'add', 'fine', '--', 'other'])).status).toBe(4);
-      const stray = await wield(workspace, ['mcp', 'add', 'other', 'npx', '-y', 'other']);
-      expect([stray.status, stray.stderr]).toEqual([
-        2,
-        expect.stringContaining('put the command of a server after --'),
-      ]);
-      expect((await wield(workspace, ['mcp', 'remove', 'fine'])).status).toBe(5);
-      const removed = await wield(workspace, ['mcp', 'remove', 'fine', '--yes', '--json']);
-      expect(json(removed)).toMatchObject({ ok: true, server: 'fine', scope: 'user', file, written: true });
-      expect(json(await wield(workspace, ['mcp', '--json'])).servers).toEqual([]);
-      expect((await wield(workspace, ['mcp', 'remove', 'fine', '--yes'])).status).toBe(3);
-    },
-  );
+  spec('UPS-14', 'write a private file of the user, and remove the entry again', async () => {
+    const workspace = createWorkspace();
+    const file = join(workspace.home, '.agents', 'mcp.json');
+    const { entry } = countedServer(workspace, 'fine') as { entry: { command: string; args: string[] } };
+    const command = [entry.command, ...entry.args];
+    const dry = await wield(workspace, ['mcp', 'add', 'fine', '--dry-run', '--', ...command]);
+    expect([dry.status, existsSync(file)]).toEqual([0, false]);
+    const added = await wield(workspace, ['mcp', 'add', 'fine', '--env', 'KEY=${HOME}', '--', ...command]);
+    expect(added.status).toBe(0);
+    expect(added.stdout).toContain('+         "KEY": "${HOME}"');
+    expect(added.stdout).toContain('next    wield mcp refresh fine starts it');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, 'utf8')).mcpServers.fine).toEqual({
+      ...entry,
+      env: { KEY: '${HOME}' },
+    });
+    const env = await wield(workspace, ['call', 'fine_environment', '--name', 'KEY']);
+    expect(env.stdout).not.toContain('${HOME}');
+    expect((await wield(workspace, ['mcp', 'add', 'fine', '--', 'other'])).status).toBe(4);
+    const stray = await wield(workspace, ['mcp', 'add', 'other', 'npx', '-y', 'other']);
+    expect([stray.status, stray.stderr]).toEqual([
+      2,
+      expect.stringContaining('put the command of a server after --'),
+    ]);
+    expect((await wield(workspace, ['mcp', 'remove', 'fine'])).status).toBe(5);
+    const removed = await wield(workspace, ['mcp', 'remove', 'fine', '--yes', '--json']);
+    expect(json(removed)).toMatchObject({ ok: true, server: 'fine', scope: 'user', file, written: true });
+    expect(json(await wield(workspace, ['mcp', '--json'])).servers).toEqual([]);
+    expect((await wield(workspace, ['mcp', 'remove', 'fine', '--yes'])).status).toBe(3);
+  });
 
-  spec('UPS-14', 'write no secret itself, and repeat none', async () => {
+  spec('UPS-14', 'never write or repeat a secret', async () => {
     const workspace = createWorkspace();
     const secret = 'abcdefgh12345678abcdef';
     for (const args of [
@@ -70,7 +66,7 @@ describe('add and remove', () => {
     });
   });
 
-  spec('UPS-14', 'are no use to a tool, and leave the files of others alone', async () => {
+  spec('UPS-14', 'are refused inside a tool, and leave files of others alone', async () => {
     const workspace = createWorkspace();
     workspace.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'x' } } }));
     const env = { WIELD_CALL: '1-2-3' };

@@ -1,4 +1,4 @@
-// Upstream servers as they are configured, through the binary and the toolbox: which there are, and no secret of theirs shown.
+// Tests of configured servers: where they are read from, and that no secret is shown.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const entryOf = (document: { values: { key: string }[] }, key: string) =>
   document.values.find((one) => one.key === key);
 
 describe('servers of the configuration', () => {
-  spec('UPS-1', 'a table of mcpServers and an entry of [[mcp.servers]] are the same', () => {
+  spec('UPS-1', 'mcpServers tables and [[mcp.servers]] entries are equivalent', () => {
     const workspace = createWorkspace();
     workspace.config(`[mcpServers.one]
 command = "npx"
@@ -66,7 +66,7 @@ headers = { Authorization = "Bearer \${KEY}" }
     ]);
   });
 
-  spec('POL-11', "a project cannot take the place of a person's server, and may switch one off", async () => {
+  spec('POL-11', 'a project cannot replace a server of the user, but may disable one', async () => {
     const workspace = createWorkspace();
     workspace.config('[mcpServers.github]\ncommand = "mine"\n[mcp]\ndisabled = ["old"]\n');
     const project = workspace.write(
@@ -92,7 +92,7 @@ headers = { Authorization = "Bearer \${KEY}" }
     expect(shown.values.filter((one: { key: string }) => one.key === 'mcp.disabled')).toHaveLength(2);
   });
 
-  test('what is wrong with one is told with its line, and the others hold', async () => {
+  test('an invalid entry is reported with its line and the others are used', async () => {
     const workspace = createWorkspace();
     workspace.script('greet', '#!/bin/sh\n# @description Greet.\necho hi\n');
     workspace.config(`[mcpServers.bad]
@@ -132,7 +132,7 @@ servrs = 1
   });
 });
 
-describe('what is shown', () => {
+describe('display', () => {
   const createSecrets = (): Workspace => {
     const workspace = createWorkspace();
     workspace.script('greet', '#!/bin/sh\n# @description Greet.\necho hi\n');
@@ -168,7 +168,7 @@ url = "https://x.example/v1?key=${SECRET}"
     return workspace;
   };
 
-  spec('CLI-18', 'references stand as they were written, and what is a secret itself is masked', async () => {
+  spec('CLI-18', 'shows references as written and masks secrets in plain text', async () => {
     const workspace = createSecrets();
     const shown = json(
       await wield(workspace, ['config', '--json'], { env: { GITHUB_TOKEN: 'of-the-environment' } }),
@@ -198,12 +198,12 @@ url = "https://x.example/v1?key=${SECRET}"
     expect(entryOf(shown, 'model.url')).toMatchObject({ value: 'https://x.example/v1?key=[redacted]' });
     const text = await wield(workspace, ['config']);
     expect(text.stdout).toMatch(/mcpServers\.files .*"GITHUB_TOKEN":"\$\{GITHUB_TOKEN\}".*config\.toml:1/);
-    // What runs with them still has them.
+    // The server still receives them.
     const [files] = serversOf(workspace);
     expect(files).toMatchObject({ env: { API_KEY: SECRET } });
   });
 
-  spec('CLI-18 ERR-5', 'no command that shows anything shows one', async () => {
+  spec('CLI-18 ERR-5', 'no command shows a secret', async () => {
     const workspace = createSecrets();
     for (const args of [
       ['config'],
@@ -224,8 +224,8 @@ url = "https://x.example/v1?key=${SECRET}"
   });
 });
 
-describe('files of servers', () => {
-  spec('UPS-1', 'what is wrong with them is told by doctor, with file and place', async () => {
+describe('server files', () => {
+  spec('UPS-1', 'doctor reports problems with file and pointer', async () => {
     const workspace = createWorkspace();
     mkdirSync(join(workspace.home, '.agents'));
     writeFileSync(join(workspace.home, '.agents/mcp.json'), '{"mcpServers":{"a":{"command":"x"}}}');
@@ -258,31 +258,27 @@ describe('files of servers', () => {
     expect(doctor.stdout).toContain('deprecated');
   });
 
-  spec(
-    'POL-20',
-    'listing and diagnosing expand nothing of a workspace, not even what would hang',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('greet', '#!/bin/sh\n# @description Greet.\necho hi\n');
-      execFileSync('mkfifo', [join(workspace.dir, 'pipe')]);
-      workspace.write(
-        '.mcp.json',
-        JSON.stringify({
-          mcpServers: {
-            a: { command: 'x', env: { A: 'file:./pipe', B: '${NO_SUCH_VARIABLE}', C: '${HELD}' } },
-          },
-        }),
-      );
-      for (const args of [
-        ['list', '--json'],
-        ['doctor', '--json'],
-        ['search', 'greet', '--json'],
-        ['config', '--json'],
-      ]) {
-        const { status, stdout, stderr } = await wield(workspace, args, { env: { HELD: SECRET } });
-        expect([0, 1]).toContain(status);
-        expect(stdout + stderr).not.toMatch(/NO_SUCH_VARIABLE|zq-51837/);
-      }
-    },
-  );
+  spec('POL-20', 'listing and diagnosing never expand references of a workspace', async () => {
+    const workspace = createWorkspace();
+    workspace.script('greet', '#!/bin/sh\n# @description Greet.\necho hi\n');
+    execFileSync('mkfifo', [join(workspace.dir, 'pipe')]);
+    workspace.write(
+      '.mcp.json',
+      JSON.stringify({
+        mcpServers: {
+          a: { command: 'x', env: { A: 'file:./pipe', B: '${NO_SUCH_VARIABLE}', C: '${HELD}' } },
+        },
+      }),
+    );
+    for (const args of [
+      ['list', '--json'],
+      ['doctor', '--json'],
+      ['search', 'greet', '--json'],
+      ['config', '--json'],
+    ]) {
+      const { status, stdout, stderr } = await wield(workspace, args, { env: { HELD: SECRET } });
+      expect([0, 1]).toContain(status);
+      expect(stdout + stderr).not.toMatch(/NO_SUCH_VARIABLE|zq-51837/);
+    }
+  });
 });

@@ -1,4 +1,4 @@
-// `wield mcp` as a person uses it: what servers there are, starting them, and what of them changed.
+// Tests of `wield mcp`: listing, refreshing and waiting.
 
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { createWorkspace } from '../../support/workspace.js';
 
 const without = 'there is no script(1)';
 describe('list', () => {
-  spec('UPS-8', 'says of every server how it stands and where it is named, and starts none', async () => {
+  spec('UPS-8', 'shows the state and entry of every server, and starts none', async () => {
     const workspace = createWorkspace();
     const fine = countedServer(workspace, 'fine');
     const later = countedServer(workspace, 'later');
@@ -75,31 +75,24 @@ describe('list', () => {
     expect([...later.starts(), ...theirs.starts()]).toEqual([]);
   });
 
-  spec(
-    'UPS-8',
-    'where there is none it says how to get one, and what is no action what is near',
-    async () => {
-      const workspace = createWorkspace();
-      const { stdout, status } = await wield(workspace, ['mcp']);
-      expect([status, stdout]).toEqual([0, expect.stringContaining('wield mcp add NAME -- COMMAND')]);
-      const odd = await wield(workspace, ['mcp', 'refesh']);
-      expect([odd.status, odd.stderr]).toEqual([
-        2,
-        expect.stringContaining('did you mean wield mcp refresh?'),
-      ]);
-      const flag = await wield(workspace, ['mcp', 'list', '--yes']);
-      expect([flag.status, flag.stderr]).toEqual([
-        2,
-        expect.stringContaining('wield mcp list has no flag --yes'),
-      ]);
-      const more = await wield(workspace, ['mcp', 'list', 'all']);
-      expect([more.status, more.stderr]).toEqual([2, expect.stringContaining('unexpected argument "all"')]);
-    },
-  );
+  spec('UPS-8', 'suggests how to add a server, and similar actions for unknown ones', async () => {
+    const workspace = createWorkspace();
+    const { stdout, status } = await wield(workspace, ['mcp']);
+    expect([status, stdout]).toEqual([0, expect.stringContaining('wield mcp add NAME -- COMMAND')]);
+    const odd = await wield(workspace, ['mcp', 'refesh']);
+    expect([odd.status, odd.stderr]).toEqual([2, expect.stringContaining('did you mean wield mcp refresh?')]);
+    const flag = await wield(workspace, ['mcp', 'list', '--yes']);
+    expect([flag.status, flag.stderr]).toEqual([
+      2,
+      expect.stringContaining('wield mcp list has no flag --yes'),
+    ]);
+    const more = await wield(workspace, ['mcp', 'list', 'all']);
+    expect([more.status, more.stderr]).toEqual([2, expect.stringContaining('unexpected argument "all"')]);
+  });
 });
 
 describe('refresh', () => {
-  spec('UPS-9', 'starts servers past their back-off, and shows what a failed one said', async () => {
+  spec('UPS-9', 'starts servers ignoring backoff, and shows the output of a failed one', async () => {
     const workspace = createWorkspace();
     const fine = countedServer(workspace, 'fine');
     const broken = countedServer(workspace, 'broken', { args: ['exits'] });
@@ -136,7 +129,7 @@ describe('refresh', () => {
     expect([unknown.status, unknown.stderr]).toEqual([3, expect.stringContaining('did you mean broken?')]);
   });
 
-  spec('UPS-9', 'starts nothing of a workspace that is not trusted, nor what is switched off', async () => {
+  spec('UPS-9', 'starts neither servers of an untrusted workspace nor disabled ones', async () => {
     const workspace = createWorkspace();
     const theirs = countedServer(workspace, 'theirs');
     const off = countedServer(workspace, 'off');
@@ -157,7 +150,7 @@ describe('waiting', () => {
     hasPty,
     without,
     'UPS-15 CLI-4',
-    'a terminal is told whom a listing waits for, a pipe is not',
+    'shows which servers a listing waits for, at a terminal only',
     async () => {
       const { workspace } = createDocs();
       const { screen } = await wieldAtTerminal(workspace, ['list']);
@@ -169,7 +162,7 @@ describe('waiting', () => {
     },
   );
 
-  spec('UPS-15', 'an interrupt ends the wait and the server, and says nothing of it', async () => {
+  spec('UPS-15', 'an interrupt ends the wait and the server, and is not recorded as a failure', async () => {
     const workspace = createWorkspace();
     const slow = countedServer(workspace, 'slow', { args: ['hang'] });
     configureServers(workspace, { slow: slow.entry });
@@ -185,7 +178,7 @@ describe('waiting', () => {
     expect(json(await wield(workspace, ['mcp', '--json'])).servers[0].state).toBe('unknown');
   });
 
-  spec('UPS-12', 'a name that a server could have is answered with why it has none', async () => {
+  spec('UPS-12', 'a name that could belong to a server fails with the reason', async () => {
     const workspace = createWorkspace();
     const broken = countedServer(workspace, 'broken', { args: ['exits'] });
     configureServers(workspace, { broken: broken.entry });

@@ -1,4 +1,4 @@
-// Servers are started when they are needed and not before: counted by the processes that there are.
+// Tests that servers are started only when needed, by counting processes.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, vi } from 'vitest';
@@ -15,9 +15,9 @@ const COUNT = 20;
 interface Farm {
   readonly workspace: Workspace;
   readonly servers: readonly CountedServer[];
-  /** How often each was started. */
+  /** Number of starts of each server. */
   starts(): number[];
-  /** Processes of its servers that there are now. */
+  /** Running server processes. */
   alive(): number[];
 }
 
@@ -41,7 +41,7 @@ function isAlive(pid: number): boolean {
   return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'));
 }
 
-/** A farm whose servers were all listed once, and are down again. */
+/** A farm whose servers were all listed once and stopped. */
 async function createIndexedFarm(count = COUNT): Promise<Farm> {
   const farm = createFarm(count);
   const toolbox = farm.workspace.toolbox();
@@ -54,8 +54,8 @@ async function createIndexedFarm(count = COUNT): Promise<Farm> {
 
 const ONES = Array<number>(COUNT).fill(1);
 
-describe('servers that were never asked', () => {
-  spec('UPS-3 SRV-13', 'are started by no start of wield serve, over stdio or HTTP', async () => {
+describe('servers that were never listed', () => {
+  spec('UPS-3 SRV-13', 'are not started by starting wield serve, over stdio or HTTP', async () => {
     const { workspace, starts } = createFarm(3);
     const stdio = serveStdio(workspace);
     await stdio.initialize();
@@ -68,8 +68,8 @@ describe('servers that were never asked', () => {
   });
 });
 
-describe('servers whose tools are known', () => {
-  spec('UPS-3 SRV-2', 'are started by nothing that only looks', async () => {
+describe('servers with a stored tool list', () => {
+  spec('UPS-3 SRV-2', 'are not started by listing, searching or showing', async () => {
     const { workspace, starts } = await createIndexedFarm();
     const client = await connectStdio(workspace, 'newer');
     expect((await client.listTools()).tools.filter(({ name }) => name.startsWith('far'))).toHaveLength(
@@ -98,7 +98,7 @@ describe('servers whose tools are known', () => {
     expect(starts()).toEqual(ONES);
   });
 
-  spec('UPS-3', 'start at the first call, one, once for fifty that come together', async () => {
+  spec('UPS-3', 'start at the first call, once for fifty concurrent calls', async () => {
     const { workspace, starts } = await createIndexedFarm();
     const fifty = Array.from({ length: 50 }, (_, at) => String(at));
     const toolbox = workspace.toolbox();
@@ -113,7 +113,7 @@ describe('servers whose tools are known', () => {
     expect(starts()).toEqual(ONES.map((one, at) => (at === 3 || at === 5 ? 2 : one)));
   });
 
-  spec('UPS-3', 'are the same at once, listed or not, for those who call them at once', async () => {
+  spec('UPS-3', 'concurrent first calls share one start, listed or not', async () => {
     const { workspace, starts } = createFarm(3);
     const toolbox = workspace.toolbox();
     const results = await Promise.all(
@@ -124,42 +124,35 @@ describe('servers whose tools are known', () => {
   });
 });
 
-describe('what is known of a server', () => {
-  spec(
-    'UPS-3',
-    'is known of one configuration of it, and what it may show or take changes nothing',
-    async () => {
-      const { workspace, servers, starts } = await createIndexedFarm(3);
-      const change = (more: object): void => {
-        const entries = servers.map(({ entry }, at) => [
-          `far${at}`,
-          at === 1 ? { ...entry, ...more } : entry,
-        ]);
-        configureServers(workspace, Object.fromEntries(entries));
-      };
-      const listed = async (): Promise<number> => {
-        const toolbox = workspace.toolbox();
-        const tools = await toolbox.list();
-        await toolbox.close();
-        return tools.length;
-      };
-      expect(await listed()).toBe(27);
-      change({ env: {}, allow: ['echo'], timeout: '5s' });
-      expect(await listed()).toBe(19);
-      expect(starts()).toEqual([1, 1, 1]);
-      change({ env: { MOOD: 'other' } });
-      expect(await listed()).toBe(27);
-      expect(await listed()).toBe(27);
-      expect(starts()).toEqual([1, 2, 1]);
-      change({ env: {} });
-      expect(await listed()).toBe(27);
-      expect(starts()).toEqual([1, 2, 1]);
-    },
-  );
+describe('a stored tool list', () => {
+  spec('UPS-3', 'depends on the configuration, but not on selectors and timeouts', async () => {
+    const { workspace, servers, starts } = await createIndexedFarm(3);
+    const change = (more: object): void => {
+      const entries = servers.map(({ entry }, at) => [`far${at}`, at === 1 ? { ...entry, ...more } : entry]);
+      configureServers(workspace, Object.fromEntries(entries));
+    };
+    const listed = async (): Promise<number> => {
+      const toolbox = workspace.toolbox();
+      const tools = await toolbox.list();
+      await toolbox.close();
+      return tools.length;
+    };
+    expect(await listed()).toBe(27);
+    change({ env: {}, allow: ['echo'], timeout: '5s' });
+    expect(await listed()).toBe(19);
+    expect(starts()).toEqual([1, 1, 1]);
+    change({ env: { MOOD: 'other' } });
+    expect(await listed()).toBe(27);
+    expect(await listed()).toBe(27);
+    expect(starts()).toEqual([1, 2, 1]);
+    change({ env: {} });
+    expect(await listed()).toBe(27);
+    expect(starts()).toEqual([1, 2, 1]);
+  });
 });
 
-describe('servers that nobody needs any more', () => {
-  spec('UPS-3', 'that were only listed end soon, and start again for a call', async () => {
+describe('unused servers', () => {
+  spec('UPS-3', 'that were only listed stop soon, and start again for a call', async () => {
     const { workspace, starts, alive } = createFarm(3);
     const client = await connectStdio(workspace, 'newer');
     await client.listTools();
@@ -170,8 +163,8 @@ describe('servers that nobody needs any more', () => {
     expect(alive()).toHaveLength(1);
   });
 
-  spec('UPS-3', 'that were called end after ten minutes, and start again', async () => {
-    // Only the clock of the timers is moved on; the processes are real.
+  spec('UPS-3', 'that were called stop after ten minutes, and start again', async () => {
+    // Fake timers; the processes are real.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
     onTestFinished(() => {
       vi.useRealTimers();
@@ -194,13 +187,13 @@ describe('servers that nobody needs any more', () => {
     ['is told to end', ({ child }: Message) => child.kill('SIGTERM')],
     ['is killed', ({ child }: Message) => child.kill('SIGKILL')],
   ] as const)
-    spec('UPS-3', `are gone with a wield serve that ${how}`, async () => {
+    spec('UPS-3', `stop with a wield serve that ${how}`, async () => {
       const { workspace, alive } = await createIndexedFarm(3);
       const server = serveStdio(workspace);
       await server.initialize();
       for (const [id, name] of ['far0_echo', 'far2_echo'].entries())
         await server.request(id + 1, 'tools/call', { name, arguments: { text: 'a' } });
-      // One is in the midst of a call.
+      // One is running a call.
       server.send({
         jsonrpc: '2.0',
         id: 9,
@@ -214,7 +207,7 @@ describe('servers that nobody needs any more', () => {
       expect(processesWith(workspace.home)).toEqual([]);
     });
 
-  spec('UPS-3', 'are gone when a command is over', async () => {
+  spec('UPS-3', 'stop when a command ends', async () => {
     const { workspace, alive, starts } = createFarm(2);
     expect((await wield(workspace, ['list'])).status).toBe(0);
     expect((await wield(workspace, ['call', 'far1_echo', '--text', 'a'])).stdout).toBe('a\n');

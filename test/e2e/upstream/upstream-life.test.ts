@@ -1,4 +1,4 @@
-// Servers that change or go while they are used: what clients are told, and that nothing runs twice.
+// Tests of servers that change or restart while they are used.
 
 import { describe, expect } from 'vitest';
 import { connectPerson, connectStdio } from '../../support/clients.js';
@@ -43,8 +43,8 @@ describe('a server whose tools change', () => {
     );
 });
 
-describe('a server of a workspace that nobody trusts', () => {
-  spec('UPS-12 POL-20', 'is not started, and a call of its tools says why', async () => {
+describe('a server of an untrusted workspace', () => {
+  spec('UPS-12 POL-20', 'is not started, and a call of its tools fails with the reason', async () => {
     const workspace = createWorkspace();
     const upstream = countedServer(workspace, 'far');
     workspace.write('.mcp.json', JSON.stringify({ mcpServers: { far: upstream.entry } }));
@@ -59,7 +59,7 @@ describe('a server of a workspace that nobody trusts', () => {
 });
 
 describe('a server over HTTP', () => {
-  spec('UPS-11', 'that has forgotten the session is greeted again, and the call runs once', async () => {
+  spec('UPS-11', 'that lost the session is initialized again, and the call runs once', async () => {
     const workspace = createWorkspace();
     const upstream = await protocolServer(workspace, 'far', 'older', 'http');
     configureServers(workspace, { far: upstream.entry });
@@ -72,21 +72,17 @@ describe('a server over HTTP', () => {
     expect(await call()).toBe('counted');
   });
 
-  spec(
-    'UPS-11',
-    'is asked for no session that a newer one has not: after a restart it just answers',
-    async () => {
-      const workspace = createWorkspace();
-      const upstream = await protocolServer(workspace, 'far', 'newer', 'http');
-      configureServers(workspace, { far: upstream.entry });
-      const client = await connectStdio(workspace, 'newer');
-      const call = async () => said(await client.callTool({ name: 'far_count', arguments: {} }));
-      expect(await call()).toBe('counted');
-      await upstream.restart();
-      expect(await call()).toBe('counted');
-      expect(upstream.log().filter((line) => line === 'counted')).toHaveLength(2);
-    },
-  );
+  spec('UPS-11', 'of the newer protocol needs no session: after a restart it just responds', async () => {
+    const workspace = createWorkspace();
+    const upstream = await protocolServer(workspace, 'far', 'newer', 'http');
+    configureServers(workspace, { far: upstream.entry });
+    const client = await connectStdio(workspace, 'newer');
+    const call = async () => said(await client.callTool({ name: 'far_count', arguments: {} }));
+    expect(await call()).toBe('counted');
+    await upstream.restart();
+    expect(await call()).toBe('counted');
+    expect(upstream.log().filter((line) => line === 'counted')).toHaveLength(2);
+  });
 
   for (const protocol of ['older', 'newer'] as const)
     spec(
@@ -109,7 +105,7 @@ describe('a server over HTTP', () => {
       },
     );
 
-  spec('UPS-10', 'of the newer protocol gets in headers what its schema wants there', async () => {
+  spec('UPS-10', 'of the newer protocol gets parameters in headers as its schema requires', async () => {
     const workspace = createWorkspace();
     const upstream = await protocolServer(workspace, 'far', 'newer', 'http');
     configureServers(workspace, { far: upstream.entry });
@@ -150,7 +146,7 @@ describe('a server over HTTP', () => {
       },
     );
 
-  spec('UPS-21', 'that wants a login says which command gives it', async () => {
+  spec('UPS-21', 'that requires a login fails with the login command as hint', async () => {
     const workspace = createWorkspace();
     const { origin } = await listen((_request, response) => {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -162,7 +158,7 @@ describe('a server over HTTP', () => {
         code: 'unavailable',
         hint: expect.stringContaining('wield mcp login far'),
       });
-    // Another name is still just not there.
+    // Other names are not found.
     expect((await toolbox.call('near_echo', {})).error?.code).toBe('not_found');
   });
 });

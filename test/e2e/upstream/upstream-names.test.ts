@@ -1,4 +1,4 @@
-// The names that the tools of upstream servers get here, which of two gets one, and how they are found.
+// Tests of names of upstream tools: encoding, collisions, selection and precedence.
 
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
@@ -40,7 +40,7 @@ function listing(tools: readonly string[], more: Record<string, unknown> = {}): 
 }
 
 describe('encoding', () => {
-  spec('UPS-2', 'every name of a server and a tool makes a valid name, the same each time', () => {
+  spec('UPS-2', 'every server and tool name makes a valid name, deterministically', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
       fc.string({ minLength: 1 }),
@@ -58,57 +58,49 @@ describe('encoding', () => {
     );
   });
 
-  spec(
-    'UPS-2',
-    'a character that cannot stand becomes one line, a long name is cut and ends in its hash',
-    async () => {
-      const long = 'x'.repeat(500);
-      const { tools, problems } = await survey(
-        listing([
-          'plain',
-          'with.dot',
-          'a b\nc',
-          'größe',
-          'go🚀',
-          '-dash',
-          long,
-          'a'.repeat(60),
-          'a'.repeat(61),
-        ]),
-      );
-      expect(problems).toEqual([]);
-      expect(
-        Object.fromEntries(tools.map(({ name, uri }) => [decodeURIComponent(uri.slice(10)), name])),
-      ).toEqual({
-        plain: 'odd_plain',
-        'with.dot': 'odd_with_dot',
-        'a b\nc': 'odd_a_b_c',
-        größe: 'odd_gr__e',
-        'go🚀': 'odd_go_',
-        '-dash': 'odd_-dash',
-        [long]: `odd_${'x'.repeat(51)}_${hashOf(`odd_${long}`)}`,
-        ['a'.repeat(60)]: `odd_${'a'.repeat(60)}`,
-        ['a'.repeat(61)]: `odd_${'a'.repeat(51)}_${hashOf(`odd_${'a'.repeat(61)}`)}`,
-      });
-    },
-  );
+  spec('UPS-2', 'replaces invalid characters by _, and cuts long names with a hash', async () => {
+    const long = 'x'.repeat(500);
+    const { tools, problems } = await survey(
+      listing([
+        'plain',
+        'with.dot',
+        'a b\nc',
+        'größe',
+        'go🚀',
+        '-dash',
+        long,
+        'a'.repeat(60),
+        'a'.repeat(61),
+      ]),
+    );
+    expect(problems).toEqual([]);
+    expect(
+      Object.fromEntries(tools.map(({ name, uri }) => [decodeURIComponent(uri.slice(10)), name])),
+    ).toEqual({
+      plain: 'odd_plain',
+      'with.dot': 'odd_with_dot',
+      'a b\nc': 'odd_a_b_c',
+      größe: 'odd_gr__e',
+      'go🚀': 'odd_go_',
+      '-dash': 'odd_-dash',
+      [long]: `odd_${'x'.repeat(51)}_${hashOf(`odd_${long}`)}`,
+      ['a'.repeat(60)]: `odd_${'a'.repeat(60)}`,
+      ['a'.repeat(61)]: `odd_${'a'.repeat(51)}_${hashOf(`odd_${'a'.repeat(61)}`)}`,
+    });
+  });
 
-  spec(
-    'UPS-2',
-    'each is called by its own name at its server, and found by its URI in either spelling',
-    async () => {
-      const workspace = createUpstreamWorkspace({ 'my server': { mode: 'changing' } });
-      workspace.tools('my server', [remoteTool('a/b c'), remoteTool('a.b')]);
-      const toolbox = workspace.toolbox();
-      for (const ref of ['my_server_a_b_c', 'mcp://my%20server/a%2Fb%20c', 'mcp://my server/a/b c'])
-        expect(textOf(await toolbox.call(ref, {}))).toBe('called a/b c');
-      expect((await toolbox.find('mcp://my%20server/a.b')).name).toBe('my_server_a_b');
-      expect((await toolbox.call('mcp://my%20server/none', {})).error?.code).toBe('not_found');
-      expect((await toolbox.call('mcp://other/a.b', {})).error?.code).toBe('not_found');
-    },
-  );
+  spec('UPS-2', 'calls a tool by its own name, and finds it by its URI in either spelling', async () => {
+    const workspace = createUpstreamWorkspace({ 'my server': { mode: 'changing' } });
+    workspace.tools('my server', [remoteTool('a/b c'), remoteTool('a.b')]);
+    const toolbox = workspace.toolbox();
+    for (const ref of ['my_server_a_b_c', 'mcp://my%20server/a%2Fb%20c', 'mcp://my server/a/b c'])
+      expect(textOf(await toolbox.call(ref, {}))).toBe('called a/b c');
+    expect((await toolbox.find('mcp://my%20server/a.b')).name).toBe('my_server_a_b');
+    expect((await toolbox.call('mcp://my%20server/none', {})).error?.code).toBe('not_found');
+    expect((await toolbox.call('mcp://other/a.b', {})).error?.code).toBe('not_found');
+  });
 
-  spec('UPS-2', 'names that are no text, or longer than any name, are refused by name', async () => {
+  spec('UPS-2', 'rejects names that are invalid text or too long', async () => {
     const workspace = createUpstreamWorkspace({ odd: { mode: 'raw' } });
     const schema = '"inputSchema":{"type":"object"}';
     workspace.tools(
@@ -124,8 +116,8 @@ describe('encoding', () => {
   });
 });
 
-describe('clashes', () => {
-  spec('UPS-2', 'of two of one server the first stands, and the other is reported', async () => {
+describe('collisions', () => {
+  spec('UPS-2', 'within a server the first tool is used and the other reported', async () => {
     const workspace = listing(['a.b', 'a/b', 'a_b', 'c']);
     const { tools, problems } = await survey(workspace);
     expect(tools).toEqual([
@@ -142,7 +134,7 @@ describe('clashes', () => {
     expect(textOf(await workspace.toolbox().call('odd_a_b', {}))).toBe('called a.b');
   });
 
-  spec('UPS-2', 'of two of two servers the one that is configured first stands', async () => {
+  spec('UPS-2', 'between servers the one configured first is used', async () => {
     const workspace = createUpstreamWorkspace({ 'one.two': { mode: 'changing' }, one: { mode: 'changing' } });
     workspace.tools('one.two', [remoteTool('three')]);
     workspace.tools('one', [remoteTool('two_three'), remoteTool('four')]);
@@ -161,11 +153,11 @@ describe('clashes', () => {
   });
 });
 
-describe('choice', () => {
+describe('selection', () => {
   const names = async (more: Record<string, unknown>): Promise<string[]> =>
     (await survey(listing(['read', 'write', 'write.all', 'drop'], more))).tools.map(({ name }) => name);
 
-  spec('UPS-2', 'allow and deny choose by the names at the server and by the names here', async () => {
+  spec('UPS-2', 'allow and deny match names at the server and in the catalog', async () => {
     expect(await names({ allow: ['read', 'odd_drop'] })).toEqual(['odd_drop', 'odd_read']);
     expect(await names({ deny: ['write*', 'odd_drop'] })).toEqual(['odd_read']);
     expect(await names({ allow: ['*'], deny: ['odd_*'] })).toEqual([]);
@@ -173,7 +165,7 @@ describe('choice', () => {
     expect(await names({ allow: ['write', 'read'], deny: ['write'] })).toEqual(['odd_read']);
   });
 
-  spec('UPS-2', 'what is not chosen is not found either', async () => {
+  spec('UPS-2', 'tools that are not selected are not found', async () => {
     const toolbox = listing(['read', 'write'], { deny: ['write'] }).toolbox();
     expect(textOf(await toolbox.call('odd_read', {}))).toBe('called read');
     for (const ref of ['odd_write', 'mcp://odd/write'])
@@ -190,22 +182,18 @@ describe('precedence', () => {
   };
   const given = defineTool({ name: 'odd_given', description: 'Given by code.', execute: () => 'by code' });
 
-  spec(
-    'RES-42',
-    'a tool of code comes before one of a server, and that before what lies on disk',
-    async () => {
-      const toolbox = crowded().toolbox({ tools: [given] });
-      expect(textOf(await toolbox.call('odd_given', {}))).toBe('by code');
-      expect(textOf(await toolbox.call('odd_script', {}))).toBe('called script');
-      expect(textOf(await toolbox.call('odd_own', {}))).toBe('called own');
-      // By its URI one is found whoever has its name.
-      expect(textOf(await toolbox.call('mcp://odd/given', {}))).toBe('called given');
-    },
-  );
+  spec('RES-42', 'precedence: tools in code, then of servers, then on disk', async () => {
+    const toolbox = crowded().toolbox({ tools: [given] });
+    expect(textOf(await toolbox.call('odd_given', {}))).toBe('by code');
+    expect(textOf(await toolbox.call('odd_script', {}))).toBe('called script');
+    expect(textOf(await toolbox.call('odd_own', {}))).toBe('called own');
+    // A URI finds a tool whose name is shadowed.
+    expect(textOf(await toolbox.call('mcp://odd/given', {}))).toBe('called given');
+  });
 
   spec(
     'RES-8 RES-42',
-    'they are listed in that order, each group by name, and what is hidden is told',
+    'are listed in that order, each group by name, and shadowed tools are reported',
     async () => {
       const workspace = crowded();
       workspace.script('aaa', shellScript('printf aaa'));
@@ -224,7 +212,7 @@ describe('precedence', () => {
     },
   );
 
-  spec('RES-42', 'a reserved name stays that of the built-in tool', async () => {
+  spec('RES-42', 'a reserved name stays with the built-in tool', async () => {
     const workspace = createUpstreamWorkspace({ read: { mode: 'changing' } });
     workspace.tools('read', [remoteTool('result'), remoteTool('skill')]);
     const toolbox = workspace.toolbox();
@@ -232,7 +220,7 @@ describe('precedence', () => {
     for (const name of ['read_result', 'read_skill'])
       expect((await toolbox.find(name)).origin.format).not.toBe('upstream');
     expect(textOf(await toolbox.call('mcp://read/result', {}))).toBe('called result');
-    // A model reaches by a URI only what it is offered by name.
+    // A model can use a URI only for tools that it is offered.
     const model = { caller: { kind: 'model', door: 'test' } } as const;
     expect((await toolbox.call('mcp://read/result', {}, model)).error?.code).toBe('not_found');
   });

@@ -1,4 +1,4 @@
-// Pins of upstream tools: what a server changes asks again, is shown as a difference, and is not listed until then.
+// Tests of pins of upstream tools: a changed tool asks again, shows a diff, and is listed as approved.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ function pinned(tools: readonly object[] = [FIRST, remoteTool('other')]): Upstre
   return workspace;
 }
 
-/** Has the server asked anew: its tools are known as they are now. */
+/** Lists the server again. */
 async function relist(workspace: UpstreamWorkspace): Promise<void> {
   const toolbox = workspace.toolbox();
   const [server] = toolbox.state.snapshot().servers.servers;
@@ -74,7 +74,7 @@ describe('a change', () => {
       const refused = await wield(workspace, ['call', 'far_act', '--json']);
       expect(refused.status).toBe(5);
       expect(changesOf(refused)).toMatch(says);
-      // Until then every listing says what was approved, in another process too.
+      // Until then every listing shows the approved definition, in other processes too.
       expect(await listed(workspace, 'far_act')).toEqual({ ...before, changed: true });
       expect((await wield(workspace, ['call', 'far_other'])).status).toBe(0);
 
@@ -86,7 +86,7 @@ describe('a change', () => {
     });
   }
 
-  spec('POL-21', 'of the command asks again, and shows the command', async () => {
+  spec('POL-21', 'of the command asks again and shows it', async () => {
     const workspace = pinned();
     expect((await wield(workspace, ['call', 'far_other'])).status).toBe(0);
     workspace.servers({ far: { mode: 'changing', more: { cwd: workspace.dir } } });
@@ -101,7 +101,7 @@ describe('a change', () => {
     expect((await wield(workspace, ['call', 'far_other'])).status).toBe(0);
   });
 
-  spec('POL-21', 'is shown also where a call is asked for anyway, and consent pins it', async () => {
+  spec('POL-21', 'is shown if a call needs approval anyway, and consent pins it', async () => {
     const risky = remoteTool('risky', { annotations: { destructiveHint: true } });
     const workspace = pinned([risky]);
     const toolbox = workspace.toolbox();
@@ -117,7 +117,7 @@ describe('a change', () => {
     expect(asked[0]!.changes).toBeUndefined();
     workspace.tools('far', [{ ...risky, description: 'Does all of it.' }]);
     await relist(workspace);
-    // Until its running server has told of the change, the call is one of a tool that is not there any more.
+    // Until the running server announces the change, the call is of a tool that no longer exists.
     const isRun = async (): Promise<boolean> =>
       (await toolbox.call('far_risky', {}, { ...MODEL, approve })).ok && asked.at(-1)?.changes !== undefined;
     await until(isRun, 'the change is known');
@@ -126,8 +126,8 @@ describe('a change', () => {
   });
 });
 
-describe('through the doors', () => {
-  spec('POL-21', 'a model calls what changed only with a person who saw the difference', async () => {
+describe('doors', () => {
+  spec('POL-21', 'a model can call a changed tool only after a person saw the diff', async () => {
     const workspace = pinned();
     let message = '';
     const client = await connectAsking(workspace, 'older', 'stdio', (said) => {
@@ -140,7 +140,7 @@ describe('through the doors', () => {
     workspace.tools('far', [FIRST, remoteTool('other', { description: 'Does\u200b other things.' })]);
     const describedAs = async (): Promise<string | undefined> =>
       (await client.listTools()).tools.find(({ name }) => name === 'far_other')?.description;
-    // The server tells of the change, the listing does not.
+    // The server announces the change, but the listing stays the same.
     await until(async () => {
       const result = (await client.callTool({ name: 'far_other', arguments: {} })) as Message;
       expect(await describedAs()).toBe(message === '' ? 'Does other.' : 'Does other things.');
@@ -150,7 +150,7 @@ describe('through the doors', () => {
     expect(await describedAs()).toBe('Does other things.');
   });
 
-  spec('POL-21', 'a model without a person is refused, and reads nothing of what is new', async () => {
+  spec('POL-21', 'a model without a person is refused and reads nothing new', async () => {
     const workspace = pinned();
     expect((await wield(workspace, ['call', 'far_other'])).status).toBe(0);
     workspace.tools('far', [
@@ -171,7 +171,7 @@ describe('through the doors', () => {
     }
   });
 
-  spec('POL-21', 'in a program the callback is shown the difference, and no means no', async () => {
+  spec('POL-21', 'in a program the callback gets the diff, and can refuse', async () => {
     const workspace = pinned();
     const toolbox = workspace.toolbox();
     expect(textOf(await toolbox.call('far_other', {}, MODEL))).toBe('called other');
@@ -203,41 +203,33 @@ describe('through the doors', () => {
 });
 
 describe('a pin', () => {
-  spec(
-    'POL-21',
-    'is made by the first listing; a new tool of a known server is new, not changed',
-    async () => {
-      const workspace = pinned([remoteTool('one')]);
-      await wield(workspace, ['list']);
-      workspace.tools('far', [remoteTool('one', { description: 'Another.' }), remoteTool('two')]);
-      await relist(workspace);
-      expect((await wield(workspace, ['call', 'far_one'])).status).toBe(5);
-      expect((await wield(workspace, ['call', 'far_two'])).stdout).toBe('called two\n');
-    },
-  );
+  spec('POL-21', 'is created by the first listing; a tool added later is new, not changed', async () => {
+    const workspace = pinned([remoteTool('one')]);
+    await wield(workspace, ['list']);
+    workspace.tools('far', [remoteTool('one', { description: 'Another.' }), remoteTool('two')]);
+    await relist(workspace);
+    expect((await wield(workspace, ['call', 'far_one'])).status).toBe(5);
+    expect((await wield(workspace, ['call', 'far_two'])).stdout).toBe('called two\n');
+  });
 
-  spec(
-    'POL-21 RUN-2',
-    'what a server lists when it is started counts: the call is not run, and judged anew',
-    async () => {
-      const workspace = pinned();
-      await wield(workspace, ['list']);
-      workspace.tools('far', [FIRST, remoteTool('other', { description: 'Does more.' })]);
-      const first = await wield(workspace, ['call', 'far_other', '--json']);
-      expect(json(first).error).toMatchObject({
-        code: 'integrity',
-        message: expect.stringContaining('changed its definition'),
-      });
-      expect((await wield(workspace, ['call', 'far_other'])).status).toBe(5);
-      workspace.tools('far', [FIRST]);
-      expect(json(await wield(workspace, ['call', 'far_other', '--yes', '--json'])).error).toMatchObject({
-        code: 'integrity',
-        message: expect.stringContaining('no longer lists it'),
-      });
-    },
-  );
+  spec('POL-21 RUN-2', 'a definition that differs at start is not run, and is decided again', async () => {
+    const workspace = pinned();
+    await wield(workspace, ['list']);
+    workspace.tools('far', [FIRST, remoteTool('other', { description: 'Does more.' })]);
+    const first = await wield(workspace, ['call', 'far_other', '--json']);
+    expect(json(first).error).toMatchObject({
+      code: 'integrity',
+      message: expect.stringContaining('changed its definition'),
+    });
+    expect((await wield(workspace, ['call', 'far_other'])).status).toBe(5);
+    workspace.tools('far', [FIRST]);
+    expect(json(await wield(workspace, ['call', 'far_other', '--yes', '--json'])).error).toMatchObject({
+      code: 'integrity',
+      message: expect.stringContaining('no longer lists it'),
+    });
+  });
 
-  spec('POL-21', 'what is back as it was approved asks nobody', async () => {
+  spec('POL-21', 'a tool that is back to its approved definition does not ask', async () => {
     const workspace = pinned();
     await wield(workspace, ['list']);
     workspace.tools('far', [{ ...FIRST, description: 'Another.' }]);
@@ -248,10 +240,10 @@ describe('a pin', () => {
     expect((await wield(workspace, ['call', 'far_act'])).status).toBe(0);
   });
 
-  spec('POL-21', 'of one workspace is not that of another with a server of the same name', async () => {
+  spec('POL-21', 'is separate for workspaces with a server of the same name', async () => {
     const one = createUpstreamWorkspace();
     const two = createUpstreamWorkspace();
-    // One person with two checkouts.
+    // One user with two checkouts.
     const env = { HOME: one.home, WIELD_HOME: one.env.WIELD_HOME! };
     for (const [workspace, description] of [
       [one, 'Does this.'],
@@ -272,7 +264,7 @@ describe('a pin', () => {
     }
   });
 
-  spec('POL-21', 'that cannot be read lets nothing through, and says so', async () => {
+  spec('POL-21', 'that is unreadable blocks calls with an error', async () => {
     const workspace = pinned();
     await wield(workspace, ['list']);
     const { readdirSync } = await import('node:fs');

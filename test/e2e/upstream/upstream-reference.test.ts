@@ -1,4 +1,4 @@
-// The protocol's reference servers, direct and through wield: what a client sees and gets is the same, but for what is said here.
+// The MCP reference servers, directly and through wield: results are the same, except for the differences below.
 
 import { spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
@@ -30,7 +30,7 @@ type Wild = any;
 
 const INFO = { name: 'test', version: '1' };
 
-// One person, whichever way the question comes.
+// Answers questions the same way for all clients.
 const answer = (params: ElicitRequestParams): Wild => {
   if (params.mode === 'url') return { action: 'accept' };
   const { properties } = params.requestedSchema as Wild;
@@ -49,7 +49,7 @@ async function connectDirect(transport: ConstructorParameters<typeof Object>[0])
 const connectProcess = ({ command, args, env }: ReferenceServer): Promise<Client> =>
   connectDirect(new StdioClientTransport({ command, args: [...args], env, stderr: 'ignore' }));
 
-// Clocks and whatever is drawn anew at each run.
+// Times and random values.
 function settled(value: unknown): Wild {
   return JSON.parse(
     JSON.stringify(value)
@@ -73,7 +73,7 @@ async function callDirect(client: Client, { tool, input }: ReferenceCall): Promi
   }
 }
 
-/** What a client of wield must get for what it would get direct. */
+/** Converts a direct result to what a client of wield must get. */
 function expectSame(direct: Wild, through: Wild, call: ReferenceCall, name: string): void {
   const about = `${name}: ${JSON.stringify(call.input)}`;
   if (call.tool === 'get-env') {
@@ -81,7 +81,7 @@ function expectSame(direct: Wild, through: Wild, call: ReferenceCall, name: stri
     return;
   }
   if ('refused' in direct || direct.isError === true) {
-    // SRV-3: what went wrong stands in front, with its code and a hint.
+    // SRV-3: the error comes first, with code and hint.
     const [first, ...rest] = through.content;
     expect(first.text, about).toMatch(/^\[tool_failed\] [^\n]*\n(?:.*\n)*hint: /);
     expect(first.text, about).toContain(name);
@@ -96,14 +96,14 @@ function expectSame(direct: Wild, through: Wild, call: ReferenceCall, name: stri
   expect(withoutNeighbour(through._meta), about).toEqual(withoutNeighbour(direct._meta));
 }
 
-// A server is given what its entry names and little else of our own environment.
+// A server gets the variables of its entry and few others.
 function expectNarrowed({ content }: Wild): void {
   const env = JSON.parse(content[0].text);
   expect(env.HOME).toMatch(/\/home$/);
   expect(Object.keys(env)).not.toContain('WIELD_HOME');
 }
 
-// What two neighbours say to each other of themselves.
+// Metadata of a single connection.
 function withoutNeighbour(meta: Record<string, unknown> = {}): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(meta).filter(([key]) => !key.startsWith('io.modelcontextprotocol/')),
@@ -128,7 +128,7 @@ function expectSameList(direct: readonly Wild[], through: readonly Wild[], serve
   }
 }
 
-/** A result of ours, as the protocol would have it. */
+/** Converts a result of wield to the protocol's form. */
 function toWire({ content, structured, error, meta }: ToolResult): Wild {
   const { remote } = meta as { remote?: Record<string, unknown> };
   if (error === undefined)
@@ -177,7 +177,7 @@ for (const index of [0, 1, 2, 3]) {
       const toolbox = workspace.toolbox();
       for (const [at, call] of server.calls.entries()) {
         const ours = toToolName(server.name, call.tool);
-        // By its URI here, by its name there.
+        // By URI here, by name there.
         const result = await toolbox.call(`mcp://${server.name}/${call.tool}`, call.input, {
           approve: async () => 'once',
           elicit: async ({ url, schema }) =>
@@ -196,7 +196,7 @@ for (const index of [0, 1, 2, 3]) {
       const { workspace, server } = open();
       server.prepare();
       const direct = await connectProcess(server);
-      // Each call is a process and a server of its own, and nobody is asked there.
+      // Each call is its own process and server, without elicitation.
       const calls = server.calls
         .filter(({ tool }) => !/^(?:trigger|toggle)-/.test(tool))
         .slice(0, server.name === 'sequential-thinking' ? 1 : 6);
@@ -213,8 +213,8 @@ for (const index of [0, 1, 2, 3]) {
   });
 }
 
-describe('a call that is refused until a person has been to a page', () => {
-  spec('UPS-10', 'is made again when they have, and is refused where they have not', async () => {
+describe('a call that requires visiting a URL first', () => {
+  spec('UPS-10', 'is repeated after the visit, and fails without it', async () => {
     const { workspace } = openWorkspace((here) => referenceServers(here)[0]!);
     const asked: Wild[] = [];
     let action = 'decline';
@@ -238,8 +238,8 @@ describe('a call that is refused until a person has been to a page', () => {
   });
 });
 
-describe('input that a schema does not name', () => {
-  spec('UPS-10', 'is refused here, where a server leaves it out in silence', async () => {
+describe('input that is not in the schema', () => {
+  spec('UPS-10', 'is rejected, although the server ignores it', async () => {
     const { workspace, server } = openWorkspace((here) => referenceServers(here)[0]!);
     const direct = await connectProcess(server);
     const input = { a: 1, b: 2, c: 3 };
@@ -249,7 +249,7 @@ describe('input that a schema does not name', () => {
   });
 });
 
-// It takes no port of the system's choice.
+// It does not support port 0.
 async function findFreePort(): Promise<string> {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

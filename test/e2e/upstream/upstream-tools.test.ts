@@ -1,4 +1,4 @@
-// Tools of servers in the hands of other tools: what a function or a module is handed, and the four that agents may ask for.
+// Tests of upstream tools in other tools: context.mcp and the four mcp_* tools.
 
 import { describe, expect } from 'vitest';
 import { type Caller, defineTool, type ToolContext } from '../../../src/index.js';
@@ -61,7 +61,7 @@ describe('context.mcp', () => {
       expect(missing.structured).toMatchObject({ code: 'not_found' });
     });
 
-    spec('MOD-5 UPS-6', `${kind} gets no further than its caller`, async () => {
+    spec('MOD-5 UPS-6', `${kind} has the permissions of its caller`, async () => {
       const toolbox = open(createOffice(DENY_ECHO));
       const call = async (tool: string) =>
         (await toolbox.call('reach', { server: 'office', tool, args: {} }, { caller: MODEL })).structured;
@@ -76,7 +76,7 @@ describe('context.mcp', () => {
 });
 
 describe('the four tools', () => {
-  spec('UPS-6', 'are offered where someone asks for them, and nowhere else', async () => {
+  spec('UPS-6', 'are offered only if requested', async () => {
     const workspace = createOffice();
     const namesWith = async (args: readonly string[]) => {
       const client = await connectStdio(workspace, 'newer', args);
@@ -94,7 +94,7 @@ describe('the four tools', () => {
     expect(refused.error?.code).toBe('not_found');
   });
 
-  spec('UPS-6', 'list, search, describe and call what the servers have', async () => {
+  spec('UPS-6', 'list, search, describe and call upstream tools', async () => {
     const toolbox = createOffice().toolbox({ offer: ['mcp'] });
     const call = async (name: string, input: object) => toolbox.call(name, input, { caller: MODEL });
     const listed = (await call('mcp_list_tools', {})).structured as { tools: { tool: string }[] };
@@ -133,7 +133,7 @@ describe('the four tools', () => {
     expect(failed.content).toEqual(failedDirect.content);
   });
 
-  spec('UPS-6 POL-8', 'name nothing that is denied, and do not call it', async () => {
+  spec('UPS-6 POL-8', 'neither list nor call denied tools', async () => {
     const toolbox = createOffice(DENY_ECHO).toolbox({ offer: ['mcp'] });
     const answers = [];
     for (const [name, input] of [
@@ -153,7 +153,7 @@ describe('the four tools', () => {
     }
   });
 
-  spec('UPS-6 POL-5', 'ask before a destructive tool runs, as a call by its name does', async () => {
+  spec('UPS-6 POL-5', 'ask before a destructive tool runs, like a direct call', async () => {
     const workspace = createOffice('[builtin]\noffer = ["mcp"]\n');
     const { error } = await workspace
       .toolbox()
@@ -175,7 +175,7 @@ describe('the four tools', () => {
     }
   });
 
-  spec('UPS-6', 'are there for a person without being offered', async () => {
+  spec('UPS-6', 'are callable by a person without being offered', async () => {
     const workspace = createOffice();
     const run = await wield(workspace, [
       'call',

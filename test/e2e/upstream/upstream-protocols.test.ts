@@ -18,9 +18,9 @@ import { createWorkspace } from '../../support/workspace.js';
 interface Scene {
   readonly client: Client;
   readonly upstream: EraServer;
-  /** What the person was asked. */
+  /** Questions that the person was asked. */
   readonly asked: ElicitRequestParams[];
-  /** What the person does next; accepts with the colour red otherwise. */
+  /** The next answers; accepts with the color red by default. */
   readonly answers: ElicitResult[];
 }
 
@@ -63,7 +63,7 @@ const PARTS = [
 
 for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
   describe(`a server of the ${protocol} protocol over ${wire}, a client of the ${door} protocol over ${doorWire}`, () => {
-    spec('UPS-10 TOOL-21', 'every kind of content arrives as it was sent', async () => {
+    spec('UPS-10 TOOL-21', 'passes on every kind of content unchanged', async () => {
       const { client, upstream } = await open(protocol, wire, door, doorWire);
       const { tools } = await client.listTools();
       expect(tools.find(({ name }) => name === 'far_echo')).toMatchObject({
@@ -81,7 +81,7 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       expect(typed.structuredContent).toEqual({ count: 3 });
       const failed = await client.callTool({ name: 'far_fails', arguments: {} });
       expect(failed.isError).toBe(true);
-      // SRV-3: in front of it stands what went wrong, in our words.
+      // SRV-3: the error comes first.
       expect(failed.content).toEqual([
         { type: 'text', text: expect.stringMatching(/^\[tool_failed\] far_fails failed: it did not work/) },
         { type: 'text', text: 'it did not work' },
@@ -93,7 +93,7 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       expect(upstream.starts()).toHaveLength(1);
     });
 
-    spec('UPS-10', 'progress is passed on, and a call that is cancelled is cancelled there', async () => {
+    spec('UPS-10', 'passes on progress and cancellation', async () => {
       const { client, upstream } = await open(protocol, wire, door, doorWire);
       const steps: Progress[] = [];
       const done = await client.callTool(
@@ -116,7 +116,7 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       );
     });
 
-    spec('UPS-10', 'its questions reach the person, with every answer that there is', async () => {
+    spec('UPS-10', 'passes on questions and all kinds of answers', async () => {
       const { client, asked, answers } = await open(protocol, wire, door, doorWire);
       const call = async (name: string) => JSON.parse(said(await client.callTool({ name, arguments: {} })));
       expect(await call('far_ask')).toEqual(RED);
@@ -143,8 +143,8 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
   });
 }
 
-describe('a server of the older protocol, which does not say for which call it asks', () => {
-  spec('UPS-10', 'asks nobody while two calls could be meant', async () => {
+describe('a server of the older protocol, which does not name the call of a question', () => {
+  spec('UPS-10', 'cancels a question while two calls are open', async () => {
     const { client, asked, upstream } = await open('older', 'stdio', 'newer', 'stdio');
     const stop = new AbortController();
     const slow = client.callTool({ name: 'far_slow', arguments: { name: 'one' } }, { signal: stop.signal });
@@ -159,9 +159,9 @@ describe('a server of the older protocol, which does not say for which call it a
   });
 });
 
-describe('a server that asks where nobody can be asked', () => {
+describe('a server that asks a client without elicitation', () => {
   for (const protocol of ['older', 'newer'] as const)
-    spec('UPS-10', `of the ${protocol} protocol is told that nobody decided`, async () => {
+    spec('UPS-10', `of the ${protocol} protocol gets the answer cancel`, async () => {
       const workspace = createWorkspace();
       const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });
@@ -173,9 +173,9 @@ describe('a server that asks where nobody can be asked', () => {
     });
 });
 
-describe('a page that a client cannot show', () => {
+describe('a URL question to a client that supports only forms', () => {
   for (const protocol of ['older', 'newer'] as const)
-    spec('UPS-10', `is told by a server of the ${protocol} protocol as what could not be asked`, async () => {
+    spec('UPS-10', `is cancelled for a server of the ${protocol} protocol`, async () => {
       const workspace = createWorkspace();
       const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });

@@ -1,4 +1,4 @@
-// Which protocol a server speaks: found in the process that is used, kept for a day, found anew where it is another.
+// Tests of version negotiation: in the process that is used, cached for a day, repeated if it changed.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const RED: ElicitAnswer = { action: 'accept', content: { colour: 'red' } };
 
-describe('the protocol of a server', () => {
+describe('the protocol version of a server', () => {
   const callOnce = async (workspace: Workspace, name = 'far_echo'): Promise<string> => {
     const toolbox = workspace.toolbox();
     const result = await toolbox.call(name, name === 'far_echo' ? { text: 'hello' } : {}, {
@@ -33,7 +33,7 @@ describe('the protocol of a server', () => {
   };
 
   for (const protocol of ['older', 'newer'] as const)
-    spec('UPS-11', `is found in the process that is then used, and kept: ${protocol}`, async () => {
+    spec('UPS-11', `is negotiated in the process that is then used, and cached: ${protocol}`, async () => {
       const workspace = createWorkspace();
       const upstream = await protocolServer(workspace, 'far', protocol, 'stdio');
       configureServers(workspace, { far: upstream.entry });
@@ -49,7 +49,7 @@ describe('the protocol of a server', () => {
       expect(heard(upstream.log().slice(before))).not.toContain('server/discover');
     });
 
-  spec('UPS-11', 'is asked for again when what was kept is a day old', async () => {
+  spec('UPS-11', 'is negotiated again after a day', async () => {
     const workspace = createWorkspace();
     const upstream = await protocolServer(workspace, 'far', 'older', 'stdio');
     configureServers(workspace, { far: upstream.entry });
@@ -90,7 +90,7 @@ describe('the protocol of a server', () => {
       expect(upstream.starts()).toHaveLength(starts + 1);
     });
 
-  spec('UPS-11', 'costs a server that ends at what it does not know one more start, once', async () => {
+  spec('UPS-11', 'costs one more start, once, for a server that exits on unknown requests', async () => {
     const workspace = createWorkspace();
     const upstream = countedServer(workspace, 'far', { args: ['curt'] });
     configureServers(workspace, { far: upstream.entry });
