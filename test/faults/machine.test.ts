@@ -58,7 +58,7 @@ spec('EXE-9', 'shows in doctor that no limit is configured', async () => {
   const workspace = createWorkspace();
   const { checks } = json(await wield(workspace, ['doctor', '--json']));
   expect(checks).toContainEqual(
-    expect.objectContaining({ about: 'limits', message: expect.stringContaining('none') }),
+    expect.objectContaining({ about: 'limits', message: expect.stringContaining('time and output only') }),
   );
 });
 

@@ -35,7 +35,7 @@ describe('a text', () => {
     expect((await wield(workspace, ['call', 'notes'])).stdout).toBe('# Notes\n\nSearch {{first}}.\n');
     const { plan } = json(await wield(workspace, ['call', 'notes', '--dry-run', '--json']));
     expect(plan).toMatchObject({ kind: 'text', file: join(workspace.dir, '.agents/skills/notes/SKILL.md') });
-    expect((await wield(workspace, ['show', 'notes'])).stdout).toContain('answers with the text of');
+    expect((await wield(workspace, ['show', 'notes'])).stdout).toContain('returns the text of');
   });
 
   spec('SKL-3', 'is rendered with validated arguments', async () => {

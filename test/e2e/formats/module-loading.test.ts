@@ -125,7 +125,7 @@ describe('problems', () => {
         ],
         'syntax.tool.ts': ['export const a = 1;\nexport const = 2;\n', /syntax.tool.ts:2: SyntaxError/],
         'syntax.tool.js': ['export const a = 1;\n\nexport const = 2;\n', /syntax.tool.js:3: SyntaxError/],
-        'import.tool.mjs': [`import './nowhere.mjs';`, /no file .\/nowhere.mjs/],
+        'import.tool.mjs': [`import './nowhere.mjs';`, /file not found: .\/nowhere.mjs/],
         'package.tool.mjs': [`import 'no-such-package-here';`, /Cannot find package 'no-such-package-here'/],
         'export.tool.mjs': [
           `import { nothing } from 'node:fs';`,
