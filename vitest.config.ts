@@ -14,8 +14,8 @@ export default defineConfig({
   test: {
     reporters: ['default', createSpecReporter()],
     pool: 'forks',
-    // Tests mostly wait for their own child processes: three workers keep two cores busy.
-    maxWorkers: 3,
+    // Tests mostly wait for their own child processes: four workers keep two cores busy.
+    maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Reading extra certificates adds 77 ms to every start of Node 20.

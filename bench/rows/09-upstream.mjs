@@ -102,7 +102,7 @@ async function openPooled() {
         { ...world, debug: () => {} },
       ),
     redact: (said) => said,
-    verdictOf: () => ({ kind: 'legacy' }),
+    knownVersionOf: () => ({ kind: 'legacy' }),
     onListing: () => {},
     onFailure: (_, error) => {
       throw error;

@@ -1,4 +1,4 @@
-// Two scripts of this directory as tools: listed, called, refused, planned. Ends with 0 only if all of it is true.
+// Two scripts as tools: listed, called, rejected, planned. Exits with 0 if every assertion holds.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { createNodeToolbox } from 'wield/node';
 const workdir = fileURLToPath(new URL('.', import.meta.url));
 const toolbox = createNodeToolbox({ workdir });
 
-// Both files of .agents/tools are tools; nothing was registered anywhere.
+// Both files in .agents/tools are tools, without any registration.
 const names = (await toolbox.list()).map((tool) => tool.name);
 assert.ok(names.includes('greet') && names.includes('sum'));
 console.log(`tools: ${names.join(', ')}`);
@@ -19,25 +19,25 @@ assert.equal(greeting.ok, true);
 assert.equal(textOf(greeting), 'Bonjour, Ada !\n');
 console.log(`greet: ${textOf(greeting).trim()}`);
 
-// Output that is one JSON value is also there as data, checked against @returns.
+// JSON output is also available as data, validated against @returns.
 const sum = await toolbox.call('sum', { numbers: [1, 2, 3.5] });
 assert.deepEqual(sum.structured, { total: 6.5, count: 3 });
 console.log(`sum: ${JSON.stringify(sum.structured)}`);
 
-// A call never throws. Input that does not fit is refused before anything runs, with the next step.
+// A call never throws. Invalid input is rejected before anything runs, with a hint.
 const misspelt = await toolbox.call('greet', { nmae: 'Ada' });
 assert.equal(misspelt.error.code, 'invalid_input');
 assert.match(misspelt.error.hint, /did you mean name\?/);
 console.log(`refused: ${misspelt.error.message} (${misspelt.error.hint})`);
 
-// A script that fails keeps what it said.
+// The output of a failed script is kept.
 const failed = await toolbox.call('greet', { name: 'Ada', language: 'tlh' });
 assert.equal(failed.error.code, 'tool_failed');
 assert.equal(failed.meta.exitCode, 1);
 assert.match(textOf(failed), /no greeting in "tlh"/);
 console.log(`failed: ${failed.error.message}`);
 
-// What would run can be asked without running it.
+// A plan shows what would run, without running it.
 const { plan, verdict } = await toolbox.plan('sum', { numbers: [1] });
 assert.equal(plan.kind, 'process');
 assert.equal(plan.cwd, toolbox.workspace.workdir);

@@ -1,4 +1,4 @@
-// A skill that declares read-only tools over git, used in a repository of its own: node examples/02-tools-json/run.mjs
+// A skill that declares read-only tools over git, used in a temporary repository: node examples/02-tools-json/run.mjs
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -25,7 +25,7 @@ const names = (await toolbox.list()).map((tool) => tool.name);
 assert.ok(['git_log', 'git_show', 'git_status', 'read_skill'].every((name) => names.includes(name)));
 console.log(`tools: ${names.join(', ')}`);
 
-// What runs is data: it can be asked for without running it.
+// A plan shows what would run, without running it.
 const { plan } = await toolbox.plan('git_log', { count: 1 });
 assert.deepEqual(plan.argv, [
   'git',
@@ -50,9 +50,9 @@ assert.match(textOf(shown), /^ {4}Go on$/m);
 writeFileSync(join(workdir, 'new.txt'), 'new\n');
 const status = await toolbox.call('git_status', {});
 assert.match(textOf(status), /^\?\? new\.txt$/m);
-console.log('status: new.txt is seen');
+console.log('status: new.txt is listed');
 
-// Nothing but a hash is a commit, so no option of git can be smuggled in; and no other subcommand is there.
+// A commit must be a hash, so no option of git gets through, and other subcommands do not exist.
 for (const commit of ['--output=/tmp/x', 'HEAD', '$(id)']) {
   const refused = await toolbox.call('git_show', { commit });
   assert.equal(refused.error.code, 'invalid_input');
@@ -60,7 +60,7 @@ for (const commit of ['--output=/tmp/x', 'HEAD', '$(id)']) {
 assert.equal((await toolbox.call('git_push', {})).error.code, 'not_found');
 console.log('refused: options, other names, other subcommands');
 
-// A model reads the skill's text when it needs it.
+// A model reads the text of the skill on demand.
 const skill = await toolbox.call('read_skill', { skill_name: 'git-history' });
 assert.match(textOf(skill), /all of which only read/);
 

@@ -12,13 +12,13 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 const root = fileURLToPath(new URL('.', import.meta.resolve('wield/package.json')));
 const wield = join(root, 'dist/cli/wield.cjs');
 const cwd = fileURLToPath(new URL('.', import.meta.url));
-// A home of its own, so that the example leaves no trace in yours.
+// A temporary home, so that the example leaves nothing in yours.
 const home = mkdtempSync(join(tmpdir(), 'wield-example-'));
 const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
 const run = (...args) => execFileSync(process.execPath, args, { cwd, env, encoding: 'utf8' });
 
 try {
-  // The file is TypeScript and holds together as such; it needs no build step to be a tool.
+  // The file type-checks, but needs no build step to be a tool.
   const flags = [
     '--ignoreConfig',
     '--skipLibCheck',
@@ -33,20 +33,20 @@ try {
   ];
   const files = ['complete-task.test.ts', '.agents/tools/complete-task.tool.ts'];
   run(join(root, 'node_modules/typescript/bin/tsc'), ...flags, '--allowImportingTsExtensions', ...files);
-  console.log('compiler: nothing to complain about');
+  console.log('compiler: no errors');
 
-  // To be listed it has to be loaded, and so a person has to trust the directory first.
-  assert.match(run(wield, 'list'), /complete-task +module +Not read/);
+  // Listing a module loads it, so a person has to trust the directory first.
+  assert.match(run(wield, 'list'), /complete-task +module +Not loaded/);
   run(wield, 'trust');
   const [tool] = JSON.parse(run(wield, 'list', '--json')).tools;
   assert.deepEqual([tool.name, tool.group, tool.format], ['complete_task', 'task', 'module']);
 
-  // A person at a shell.
+  // From a shell.
   const said = run(wield, 'call', 'complete_task', '--summary', 'tea made');
   assert.deepEqual(JSON.parse(said), { message: 'Task completed: tea made', is_error: false });
   process.stdout.write(`shell: ${said}`);
 
-  // A model.
+  // From a model.
   const client = new Client({ name: 'example', version: '1' });
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: [wield, 'serve'], cwd, env }),
@@ -59,7 +59,7 @@ try {
   console.log(`model: ${done.structuredContent.message}`);
   await client.close();
 
-  // A test.
+  // From a test.
   const report = run(
     join(root, 'node_modules/vitest/vitest.mjs'),
     'run',

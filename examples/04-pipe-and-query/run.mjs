@@ -1,4 +1,4 @@
-// A large answer is stored without anyone reading it, and reduced where it lies: node examples/04-pipe-and-query/run.mjs
+// A large result is stored without entering the context, and reduced in place: node examples/04-pipe-and-query/run.mjs
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { textOf } from 'wield';
 import { createNodeToolbox } from 'wield/node';
 
-// A home of its own, so that the example leaves no trace in yours.
+// A temporary home, so that the example leaves nothing in yours.
 const home = mkdtempSync(join(tmpdir(), 'wield-example-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 const workdir = fileURLToPath(new URL('.', import.meta.url));
@@ -20,7 +20,7 @@ async function call(name, input) {
   return result;
 }
 
-// 303 messages go into a document. What comes back is where they are, and how they begin.
+// Stores 303 messages in a document and returns its path and a preview.
 const piped = await call('context_pipe', {
   tool_name: 'inbox',
   tool_input: { count: 303 },
@@ -29,11 +29,9 @@ const piped = await call('context_pipe', {
 assert.equal(piped.structured.path, 'mail/inbox.json');
 assert.ok(piped.structured.bytes_written > 70_000);
 assert.ok(piped.structured.preview.length <= 200);
-console.log(
-  `piped: ${piped.structured.bytes_written} bytes, of which ${textOf(piped).length} characters are shown`,
-);
+console.log(`piped: ${piped.structured.bytes_written} bytes; ${textOf(piped).length} characters are shown`);
 
-// How many a day? The answer costs the size of the answer.
+// Messages per day: only the answer enters the context.
 const days = await call('context_query', {
   path: 'mail/inbox.json',
   expression: '${ $substring(ts,0,10): $count($) }',
@@ -44,7 +42,7 @@ assert.deepEqual(days.structured, {
 });
 console.log(`by day: ${JSON.stringify(days.structured.result)}`);
 
-// A query can feed the next one: the large amounts, then their sum.
+// The result of a query can be queried again: the large amounts, then their sum.
 const large = await call('context_query', {
   path: 'mail/inbox.json',
   expression: '$[amount > 300].{ "id": id, "from": from, "amount": amount }',
@@ -60,7 +58,7 @@ assert.equal(
   messages.reduce((total, amount) => total + amount, 0),
 );
 
-// What was stored can be searched, too.
+// Documents can be searched.
 const found = await call('context_search', { query: 'lorem ipsum' });
 assert.equal(found.structured.hits[0].path, 'mail/inbox.json');
 
@@ -78,7 +76,7 @@ const top = await call('context_query', {
 assert.deepEqual(top.structured.result, [209_999, 209_998, 209_997]);
 console.log(`sorted: the newest of 210,000 are ${top.structured.result.join(', ')}`);
 
-// A path that is taken is not overwritten by accident, and a mistake in an expression says where it is.
+// An existing document is not overwritten, and a syntax error has a position.
 const taken = await toolbox.call('context_pipe', {
   tool_name: 'inbox',
   tool_input: { count: 1 },

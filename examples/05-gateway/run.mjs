@@ -1,4 +1,4 @@
-// Two servers behind one, with rules that let a model read and ask a person for the rest: node examples/05-gateway/run.mjs
+// Two servers behind one: rules let a model read and ask a person for the rest: node examples/05-gateway/run.mjs
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,13 +11,13 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const binary = fileURLToPath(new URL('dist/cli/wield.cjs', import.meta.resolve('wield/package.json')));
 const cwd = fileURLToPath(new URL('.', import.meta.url));
-// A home of its own, so that the example leaves no trace in yours.
+// A temporary home, so that the example leaves nothing in yours.
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'wield-example-')));
 const files = join(home, 'files');
 mkdirSync(files);
 writeFileSync(join(files, 'note.txt'), 'Buy milk');
 
-// .mcp.json refers to this variable; what it stands for is known when a server is started, and not before.
+// .mcp.json refers to this variable, which is resolved when a server starts.
 const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield'), GATEWAY_FILES: files };
 const wield = (...args) => execFileSync(process.execPath, [binary, ...args], { cwd, env, encoding: 'utf8' });
 
@@ -34,7 +34,7 @@ rules = [
 );
 
 try {
-  // The servers are the checkout's, so nothing of them runs before a person has looked and agreed.
+  // The servers belong to the checkout, so they do not run until a person trusts it.
   const before = JSON.parse(wield('mcp', '--json')).servers;
   assert.deepEqual(
     before.map(({ name, state }) => [name, state]),
@@ -50,13 +50,13 @@ try {
   const command = { command: process.execPath, args: [binary, 'serve'], cwd, env };
   await client.connect(new StdioClientTransport(command));
 
-  // One list of both, without what the entry of a server denies.
+  // One list with the tools of both, except those that a server's entry denies.
   const names = (await client.listTools()).tools.map((tool) => tool.name);
   assert.ok(names.includes('files_read_text_file') && names.includes('memory_create_entities'));
   assert.ok(!names.includes('files_directory_tree'));
   console.log(`${names.length} tools: those of ${before.length} servers, and read_result`);
 
-  // Reading runs.
+  // Reading is allowed.
   const read = await client.callTool({
     name: 'files_read_text_file',
     arguments: { path: join(files, 'note.txt') },
@@ -64,7 +64,7 @@ try {
   assert.equal(read.content[0].text, 'Buy milk');
   console.log(`read: ${read.content[0].text}`);
 
-  // Writing waits for a person.
+  // Writing needs approval.
   const write = {
     name: 'files_write_file',
     arguments: { path: join(files, 'note.txt'), content: 'Buy bread' },
@@ -82,13 +82,13 @@ try {
   assert.equal(readFileSync(join(files, 'note.txt'), 'utf8'), 'Buy bread');
   console.log('approved, and written');
 
-  // The other server keeps its own state, in the file that its entry refers to.
+  // The other server has its own state, in the file named in its entry.
   const graph = await client.callTool({ name: 'memory_read_graph', arguments: {} });
   assert.deepEqual(graph.structuredContent, { entities: [], relations: [] });
 
   await client.close();
 
-  // Every call is in one log, whichever server ran it.
+  // The calls of all servers are in one log.
   const calls = JSON.parse(wield('audit', '--json')).records.map((record) => record.tool);
   assert.ok(calls.includes('files_write_file') && calls.includes('memory_read_graph'));
 } finally {

@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { textOf } from 'wield';
 import { createNodeToolbox } from 'wield/node';
 
-// A home and a project of its own, so that nothing of yours is touched.
+// A temporary home and project, so that the example leaves nothing in yours.
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-example-')));
 process.on('exit', () => rmSync(root, { recursive: true, force: true }));
 const [home, workdir] = [join(root, 'home'), join(root, 'project')];
@@ -52,13 +52,13 @@ assert.deepEqual(steps('scan'), [
 ]);
 console.log(steps('scan').join('\n'));
 
-// An installed tool is a tool like any other.
+// An installed tool is called like any other.
 const toolbox = createNodeToolbox({ workdir, env });
 const result = await toolbox.call('detect', { path: '.' });
 assert.equal(textOf(result).trim(), 'node');
 console.log(`detect: ${textOf(result).trim()}`);
 
-// Under a namespace every token follows, with no edit to the skill.
+// With a namespace every token is expanded accordingly, without editing the skill.
 wield('add', source, '--namespace', 'jk', '--register-only');
 wield('upgrade', '--yes');
 assert.equal(steps('jk:scan')[0], '1. Run the shared tool: `~/.wield/store/tool/jk:detect/detect.sh .`');

@@ -1,4 +1,4 @@
-// Drives a scripted model with this directory's tools to the end of a task: node examples/07-agent-loop/run.mjs
+// Lets a scripted model complete a task with the tools of this directory: node examples/07-agent-loop/run.mjs
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { createNodeToolbox } from 'wield/node';
 import { serveModel } from './model.mjs';
 
 const workdir = fileURLToPath(new URL('.', import.meta.url));
-// A home of its own, so that the example leaves no trace in yours.
+// A temporary home, so that the example leaves nothing in yours.
 const home = mkdtempSync(join(tmpdir(), 'wield-example-'));
 const env = { PATH: process.env.PATH, HOME: home };
 const toolbox = createNodeToolbox({ workdir, env, trust: true });
@@ -34,7 +34,7 @@ const server = await serveModel([
   ([ordered]) => [['complete_task', { summary: ordered.trim() }]],
 ]);
 
-// Three lines that point it at a real model: a client with your key, the name of a model, and no server.
+// For a real model, change these three lines as in the comments.
 const client = new Anthropic({ baseURL: server.url, apiKey: 'none' }); // new Anthropic()
 const model = 'scripted'; // 'claude-sonnet-4-5'
 const stop = server.close; // () => {}
@@ -46,7 +46,7 @@ try {
     toolbox,
     messages: [{ role: 'user', content: 'Order four chairs if none is left.' }],
     offer: ['task'],
-    // A person would be asked here; this one says yes to whatever a rule wants asked for.
+    // Ask a person here; this example approves every call that needs approval.
     approve: async () => 'once',
     onMessage: ({ role, content }) => console.log(role, JSON.stringify(content)),
   });

@@ -11,7 +11,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const wield = fileURLToPath(new URL('dist/cli/wield.cjs', import.meta.resolve('wield/package.json')));
 const cwd = fileURLToPath(new URL('.', import.meta.url));
-// A home of its own, so that the example leaves no trace in yours.
+// A temporary home, so that the example leaves nothing in yours.
 const home = mkdtempSync(join(tmpdir(), 'wield-example-'));
 const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
 
@@ -25,7 +25,7 @@ async function connect() {
 try {
   const client = await connect();
 
-  // Before a person trusts the directory, a model sees its tools and cannot call them.
+  // Until a person trusts the directory, a model can list its tools but not call them.
   const early = await client.callTool({ name: 'greet', arguments: { name: 'Ada' } });
   assert.equal(early.isError, true);
   assert.match(early.content[0].text, /^\[needs_trust\]/);
