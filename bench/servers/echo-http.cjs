@@ -1,4 +1,4 @@
-// The floor over HTTP: reads a JSON body and answers it at once; prints its port.
+// The floor over HTTP: parses a JSON body and responds; prints its port.
 
 const { createServer } = require('node:http');
 

@@ -1,5 +1,5 @@
-// The floor on stdio: reads a JSON message a line and answers it at once. Given a file, its lines are the pages of a
-// listing, written as they are.
+// The floor over stdio: parses each line as a JSON message and responds. The lines of a file argument are the pages of a
+// tool list.
 
 const pages = process.argv[2] ? require('node:fs').readFileSync(process.argv[2], 'utf8').split('\n') : ['{}'];
 const PAGE_SIZE = 1000;

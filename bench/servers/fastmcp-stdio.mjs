@@ -1,4 +1,4 @@
-// The same tools on FastMCP; run from the folder that it was installed into.
+// The same tools served by FastMCP; run from the folder that it is installed in.
 
 import { FastMCP } from 'fastmcp';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// The same tools on the high-level server of the protocol's SDK, version 1.
+// The same tools served by the high-level server of the MCP SDK, version 1.
 
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -1,4 +1,4 @@
-// The same tools on the high-level server of the protocol's SDK, version 2.
+// The same tools served by the high-level server of the MCP SDK, version 2.
 
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';

@@ -1,4 +1,4 @@
-// The tool that every server of the benchmarks offers, under as many names as are asked for.
+// The tool that every benchmark server offers, under many names.
 
 export const DESCRIPTION = 'Publishes a part of the site and says where it stands.';
 
@@ -17,5 +17,5 @@ export const inputSchema = {
 
 export const execute = ({ name, count }) => `${name} ${count}`;
 
-/** The count that a server is started with. */
+/** The number of tools, the argument of a server. */
 export const COUNT = Number(process.argv[2] ?? 1);

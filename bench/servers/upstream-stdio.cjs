@@ -1,4 +1,4 @@
-// An upstream server that costs next to nothing: it opens as the protocol wants, lists one tool, and answers its calls.
+// Minimal upstream server with one tool.
 
 const TOOL = {
   name: 'echo',

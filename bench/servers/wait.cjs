@@ -1,3 +1,3 @@
-// A process of Node that does nothing, and stays.
+// Idle Node process.
 
 setInterval(() => {}, 2 ** 30);

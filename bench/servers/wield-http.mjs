@@ -1,4 +1,4 @@
-// Function tools served over HTTP as `wield serve --http` does; prints its port.
+// Function tools served over HTTP as by `wield serve --http`; prints its port.
 
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';

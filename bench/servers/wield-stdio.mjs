@@ -1,4 +1,4 @@
-// Function tools served over stdio by the package's own door.
+// Function tools served over stdio by `serveMcpStdio`.
 
 import { createToolbox } from '../../dist/index.js';
 import { serveMcpStdio } from '../../dist/mcp-server/index.js';

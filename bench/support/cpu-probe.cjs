@@ -1,4 +1,4 @@
-// Loaded into a measured server: tells how much CPU it has used when it is asked.
+// Preloaded into a measured server: reports its CPU time on request.
 
 process.on('message', () => process.send(process.cpuUsage()));
 process.channel.unref();

@@ -1,1 +1,1 @@
-// Nothing: the cheapest program that Node can run, which every start is measured against.
+// Empty program: the floor of every start.

@@ -1,4 +1,4 @@
-// A client over HTTP with one connection that stays open, for both eras of the protocol.
+// HTTP client with one keep-alive connection, for both protocol versions.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ export async function startHttpServer(argv) {
   };
 }
 
-/** Calls of the newer era: each request says all that is needed. */
+/** Creates a client of the newer protocol version, whose requests are independent. */
 export function createModernClient(port) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (name, input) =>
@@ -50,7 +50,7 @@ export function createModernClient(port) {
     });
 }
 
-/** Calls of the older era, within a session. */
+/** Creates a client of the older protocol version, with a session. */
 export async function createSessionClient(port) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const clientInfo = { name: 'bench', version: '0' };

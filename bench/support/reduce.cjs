@@ -1,4 +1,4 @@
-// The floor of row 15: a plain script that parses a document and does one thing with it in a loop.
+// The floor of row 15: a script that parses a document and reduces it in a loop.
 
 const { readFileSync } = require('node:fs');
 

@@ -1,4 +1,4 @@
-// A client over stdio that costs next to nothing: it writes lines and counts the lines that come back.
+// Minimal stdio client: writes lines and counts the lines of the response.
 
 import { spawn } from 'node:child_process';
 import { ENVIRONMENT } from './measure.mjs';
@@ -9,9 +9,9 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a server. `ask` sends a message and gives the line that answers it; `askMany` keeps several under way. */
+/** Starts a server. `ask` sends a request and returns the line of its response; `askMany` keeps several in flight. */
 export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {}) {
-  // A channel costs the server milliseconds at its start, so only one that is asked for its CPU time has it.
+  // An IPC channel slows the start by milliseconds, so only probed servers have one.
   const stdio = ['pipe', 'pipe', 'ignore', ...(probed ? ['ipc'] : [])];
   const child = spawn(argv[0], argv.slice(1), { cwd, env, stdio });
   running.add(child);
@@ -45,7 +45,7 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
   return {
     pid: child.pid,
     ask,
-    /** What a client says first. */
+    /** Initializes the connection. */
     async open() {
       await ask('initialize', {
         protocolVersion: PROTOCOL,
@@ -67,7 +67,7 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
         };
         for (; sent < atOnce; sent++) send(method, params);
       }),
-    /** Microseconds of CPU that the server has used; it must run with `cpu-probe.cjs`. */
+    /** Returns the CPU time of the server in microseconds; it must run with `cpu-probe.cjs`. */
     cpu: () =>
       new Promise((resolve) => {
         child.once('message', ({ user, system }) => resolve(user + system));
@@ -81,7 +81,7 @@ export function startServer(argv, { cwd, env = ENVIRONMENT, probed = false } = {
   };
 }
 
-// What a server says unasked has its method first and no id; it is told at the head, since an answer may be long.
+// A notification begins with its method and has no id; only the head is checked, because responses may be long.
 function isNotification([head]) {
   return head.subarray(0, 40).includes('"method"');
 }

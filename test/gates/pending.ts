@@ -30,5 +30,4 @@ export const WORDING: readonly string[] = [
   'test/attacks/',
   'test/e2e/',
   'test/faults/',
-  'test/support/',
 ];

@@ -1,4 +1,4 @@
-// Looks at the audit log of a workspace as bytes on disk, with no code of ours in between.
+// Reads the audit log of a workspace from disk, without code of src/.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,14 +21,14 @@ export function logFiles(workspace: Workspace): string[] {
     .map((name) => join(directory, name));
 }
 
-/** All there is in the log, as text. */
+/** Returns the text of all log files. */
 export function logText(workspace: Workspace): string {
   return logFiles(workspace)
     .map((file) => readFileSync(file, 'utf8'))
     .join('');
 }
 
-/** Every record; throws where a line is none, or the last one has no end. Empty lines mean nothing. */
+/** Parses every record; throws if a line is invalid or the last one is incomplete. Empty lines are skipped. */
 export function logRecords(workspace: Workspace): LogRecord[] {
   const lines = logText(workspace).split('\n');
   if (lines.pop() !== '') throw new Error('the last line has no end');

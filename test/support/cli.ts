@@ -1,4 +1,4 @@
-// Runs the built CLI: in this process, or as a process of its own.
+// Runs the built CLI, in this process or as a child process.
 
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -82,7 +82,7 @@ function createOutput(onOutput: (chunk: Uint8Array) => void = () => {}): { outpu
   };
 }
 
-// The built chunks, so that what is tested is what is shipped.
+// The built chunks, so that the shipped code is tested.
 const require = createRequire(BINARY);
 
 /** Runs `wield ...args` in this process. Not for `wield` and `wield --help` alone, which the binary answers itself. */
@@ -106,7 +106,7 @@ export function runCommand(args: readonly string[], io: Io): Promise<number> {
   return run(args, io);
 }
 
-/** Runs `wield ...args` as a process of its own: for tests of signals, pipes, start-up and exit. */
+/** Runs `wield ...args` as a child process: for tests of signals, pipes, start-up and exit. */
 export function wieldProcess(
   workspace: Workspace,
   args: readonly string[],
@@ -134,7 +134,7 @@ export function wieldProcess(
   });
 }
 
-/** The one JSON document that `--json` prints. */
+/** Parses the JSON document that `--json` prints. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into documents whose shape they are there to prove
 export function json(run: CliRun): any {
   return JSON.parse(run.stdout);

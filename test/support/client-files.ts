@@ -12,7 +12,7 @@ export interface ClientFixture {
   readonly text: string;
 }
 
-/** What must never be seen again but in a private file. */
+/** A secret that must appear in private files only. */
 export const SEEDED = 'sk-seeded-4f9a1c0be2d47788a1b2c3d4';
 
 const claudeCode = `{
@@ -250,7 +250,7 @@ export const CLIENT_FILES: readonly ClientFixture[] = [
   { client: 'goose', scope: 'user', file: '.config/goose/config.yaml', text: goose },
 ];
 
-/** Writes the file of a client into a workspace or its home, and gives its path. */
+/** Writes the file of a client into a workspace or its home, and returns its path. */
 export function writeClientFile(workspace: Workspace, { scope, file, text }: ClientFixture): string {
   const path = join(scope === 'project' ? workspace.dir : workspace.home, file);
   mkdirSync(dirname(path), { recursive: true });
@@ -258,7 +258,7 @@ export function writeClientFile(workspace: Workspace, { scope, file, text }: Cli
   return path;
 }
 
-/** The fixture of a client in a scope. */
+/** Returns the fixture of a client in a scope. */
 export function fixtureOf(client: string, scope: 'project' | 'user'): ClientFixture {
   return CLIENT_FILES.find((fixture) => fixture.client === client && fixture.scope === scope)!;
 }

@@ -17,7 +17,7 @@ export interface SkillWorkspace extends Workspace {
   readonly bin: string;
   /** Writes an executable onto the path. */
   program(name: string, text?: string): string;
-  /** Writes a skill: SKILL.md and whatever else is given, objects as JSON; gives its directory. */
+  /** Writes a skill with SKILL.md and other files (objects as JSON), and returns its directory. */
   skill(name: string, files?: Readonly<Record<string, unknown>>): string;
 }
 
@@ -54,7 +54,7 @@ export function createSkillWorkspace(): SkillWorkspace {
   };
 }
 
-/** Writes a SKILL.md with more in its header, and gives its path. */
+/** Writes a SKILL.md with extra frontmatter, and returns its path. */
 export function writeSkill(
   workspace: Workspace,
   name: string,
@@ -71,11 +71,11 @@ export interface CommandOptions {
   readonly binary?: string;
   readonly subcommand?: string;
   readonly allowlist?: Readonly<Record<string, readonly string[]>>;
-  /** What else the execution says. */
+  /** Other fields of the execution. */
   readonly execution?: Readonly<Record<string, unknown>>;
 }
 
-/** A tools.json with one tool over one command; its parameters are text unless said otherwise. */
+/** Returns a tools.json with one tool over one command; parameters are strings by default. */
 export function declare(args: readonly Readonly<Record<string, unknown>>[], options: CommandOptions = {}) {
   const { tool = 'run', binary = 'args', subcommand = '', execution = {}, required = [] } = options;
   const names = args.flatMap(({ param }) => (typeof param === 'string' ? [param] : []));
@@ -92,7 +92,7 @@ export function declare(args: readonly Readonly<Record<string, unknown>>[], opti
   };
 }
 
-/** A copy with a value set at a JSON pointer, or taken away where it is undefined. */
+/** Returns a copy with a value set at a JSON pointer, or removed if it is undefined. */
 export function withValue(document: object, pointer: string, value: unknown): object {
   const copy = structuredClone(document) as Record<string, unknown>;
   const steps = pointer

@@ -1,4 +1,4 @@
-// Reads the project's documents: which there are, their fenced blocks, shell sessions, tables and links.
+// Parses the documents of the project: fenced blocks, shell sessions, tables and links.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -8,7 +8,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const SKIPPED = new Set(['node_modules', 'dist', '.git']);
 
-/** Every document of the project, by its path from the root. */
+/** Returns the paths of all documents, relative to the root. */
 export function listDocuments(): string[] {
   const walk = (directory: string): string[] =>
     readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
@@ -26,11 +26,11 @@ export function readDocument(path: string): string {
 export interface Block {
   readonly language: string;
   readonly text: string;
-  /** The line of the document that it begins on. */
+  /** Its first line in the document. */
   readonly line: number;
 }
 
-/** The fenced blocks of a document, in order. */
+/** Returns the fenced blocks of a document, in order. */
 export function findBlocks(text: string): Block[] {
   const blocks: Block[] = [];
   let open: { language: string; lines: string[]; line: number } | undefined;
@@ -46,21 +46,21 @@ export function findBlocks(text: string): Block[] {
   return blocks;
 }
 
-/** A document without its fenced blocks. */
+/** Returns a document without its fenced blocks. */
 export function withoutBlocks(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, '');
 }
 
 export interface Step {
   readonly command: string;
-  /** What the document says is printed. */
+  /** The expected output. */
   readonly output: string;
   readonly line: number;
 }
 
 /**
- * The commands of a shell session: a `sh` block that begins with `$ `. Such a line is a command, with its
- * here-document where it has one; what follows up to the next is what it prints.
+ * Parses a shell session: a `sh` block that begins with `$ `. Each such line is a command, including its
+ * here-document; the lines after it are the expected output.
  */
 export function findSteps(block: Block): Step[] {
   if (block.language !== 'sh' || !block.text.startsWith('$ ')) return [];
@@ -82,7 +82,7 @@ export function findSteps(block: Block): Step[] {
   }));
 }
 
-/** The cells of every table row whose first cell is code, without the backticks around whole cells. */
+/** Returns the cells of every table row whose first cell is code, without backticks around whole cells. */
 export function findRows(text: string): string[][] {
   return withoutBlocks(text)
     .split('\n')
@@ -100,7 +100,7 @@ export function findRows(text: string): string[][] {
     );
 }
 
-/** The rows of the table below a heading. */
+/** Returns the rows of the table below a heading. */
 export function findSection(text: string, heading: string): string {
   const at = text.indexOf(`\n## ${heading}\n`);
   if (at === -1) throw new Error(`there is no heading "${heading}"`);

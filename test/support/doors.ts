@@ -1,4 +1,4 @@
-// Every door through which a tool is called or named; a new door is one entry, and then it is held to the one policy.
+// All doors through which tools are called or listed; add new doors here, so that they are tested against the policy.
 
 import type { Client } from '@modelcontextprotocol/client';
 import { createCallbackRef } from '../../src/helpers/index.js';
@@ -20,20 +20,20 @@ import type { Workspace } from './workspace.js';
 
 export interface Door {
   readonly name: string;
-  /** It sees every so-manieth rule set; processes cost. */
+  /** Tested with every n-th rule set only, because processes are slow. */
   readonly every: number;
   /** Whether an allowed call runs the tool. */
   readonly runs: boolean;
-  /** For a model: then nothing is shown while the rules cannot be read. */
+  /** For a model: shows nothing while the rules are invalid. */
   readonly model: boolean;
-  /** The tool that its calls are made by, where they are; `sameInput`: it is given what the other gets. */
+  /** The tool that makes the calls, if any; with `sameInput` it receives the same input. */
   readonly through?: { readonly name: string; readonly sameInput?: boolean };
   open(workspace: Workspace): Promise<OpenDoor>;
 }
 
 export interface OpenDoor {
   decide(ref: string, input: JsonObject): Promise<Decision>;
-  /** All that it says of tools: lists, what is found for these words, what it answers to names that nothing has. */
+  /** Everything it shows about tools: lists, search results, errors for unknown names. */
   say(words: readonly string[], missing: readonly string[]): Promise<string>;
 }
 
@@ -69,7 +69,7 @@ const openToolbox = (workspace: Workspace): NodeToolbox =>
     ],
   });
 
-/** Writes the tools that stand between: a module, code in a skill, and a skill for each tool that delegates to it. */
+/** Writes the intermediate tools: a module, code in a skill, and a delegating skill for each tool. */
 export function writeBetween(workspace: Workspace): void {
   const code = 'async ({ ref, input }, { toolbox }) => ({ answer: await toolbox.call(ref, input) })';
   workspace.write(`.agents/tools/between.tool.mjs`, moduleText(`${BETWEEN}module`, code));
@@ -80,7 +80,7 @@ export function writeBetween(workspace: Workspace): void {
     writeSkill(workspace, `${BETWEEN}${index}`, { header: `metadata:\n  delegate: ${name}` });
 }
 
-/** A door that leads through another tool, which is handed reference and input. */
+/** Creates a door that calls through another tool, which gets the reference and input. */
 function throughDoor(
   name: string,
   through: string,
@@ -103,7 +103,7 @@ function throughDoor(
   );
 }
 
-/** A door of the library: one way to ask for a decision, and what the toolbox says to that caller. */
+/** Creates a door of the library: one method that decides, and what the toolbox shows to that caller. */
 function libraryDoor(
   name: string,
   caller: Caller,
@@ -211,7 +211,7 @@ export const DOORS: readonly Door[] = [
   shellDoor('a generated command', 40, (ref) => [ref]),
 ];
 
-/** Doors that lead through a tool of the workspace, as `writeBetween` writes them. */
+/** Doors that call through a tool written by `writeBetween`. */
 export const DOORS_BETWEEN: readonly Door[] = [
   throughDoor('a call that a callback makes', BETWEEN, 1, (toolbox) =>
     createCallbackRef(toolbox, BETWEEN.slice(0, -1), relay),
@@ -247,7 +247,7 @@ function shellDoor(name: string, every: number, wordsFor: (ref: string) => reado
             await wield(workspace, ['search', words.join(' '), '--limit', '50', '--json']),
             await wield(workspace, wordsFor(missing[0]!)),
           ];
-          // The words themselves are said again, and are no answer.
+          // The output repeats the query, which is not a result.
           return runs.map(({ stdout, stderr }) => stdout.replace(/"query":"[^"]*"/, '') + stderr).join('\n');
         },
       };

@@ -1,4 +1,4 @@
-// A tool that gives its input back, and a schema with one parameter of each type.
+// A tool that returns its input, and a schema with one parameter of each type.
 
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 
@@ -16,7 +16,7 @@ export const TYPED = {
   },
 } as const;
 
-/** A tool with the given schema; without one it takes no parameters. */
+/** Creates a tool with this schema, by default without parameters. */
 export function echo(inputSchema: ToolDefinition['inputSchema'], name = 'echo'): ToolDefinition {
   return defineTool({
     name,

@@ -1,8 +1,8 @@
-// How much a test does: enough to notice a mistake in every run, everything in `npm run thorough`.
+// Number of repetitions of a test: few in `npm test`, many in `npm run thorough`.
 
 export const THOROUGH = process.env.WIELD_THOROUGH === '1';
 
-/** How often something random is tried. */
+/** Returns how often a random case is tried. */
 export function rounds(usually: number, thoroughly: number): number {
   return THOROUGH ? thoroughly : usually;
 }

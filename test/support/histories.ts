@@ -1,4 +1,4 @@
-// Random histories of directories, configuration and registered tools, for those who compare resolvers.
+// Random histories of directories, configuration and registered tools, to compare resolvers.
 
 import {
   chmodSync,
@@ -37,7 +37,7 @@ const DESCRIPTORS = [['a'], ['b'], ['a', 'b'], ['c-d', 'F'], ['workdir', 'a'], [
   ['one', 'two'].map((word) => JSON.stringify(printing(word, names))),
 );
 
-/** Configurations of the user; `naive-resolver.ts` says what each means. */
+/** Configurations of the user; `naive-resolver.ts` implements their meaning. */
 export const CONFIGS: Readonly<Record<string, string>> = {
   none: '',
   extended: 'paths = ["...", "lib", { external = "~/shared" }]\n',
@@ -64,11 +64,11 @@ export type Step =
 
 type FileStep = Extract<Step, { place: string }>;
 
-/** Every name that can be one in these histories, and one that never is. */
+/** Every name that occurs in the histories, and one that never does. */
 export const EVERY_NAME = [...NAMES, 'z', 'q', 'nothing'] as const;
 
 const constant = <T extends string>(value: T) => fc.constant(value);
-// Most happens in two of them, so that what happens has to do with what happened before.
+// Most steps use two of them, so that steps affect each other.
 const skillPlace = fc.constantFrom(...SKILL_PLACES, 'skills', 'skills', 'skills', 'lib', 'lib');
 const scriptPlace = fc.constantFrom(...SCRIPT_PLACES);
 const name = fc.constantFrom(...NAMES);
@@ -90,7 +90,7 @@ const ref = fc.oneof(
   { weight: 1, arbitrary: name.map((at) => `inline://${at}`) },
 );
 
-/** One thing that happens. */
+/** A step of a history. */
 export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
@@ -159,7 +159,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: constant('find'), ref }) },
 );
 
-/** Does to the files what a step says. */
+/** Applies a step to the files. */
 export function act(root: string, workdir: string, action: Step): void {
   if (!('place' in action)) return;
   const directory = action.place.startsWith('~/')
@@ -202,7 +202,7 @@ function actIn(directory: string, action: FileStep): void {
   }
 }
 
-// An existing file is edited in place; whatever else stands in the way goes.
+// An existing file is edited in place; anything else at the path is removed.
 function put(path: string, text: string, mode: number): void {
   const parent = dirname(path);
   if (existsSync(parent) ? !lstatSync(parent).isDirectory() : isLink(parent)) rmSync(parent, { force: true });
@@ -219,7 +219,7 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-/** Two workdirs and a home with enough in them that indexes on disk are kept, and some of what the steps change. */
+/** Creates two workdirs and a home with enough files for indexes on disk, including files that the steps change. */
 export function prepare(root: string): string {
   for (const workdir of ROOTS) {
     for (let at = 0; at < 16; at++) {

@@ -1,4 +1,4 @@
-// Real HTTP servers on addresses of this machine, that end with the test.
+// HTTP servers on local addresses, closed after the test.
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,15 +6,15 @@ import { onTestFinished } from 'vitest';
 
 export interface LocalServer {
   readonly port: number;
-  /** `http://127.0.0.1:PORT`, or whatever address it listens on. */
+  /** `http://127.0.0.1:PORT`, or another local address. */
   readonly origin: string;
   /** Every request so far. */
   readonly requests: IncomingMessage[];
-  /** How many connections were made to it. */
+  /** The number of connections. */
   connections(): number;
 }
 
-/** A server whose requests are kept. */
+/** Starts a server that records its requests. */
 export async function listen(listener: RequestListener, host = '127.0.0.1'): Promise<LocalServer> {
   const requests: IncomingMessage[] = [];
   let connections = 0;

@@ -1,4 +1,4 @@
-// Loaded into the binary by `--require`: says at its end which of its own files it read, in the file that is named.
+// Preloaded into the binary: writes the list of its own files that it loaded to a file.
 
 const fs = require('node:fs');
 const { basename, dirname } = require('node:path');

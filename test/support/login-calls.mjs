@@ -1,4 +1,4 @@
-// A process of its own that calls the tool behind a login many times at once, and prints how each call ended.
+// Calls a tool behind a login many times at once and prints the outcome of each call.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createGuardedFetch } from '../../dist/upstream/http/fetch.js';

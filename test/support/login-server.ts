@@ -1,4 +1,4 @@
-// An authorization server and, behind it, a real MCP server: metadata, registration, PKCE, codes, rotating refresh tokens.
+// An authorization server and a protected MCP server: metadata, registration, PKCE, codes, rotating refresh tokens.
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,36 +7,36 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { type LocalServer, listen, readBody, sendJson } from './http.js';
 
 export interface LoginServerOptions {
-  /** Seconds that an access token lives. */
+  /** Lifetime of an access token in seconds. */
   readonly expiresIn?: number;
-  /** Clients that were registered by hand; without registration there are only these. */
+  /** Preregistered clients, the only ones if registration is off. */
   readonly clients?: Readonly<Record<string, { readonly secret?: string }>>;
   readonly registration?: boolean;
-  /** How long a renewal takes. */
+  /** Duration of a token refresh in milliseconds. */
   readonly renewalMs?: number;
-  /** How long every second refusal of a call takes: long after others have renewed. */
+  /** Delay of every second 401 response, until after other processes have refreshed. */
   readonly lateRefusalMs?: number;
-  /** What the page for the login is, in place of the true one. */
+  /** A different authorization endpoint. */
   readonly authorizationEndpoint?: string;
-  /** An issuer in the answer that is not the server's. */
+  /** A wrong issuer in the authorization response. */
   readonly wrongIssuer?: string;
 }
 
 export interface LoginServer {
   readonly url: string;
   readonly issuer: string;
-  /** Every token and secret that was ever given. */
+  /** All issued tokens and secrets. */
   readonly secrets: string[];
   readonly registrations: Record<string, unknown>[];
   readonly refreshes: { readonly token: string; readonly ok: boolean }[];
   readonly revoked: string[];
-  /** Requests to the MCP server, with the status that they got. */
+  /** Requests to the MCP server with their response status. */
   readonly calls: { readonly authorization: string | undefined; readonly status: number }[];
-  /** Whatever else arrived at the authorization server. */
+  /** Unexpected requests to the authorization server. */
   readonly seen: IncomingMessage[];
-  /** Refuses every refresh token that was given so far. */
+  /** Revokes all refresh tokens issued so far. */
   revokeAll(): void;
-  /** Ends every access token that was given so far. */
+  /** Revokes all access tokens issued so far. */
   expireAll(): void;
 }
 

@@ -1,4 +1,4 @@
-// Workspaces with module files, trusted unless said otherwise.
+// Workspaces with module files, trusted by default.
 
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -7,7 +7,7 @@ import { processesWith, sleep } from './processes.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 export interface ModuleWorkspace extends Workspace {
-  /** Writes a file into `.agents/tools` and gives its path. */
+  /** Writes a file into `.agents/tools` and returns its path. */
   module(name: string, text: string): string;
   trust(): void;
 }

@@ -1,8 +1,8 @@
-// Looks at the system from outside: which processes and descriptors there are.
+// Processes and descriptors of the system.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Ids of processes whose command line or environment contains the text. */
+/** Returns the ids of processes whose command line or environment contains a text. */
 export function processesWith(text: string): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -18,7 +18,7 @@ export function processesWith(text: string): number[] {
     });
 }
 
-/** How many descriptors this process has open. */
+/** Returns the number of open descriptors of this process. */
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }

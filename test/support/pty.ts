@@ -5,24 +5,24 @@ import { existsSync } from 'node:fs';
 import { BINARY } from './cli.js';
 import type { Workspace } from './workspace.js';
 
-/** Whether this machine can give a program a terminal. */
+/** Whether script(1) is installed. */
 export const hasPty = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 export interface PtyRun {
   readonly status: number | null;
-  /** Everything that appeared, what was typed included. */
+  /** All output, including echoed input. */
   readonly screen: string;
 }
 
 type Typed = string | ((screen: string) => Promise<string>);
 
 export interface PtyOptions {
-  /** Typed when this text has appeared; a function is given what did. */
+  /** Input to type once this text has appeared; a function gets the output so far. */
   readonly answers?: readonly (readonly [when: string, typed: Typed])[];
   readonly env?: Record<string, string>;
 }
 
-/** `wield ...args` at a terminal, to its end. */
+/** Runs `wield ...args` in a terminal until it exits. */
 export function wieldAtTerminal(
   workspace: Workspace,
   args: readonly string[],

@@ -1,4 +1,4 @@
-// The protocol's reference servers: how each is started, what it works on, and a call of every tool that it has.
+// The MCP reference servers: how to start each, its data, and calls of all its tools.
 
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ export interface ReferenceServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Record<string, string>;
-  /** Puts what it works on into the state that the calls begin with. */
+  /** Resets its data to the initial state. */
   prepare(): void;
-  /** At least one of every tool, in an order that makes sense. */
+  /** At least one call of every tool, in a meaningful order. */
   readonly calls: readonly ReferenceCall[];
 }
 

@@ -1,16 +1,16 @@
-// Generated rule sets, their text in the configuration, and a small judge that knows what each pattern is about.
+// Generated rule sets, their text in the configuration, and a small reference implementation of the policy.
 
 import fc from 'fast-check';
 import type { JsonObject } from '../../src/index.js';
 
 export type Decision = 'allow' | 'ask' | 'deny';
 
-/** The tool that a nested call goes through; given by code. */
+/** The tool that makes a nested call; defined in code. */
 export const THROUGH = 'doorway';
-/** Every other tool that one goes through: its name begins so, and the patterns tell none of them from another. */
+/** Name prefix of the other tools that make nested calls; the patterns do not distinguish them. */
 export const BETWEEN = 'doorway-';
 
-/** What the workspace of `createRuledWorkspace` has: two scripts, a destructive one, a command and a built-in tool. */
+/** The tools of `createRuledWorkspace`: two scripts, a destructive one, a command and a built-in tool. */
 export const TOOLS = ['file-read', 'file-write', 'deploy', 'lookup', 'read_skill'] as const;
 export type ToolName = (typeof TOOLS)[number];
 
@@ -35,7 +35,7 @@ export interface RuleSet {
   readonly projectList: readonly SetSelector[] | undefined;
   readonly userRules: readonly SetSelector[];
   readonly projectRules: readonly SetSelector[];
-  /** A selector that is none stands in the user's file. */
+  /** The user's file contains an invalid selector. */
   readonly broken: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface Probe {
 
 const ALL = [...TOOLS, THROUGH, BETWEEN];
 
-// Written by hand, so that nothing here reads a pattern.
+// Written by hand, so that no pattern is parsed here.
 const PATTERNS: readonly Pattern[] = [
   { text: '*', about: ALL },
   { text: '**', about: ALL },
@@ -94,7 +94,7 @@ const selector = fc.record<SetSelector>({
   ),
 });
 const everything: SetSelector = { pattern: PATTERNS[0]!, constraint: undefined, directive: '' };
-// Most lists begin with everything, else most sets would deny it all.
+// Most lists begin with `*`, otherwise most sets would deny everything.
 const list = fc
   .tuple(fc.boolean(), fc.array(selector, { maxLength: 4 }))
   .map(([wide, selectors]) => (wide ? [everything, ...selectors] : selectors));
@@ -125,7 +125,7 @@ function textOf({ pattern, constraint, directive }: SetSelector): string {
   return pattern.text + (specifier.length === 0 ? '' : `(${specifier.join(',')})`);
 }
 
-/** The two files of a set; half of the lists are written as text, half as arrays. */
+/** Returns the two files of a set; half of the lists are strings, half arrays. */
 export function toFiles(set: RuleSet): { readonly user: string; readonly project: string } {
   const value = (selectors: readonly SetSelector[]): string => {
     const texts = selectors.map(textOf);
@@ -141,12 +141,12 @@ export function toFiles(set: RuleSet): { readonly user: string; readonly project
   };
 }
 
-/** What the statements POL-2 to POL-5, POL-9 and POL-12 say of a call. */
+/** Returns the decision for a call by POL-2 to POL-5, POL-9 and POL-12. */
 export function judge(set: RuleSet, tool: string, input: JsonObject): Decision {
   return judgeBy(set, tool, ({ constraint }) => constraint?.holds(input) ?? true);
 }
 
-/** What POL-8 says of a name: hidden where every call is denied, whichever constraints its input meets. */
+/** Returns whether a name is hidden by POL-8: every call is denied, whatever its input. */
 export function isHidden(set: RuleSet, tool: string): boolean {
   if (set.broken) return true;
   const constrained = selectorsOf(set).filter(

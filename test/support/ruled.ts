@@ -1,4 +1,4 @@
-// Toolboxes under rules of the configuration, and what becomes of a call there.
+// Toolboxes with configured rules, and the outcome of a call.
 
 import { expect } from 'vitest';
 import type { Json } from '../../src/core/json.js';
@@ -9,7 +9,7 @@ import { createWorkspace, type Workspace } from './workspace.js';
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 export const PERSON: Caller = { kind: 'person', door: 'cli' };
 
-/** A tool that says that it ran. */
+/** Creates a tool that reports that it ran. */
 export const tool = (name: string, more: Partial<ToolDefinition> = {}): ToolDefinition =>
   defineTool({
     name,
@@ -28,7 +28,7 @@ export interface Files {
   readonly project?: string;
 }
 
-/** A toolbox with these tools under these files. */
+/** Creates a toolbox with these tools and configuration files. */
 export function ruled(files: Files, tools: readonly ToolDefinition[]): NodeToolbox {
   return write(createWorkspace(), files).toolbox({ tools, trust: true });
 }
@@ -40,14 +40,14 @@ export function write(workspace: Workspace, { user, project }: Files): Workspace
   return workspace;
 }
 
-/** The line of an `allowed-tools`. */
+/** Returns the line of an `allowed-tools`. */
 export const list = (...selectors: string[]): string =>
   `allowed-tools = ${JSON.stringify(selectors.join(' '))}\n`;
-/** The lines of `trust.rules`. */
+/** Returns the lines of `trust.rules`. */
 export const trust = (...selectors: string[]): string =>
   `[trust]\nrules = ${JSON.stringify(selectors.join(' '))}\n`;
 
-/** What becomes of a call: `allow` where it ran, `ask` or `deny` where it did not. */
+/** Returns the outcome of a call: `allow` if it ran, else `ask` or `deny`. */
 export async function outcome(toolbox: NodeToolbox, name: string, input: Json = {}, caller?: Caller) {
   const result = await toolbox.call(name, input, caller === undefined ? {} : { caller });
   if (result.ok) return 'allow';

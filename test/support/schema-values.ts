@@ -1,4 +1,4 @@
-// Makes values that a JSON Schema describes, for tests that try many; what the schema's check refuses is left out.
+// Generates values of a JSON Schema; values that fail validation are skipped.
 
 import fc from 'fast-check';
 
@@ -6,7 +6,7 @@ type Node = Readonly<Record<string, unknown>>;
 
 const MAX_DEPTH = 6;
 
-/** Text with everything that a command line could stumble over. */
+/** Text that is hard to quote on a command line. */
 export const awkwardText: fc.Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
   fc.constantFrom(
@@ -45,7 +45,7 @@ const json: fc.Arbitrary<unknown> = fc
   .filter((text) => !text.includes('__proto__'))
   .map((text) => JSON.parse(text));
 
-/** Values of a schema's root. */
+/** Generates values of a root schema. */
 export function valuesOf(schema: Node): fc.Arbitrary<unknown> {
   return fromNode(schema, schema, 0);
 }

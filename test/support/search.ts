@@ -1,4 +1,4 @@
-// Skills with tools anywhere in a workspace or its home, for tests of where tools are looked for.
+// Skills with tools in any directory of a workspace or its home, for tests of the search path.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { createSkillWorkspace, type SkillWorkspace } from './commands.js';
 
 export const MODEL = { kind: 'model', door: 'test' } as const;
 
-/** A tools.json whose tools print a word and their own name. */
+/** Returns a tools.json whose tools print a word and their name. */
 export function printing(word: string, names: readonly string[]) {
   return {
     tools: names.map((name) => ({ name, description: `Says ${word}.`, parameters: { type: 'object' } })),

@@ -1,4 +1,4 @@
-// Follows a document's shell sessions for real: one shell, a home of its own, the built binary on the path.
+// Runs the shell sessions of a document: one shell, a temporary home, the built binary on the path.
 
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
 import { ROOT, type Step } from './documents.js';
 
-/** The home and the project that the documents show. */
+/** The home directory shown in documents. */
 const SHOWN_HOME = '/home/ada';
 
-// What the guides import beside wield.
+// Packages that the guides import.
 const VENDORS = ['@anthropic-ai', '@ai-sdk', 'ai', 'ollama', 'openai'];
 
 // Programs that a guide starts as servers.
@@ -25,8 +25,8 @@ export interface Stage {
 }
 
 /**
- * An empty project in an empty home, where `wield` is the built binary and the package can be imported; removed when
- * the test ends, or when something else does.
+ * Creates an empty project in an empty home, where `wield` is the built binary and the package can be imported. It is
+ * removed after the test, or when `atEnd` says.
  */
 export function createStage(atEnd: (remove: () => void) => void = onTestFinished): Stage {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-doc-')));
@@ -45,7 +45,7 @@ export function createStage(atEnd: (remove: () => void) => void = onTestFinished
   return { home, project, env };
 }
 
-/** What each step printed on both streams, with the stage's home shown as the documents show it. */
+/** Returns the output of each step on both streams, with the home directory shown in documents. */
 export async function follow(steps: readonly Step[], stage: Stage): Promise<string[]> {
   const mark = `@@${process.pid}@@`;
   const script = [
@@ -71,8 +71,8 @@ function runShell(script: string, { project, env }: Stage): Promise<string> {
 }
 
 /**
- * What was printed, in the document's words where it fits them: `…` stands for anything on its line, and for
- * any number of lines where it stands alone.
+ * Returns the document's text if the output matches it, else the output. `…` matches anything on its line, or
+ * any number of lines if it is alone.
  */
 export function inWordsOf(document: string, printed: string): string {
   const pattern = document

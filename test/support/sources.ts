@@ -1,4 +1,4 @@
-// The sources as text: which file imports which, for the gates.
+// The source files and their imports, for the gates.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';

@@ -1,4 +1,4 @@
-// Runs the binary under strace, which kills it or lets a system call fail where a test says.
+// Runs the binary under strace, which kills it or fails a system call at a given step.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,37 +11,37 @@ const STRACE = '/usr/bin/strace';
 
 export const hasStrace = existsSync(STRACE);
 
-interface Surroundings {
+interface Environment {
   readonly dir: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The `when`-th system call of a name: strace counts each name by itself, and each thread. */
+/** The `when`-th system call of a name; strace counts per name and thread. */
 export interface Step {
   readonly call: string;
   readonly when: number;
 }
 
-/** `wield ...args` with an injection such as `rename:error=ENOSPC`; the status is null where it was killed. */
+/** Runs `wield ...args` with an injection such as `rename:error=ENOSPC`; the status is null if it was killed. */
 export function underStrace(
-  surroundings: Surroundings,
+  environment: Environment,
   injection: string,
   args: readonly string[],
 ): Promise<number | null> {
   const calls = injection.split(':')[0];
-  return run(surroundings, ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${injection}`], args);
+  return run(environment, ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${injection}`], args);
 }
 
-/** The steps of a run that is let to its end: calls of these names, in order, but for those that start a thread. */
+/** Runs to completion and returns the calls of these names in order, except those that start a thread. */
 export async function traceSteps(
-  surroundings: Surroundings,
+  environment: Environment,
   calls: string,
   args: readonly string[],
 ): Promise<{ readonly status: number | null; readonly steps: readonly Step[] }> {
   const directory = mkdtempSync(join(tmpdir(), 'wield-strace-'));
   const file = join(directory, 'trace');
   try {
-    const status = await run(surroundings, ['-o', file, '-e', `trace=${calls}`], args);
+    const status = await run(environment, ['-o', file, '-e', `trace=${calls}`], args);
     return { status, steps: parseTrace(readFileSync(file, 'utf8')) };
   } finally {
     rmSync(directory, { recursive: true });
@@ -62,7 +62,7 @@ function parseTrace(text: string): Step[] {
 }
 
 /**
- * The steps that a test dies at: all of them in `npm run thorough`, else the first and the last of each name and a few
+ * Returns the steps to be killed at: all in `npm run thorough`, else the first and last of each name and a few
  * between, the same in every run.
  */
 export function chooseSteps(steps: readonly Step[], count: number): readonly Step[] {
@@ -74,7 +74,7 @@ export function chooseSteps(steps: readonly Step[], count: number): readonly Ste
   return steps.filter((_, at) => chosen.has(at));
 }
 
-function run({ dir, env }: Surroundings, options: readonly string[], args: readonly string[]) {
+function run({ dir, env }: Environment, options: readonly string[], args: readonly string[]) {
   const child = spawn(STRACE, ['-f', ...options, process.execPath, BINARY, ...args], {
     cwd: dir,
     env,

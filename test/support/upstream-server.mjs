@@ -1,5 +1,5 @@
-// A server over stdio that does as its first argument says: well, or in one of the ways that servers go wrong.
-// Each start is a line in the file that the second argument names.
+// A stdio server whose first argument is its mode: correct, or one kind of misbehaviour.
+// Each start appends a line to the file of the second argument.
 
 import { spawn } from 'node:child_process';
 import { appendFileSync, closeSync, existsSync, readFileSync } from 'node:fs';
@@ -77,7 +77,7 @@ const TOOLS = {
     { name: `${'x'.repeat(80)}2`, description: 'Long too.', inputSchema: object() },
   ],
   bad: () => Object.keys(BAD).map((name) => ({ name, description: 'Goes wrong.', inputSchema: object() })),
-  // The tools of one page, over and over.
+  // The same page of tools again and again.
   pages: () => [{ name: `page-${++pages}`, description: 'One of many.', inputSchema: object() }],
   many: () =>
     Array.from({ length: 10_001 }, (_, at) => ({
@@ -93,7 +93,7 @@ const TOOLS = {
       inputSchema: object({ a: { type: 'string', description: given(), default: given() } }),
       _meta: { 'example.com/note': given() },
     })),
-  // What it says of itself stands in a file.
+  // Its tool list is read from a file.
   changing: () => JSON.parse(readFileSync(process.argv[4], 'utf8')),
 };
 let pages = 0;
@@ -105,7 +105,7 @@ const SAID = '"content":[{"type":"text","text":"said"}]';
 
 const QUESTION = { message: 'Which?', requestedSchema: object({ a: { type: 'string' } }) };
 
-// Calls that go wrong; each gets the id of its request and answers it itself, or never.
+// Misbehaving calls: each gets the id of its request and responds by itself, or never.
 const BAD = {
   'no-object': (id) => answerRaw(id, '5'),
   'no-list': (id) => answerRaw(id, '{"content":{"length":1}}'),
@@ -211,7 +211,7 @@ const CALLS = {
   },
 };
 
-// What it was given, as one text.
+// Its arguments as one text.
 const given = () =>
   ['VARIABLE', 'FROM_FILE', 'API_KEY', 'HEADER'].map((name) => process.env[name]).join(' | ');
 
@@ -286,7 +286,7 @@ async function handle({ id, method, params, result, error }) {
     if (mode === 'hang') return;
     if (mode === 'wrong') return write({ id, result: { protocolVersion: 42 } });
     if (mode === 'slow-start') await new Promise((resolve) => setTimeout(resolve, 8000));
-    // Once its answer is out.
+    // After the response is written.
     if (mode === 'gone') setImmediate(() => process.stdout.write('', () => process.exit(4)));
     return write({
       id,
@@ -336,7 +336,7 @@ async function handle({ id, method, params, result, error }) {
     running.delete(id);
     return write({ id, result: answer });
   }
-  // A server that ends at the first word that it does not know, as some do.
+  // A server that exits at the first unknown method.
   if (mode === 'curt' && id !== undefined) process.exit(9);
   if (id !== undefined) write({ id, error: { code: -32601, message: `unknown method ${method}` } });
 }

@@ -1,4 +1,4 @@
-// Upstream servers for a workspace: its person's own entries, and how often each was started.
+// Upstream servers of a workspace's user, and how often each was started.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,23 +10,23 @@ import { createWorkspace, type Workspace } from './workspace.js';
 
 const SCRIPTED = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url));
 
-/** An entry, with a look at what its processes left behind. */
+/** A server entry, and what its processes logged. */
 export interface CountedServer {
   readonly entry: object;
   /** The ids of the processes that were started, in order. */
   starts(): readonly number[];
-  /** What it wrote down of itself. */
+  /** Its log. */
   log(): readonly string[];
 }
 
-/** Makes these the servers of the workspace's person. */
+/** Writes these as the user's servers. */
 export function configureServers(workspace: Workspace, servers: Readonly<Record<string, object>>): void {
   const directory = join(workspace.home, '.agents');
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, 'mcp.json'), JSON.stringify({ mcpServers: servers }));
 }
 
-/** A server of ours over stdio: a program whose second argument is the file that its starts are written to. */
+/** Creates the entry of a stdio server: a program whose second argument is the file that logs its starts. */
 export function countedServer(
   workspace: Workspace,
   name: string,
@@ -47,9 +47,9 @@ export function countedServer(
 export const PROTOCOL_SERVER = fileURLToPath(new URL('./protocol-server.mjs', import.meta.url));
 
 export interface EraServer extends CountedServer {
-  /** Ends it, where it is not ours to end it: over HTTP. */
+  /** Stops an HTTP server. */
   stop(): Promise<void>;
-  /** Starts it again at the same address, with nothing that it knew. */
+  /** Restarts it at the same address, without its state. */
   restart(): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export async function protocolServer(
 
 export type Wire = 'stdio' | 'http';
 
-// Each protocol on each wire, met by each protocol of client on each wire at least once.
+// Each protocol version and transport of a server, with each of a client at least once.
 export const COMBINATIONS: readonly (readonly [ProtocolVersion, Wire, ProtocolVersion, Wire])[] = [
   ['older', 'stdio', 'older', 'stdio'],
   ['older', 'stdio', 'newer', 'http'],
@@ -106,7 +106,7 @@ export const COMBINATIONS: readonly (readonly [ProtocolVersion, Wire, ProtocolVe
   ['newer', 'http', 'newer', 'http'],
 ];
 
-/** The first text of a result. */
+/** Returns the first text of a result. */
 export const said = (result: unknown): string =>
   ((result as { content: { text: string }[] }).content[0] ?? { text: '' }).text;
 
@@ -118,11 +118,11 @@ const SEARCH = {
 };
 const OTHER = { name: 'other', description: 'Something else.', inputSchema: { type: 'object' } };
 
-/** A workspace with the server `docs`, whose tools stand in a file: `search` and `other`, until it describes others. */
+/** Creates a workspace with the server `docs`, whose tools are read from a file: at first `search` and `other`. */
 export function createDocs() {
   const workspace = createWorkspace();
   const file = join(workspace.home, 'tools.json');
-  /** The tool `search` is described so from now on. */
+  /** Changes the description of `search`. */
   const describeSearch = (changes: object = {}): void =>
     writeFileSync(file, JSON.stringify([{ ...SEARCH, ...changes }, OTHER]));
   describeSearch();

@@ -1,4 +1,4 @@
-// Workspaces with upstream servers that do as a mode says, and what can be seen of them from outside.
+// Workspaces with upstream servers in a given mode, and their processes.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,17 +17,17 @@ export interface ServerSetting {
 export interface UpstreamWorkspace extends Workspace {
   /** Process ids of the starts of a server so far. */
   starts(server: string): number[];
-  /** The entry of a server that does as its mode says. */
+  /** Returns the entry of a server in a mode. */
   entry(server: string, setting?: ServerSetting): Record<string, unknown>;
-  /** Writes the user's own servers anew. */
+  /** Rewrites the user's servers. */
   servers(servers: Readonly<Record<string, ServerSetting>>): void;
-  /** Writes the servers of the workspace anew. */
+  /** Rewrites the servers of the workspace. */
   workspaceServers(servers: Readonly<Record<string, ServerSetting>>): void;
-  /** Writes what a server in the mode `changing` lists. */
+  /** Writes the tool list of a server in the mode `changing`. */
   tools(server: string, tools: readonly object[] | string): void;
 }
 
-/** A workspace whose user has these servers. */
+/** Creates a workspace whose user has these servers. */
 export function createUpstreamWorkspace(
   servers: Readonly<Record<string, ServerSetting>> = {},
 ): UpstreamWorkspace {
@@ -61,12 +61,12 @@ export function createUpstreamWorkspace(
   return result;
 }
 
-/** A tool as a server describes it. */
+/** Returns a tool as listed by a server. */
 export function remoteTool(name: string, more: object = {}): object {
   return { name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: {} }, ...more };
 }
 
-/** Whether a process is there, and not only its entry. */
+/** Returns whether a process runs and is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));

@@ -1,4 +1,4 @@
-// Real temporary workspaces with real files, each with a home of its own.
+// Temporary workspaces with real files and their own home.
 
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,9 @@ export interface Workspace {
   /** The workdir. */
   readonly dir: string;
   readonly home: string;
-  /** An environment that leads nowhere but into this workspace. */
+  /** An environment restricted to this workspace. */
   readonly env: Record<string, string>;
-  /** Writes a file below the workdir and gives its path. */
+  /** Writes a file below the workdir and returns its path. */
   write(name: string, text: string | Uint8Array, mode?: number): string;
   /** Writes an executable script into `.agents/tools`. */
   script(name: string, text: string, mode?: number): string;
@@ -24,10 +24,10 @@ export interface Workspace {
 /** A clock in the future, to which files written by the test look settled. */
 export const LATER = (): number => Date.now() + 60_000;
 
-/** A workspace that is removed when the test ends. */
+/** Creates a workspace that is removed after the test. */
 export function createWorkspace(): Workspace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-test-')));
-  // A process that was just killed may still write there.
+  // A process that was just killed may still write files.
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const dir = join(root, 'project');
   const home = join(root, 'home');
