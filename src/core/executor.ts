@@ -17,7 +17,7 @@ export type PlanSnapshot = Pick<Snapshot, 'workdir' | 'settings' | 'servers'>;
 export interface PlanContext {
   readonly snapshot: PlanSnapshot;
   /** Whether code of the workspace may run for a model: it is trusted, or the caller trusts it for this call. */
-  readonly trusted: boolean;
+  readonly rules: { readonly trusted: boolean };
   /** The time limit after every setting was asked. */
   readonly timeoutMs: number;
 }

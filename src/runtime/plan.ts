@@ -28,9 +28,7 @@ export async function planCall(
   const inherited = cascade.inheritedTimeout(tool, snapshot);
   const plan = executors.of(tool).plan(tool, input, {
     snapshot,
-    get trusted() {
-      return rules.trusted;
-    },
+    rules,
     timeoutMs: Math.min(timeoutMs ?? timeLimit(tool, snapshot.settings, inherited), MAX_TIMER_MS),
   });
   return deepFreeze(plan instanceof Promise ? await plan : plan);
