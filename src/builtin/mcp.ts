@@ -39,11 +39,7 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
     throw missing(server, name, all);
   };
 
-  const exec: BuiltinFunction<{ server: string; tool: string; args?: Json }> = async (
-    { server, tool, args = {} },
-    context,
-    internals,
-  ) => {
+  const exec: McpFunctions['exec'] = async ({ server, tool, args = {} }, context, internals) => {
     const { name } = await find(server, tool, internals!);
     const { content, structured, error } = await (context as ToolContext).toolbox.call(name, args);
     const more = structured === undefined ? {} : { structured };
@@ -51,11 +47,7 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
     const { code, message, hint, data } = error;
     return { content, ...more, error: new ToolError(code, message, { hint, data }) };
   };
-  const info: BuiltinFunction<{ server: string; tool: string }> = async (
-    { server, tool },
-    _context,
-    internals,
-  ) => {
+  const info: McpFunctions['info'] = async ({ server, tool }, _context, internals) => {
     const { name, description, input, output, traits } = await find(server, tool, internals!);
     const { title, readOnly, destructive, idempotent, openWorld } = traits;
     return {
@@ -69,13 +61,13 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
       hints: { readOnly, destructive, idempotent, openWorld },
     };
   };
-  const listTools: BuiltinFunction<{ server?: string }> = async ({ server }, _context, internals) => {
+  const listTools: McpFunctions['listTools'] = async ({ server }, _context, internals) => {
     const all = await remote(internals!);
     const tools = all.filter(({ origin }) => server === undefined || origin.server === server);
     if (server !== undefined && tools.length === 0) throw missing(server, undefined, all);
     return { tools: tools.map(toLine) };
   };
-  const searchTools: BuiltinFunction<{ query: string; limit?: number; server?: string }> = async (
+  const searchTools: McpFunctions['searchTools'] = async (
     { query, limit = FOUND, server },
     _context,
     internals,
@@ -86,6 +78,17 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
     return { tools: wanted.slice(0, limit).map(toLine) };
   };
 
+  return toTools({ exec, info, listTools, searchTools });
+}
+
+interface McpFunctions {
+  readonly exec: BuiltinFunction<{ server: string; tool: string; args?: Json }>;
+  readonly info: BuiltinFunction<{ server: string; tool: string }>;
+  readonly listTools: BuiltinFunction<{ server?: string }>;
+  readonly searchTools: BuiltinFunction<{ query: string; limit?: number; server?: string }>;
+}
+
+function toTools({ exec, info, listTools, searchTools }: McpFunctions): Tool[] {
   return [
     toTool({
       name: 'mcp_exec',

@@ -36,93 +36,127 @@ export interface ConfigFile {
   readonly fault?: string;
 }
 
+/** One key of a file, with its value and line. */
+interface Leaf {
+  readonly path: readonly string[];
+  readonly name: string;
+  readonly value: unknown;
+  readonly key: (typeof KEYS)[string];
+  readonly line: number;
+}
+
+interface FileContext {
+  readonly file: string;
+  readonly layer: Layer;
+  readonly text: string;
+}
+
 export function readConfigFile(file: string, layer: Layer, text: FileText): ConfigFile {
   if (text === undefined) return { values: [], problems: [] };
   if (typeof text !== 'string') return unusable(file, quoteOutside(text.message.split('\n')[0]!), file);
   const parsed = parseToml(text);
   if ('message' in parsed) return unusable(file, parsed.message, `${file}:${parsed.line}`);
-  const values: ConfigValue[] = [];
-  const problems: Problem[] = [];
-  let fault: string | undefined;
-  const refuse = (line: number, reason: string): void => {
-    problems.push(problem(file, reason.replace(`${file}:`, 'line '), `mend ${file}:${line}`));
-    fault ??= reason;
-  };
-  for (const { path, value } of leaves(parsed.document)) {
+  const context = { file, layer, text };
+  const parts = leaves(parsed.document).map(({ path, value }): ConfigFile => {
     const name = keyName(path);
     const line = lineOf(text, path, 1);
     const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
-    if (key === undefined) {
-      const close = nearest(name, Object.keys(KEYS));
-      problems.push(
-        problem(
-          file,
-          `line ${line}: unknown key "${quoteOutside(path.join('.'))}"`,
-          close.length > 0 ? `did you mean ${close[0]}?` : 'remove it',
-        ),
-      );
-    } else if (key.server) {
+    if (key === undefined) return invalid(unknownKey(file, line, path, name));
+    const leaf: Leaf = { path, name, value, key, line };
+    if (key.server) {
       const lineOfSteps = (steps: readonly string[]): number => lineOf(text, [...path, ...steps], 1);
-      const read = readServerTable({ path, value, file, layer, lineOf: lineOfSteps });
-      values.push(...read.values);
-      problems.push(...read.problems);
-    } else if (key.rules) {
-      const texts = key.parse(value) as readonly string[] | undefined;
-      const rules =
-        texts === undefined
-          ? `${file}:${line}: ${name} must be ${key.expected}`
-          : readRules(texts, { key: name, file, line, text });
-      if (typeof rules === 'string') refuse(line, rules);
-      else if (name === 'allowed-tools' && rules.length > 0 && rules.every(isDeny))
-        problems.push({
-          severity: 'warning',
-          path: file,
-          message: `line ${line}: allowed-tools denies and selects nothing, so no tool can be called`,
-          hint: 'begin it with *',
-        });
-      if (typeof rules !== 'string')
-        values.push({ path, value: texts, written: JSON.stringify(value), layer, file, line, rules });
-    } else if (key.parse(value) === undefined) {
-      const fault = key.findFault?.(value) ?? `must be ${key.expected}`;
-      problems.push(problem(file, `line ${line}: ${path.join('.')} ${fault}`, `mend ${file}:${line}`));
-    } else if (
-      layer === 'project' &&
-      (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(key.parse(value)) !== true))
-    ) {
-      problems.push(
-        problem(
-          file,
-          `line ${line}: a project cannot set ${path.join('.')}, so it is ignored`,
-          'set it in ~/.wield/config.toml',
-        ),
-      );
-    } else {
-      let parsed = key.parse(value);
-      if (layer === 'project' && key.project === 'extends') {
-        parsed = filterPaths(parsed as readonly PathEntry[], (dir) => {
-          const isOwn = isBelow(dir);
-          if (!isOwn) problems.push(notOwn(file, line, path, dir));
-          return isOwn;
-        });
-      }
-      values.push({
-        // Entries of all layers hold side by side.
+      return readServerTable({ path, value, file, layer, lineOf: lineOfSteps });
+    }
+    return key.rules ? readRuleKey(leaf, context) : readValue(leaf, context);
+  });
+  return {
+    values: parts.flatMap(({ values }) => values),
+    problems: parts.flatMap(({ problems }) => problems),
+    fault: parts.find(({ fault }) => fault !== undefined)?.fault,
+  };
+}
+
+function readRuleKey({ path, name, value, key, line }: Leaf, { file, layer, text }: FileContext): ConfigFile {
+  const texts = key.parse(value) as readonly string[] | undefined;
+  const rules =
+    texts === undefined
+      ? { fault: `${name} must be ${key.expected}`, line }
+      : readRules(texts, { key: name, file, line, text });
+  if ('fault' in rules)
+    return {
+      ...invalid(problem(file, `line ${rules.line}: ${rules.fault}`, `fix ${file}:${line}`)),
+      fault: `${file}:${rules.line}: ${rules.fault}`,
+    };
+  const isUseless = name === 'allowed-tools' && rules.length > 0 && rules.every(isDeny);
+  return {
+    values: [{ path, value: texts, written: JSON.stringify(value), layer, file, line, rules }],
+    problems: isUseless ? [selectsNothing(file, line)] : [],
+  };
+}
+
+function readValue({ path, value, key, line }: Leaf, { file, layer }: FileContext): ConfigFile {
+  const parsed = key.parse(value);
+  if (parsed === undefined) {
+    const fault = key.findFault?.(value) ?? `must be ${key.expected}`;
+    return invalid(problem(file, `line ${line}: ${path.join('.')} ${fault}`, `fix ${file}:${line}`));
+  }
+  const isProject = layer === 'project';
+  if (isProject && (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(parsed) !== true)))
+    return invalid(
+      problem(
+        file,
+        `line ${line}: a project cannot set ${path.join('.')}, so it is ignored`,
+        'set it in ~/.wield/config.toml',
+      ),
+    );
+  const problems: Problem[] = [];
+  const onlyOwn = (dir: string): boolean => {
+    const isOwn = isBelow(dir);
+    if (!isOwn) problems.push(notOwn(file, line, path, dir));
+    return isOwn;
+  };
+  return {
+    values: [
+      {
+        // Entries of all layers apply together.
         path: key.project === 'joins' ? [path[0]!, layer, ...path.slice(1)] : canonicalPath(path),
-        value: parsed,
+        value:
+          isProject && key.project === 'extends'
+            ? filterPaths(parsed as readonly PathEntry[], onlyOwn)
+            : parsed,
         written: JSON.stringify(key.mask === undefined ? value : key.mask(value)),
         layer,
         file,
         line,
-      });
-    }
-  }
-  return { values, problems, ...(fault === undefined ? {} : { fault }) };
+      },
+    ],
+    problems,
+  };
+}
+
+function invalid(found: Problem): ConfigFile {
+  return { values: [], problems: [found] };
+}
+
+function unknownKey(file: string, line: number, path: readonly string[], name: string): Problem {
+  const [close] = nearest(name, Object.keys(KEYS));
+  const hint = close === undefined ? 'remove it' : `did you mean ${close}?`;
+  return problem(file, `line ${line}: unknown key "${quoteOutside(path.join('.'))}"`, hint);
+}
+
+function selectsNothing(file: string, line: number): Problem {
+  return {
+    severity: 'warning',
+    path: file,
+    message: `line ${line}: allowed-tools denies and selects nothing, so no tool can be called`,
+    hint: 'begin it with *',
+  };
 }
 
 function unusable(file: string, what: string, where: string): ConfigFile {
   return {
     values: [],
-    problems: [problem(file, `cannot be used: ${what}`, `mend ${where}`)],
+    problems: [problem(file, `cannot be used: ${what}`, `fix ${where}`)],
     fault: `${where}: ${what}`,
   };
 }

@@ -1,4 +1,4 @@
-// Reads the rules of a configuration file: selectors, each with the line that it stands on.
+// Parses the rules of a configuration file: selectors with their lines.
 
 import { isToolError } from '../core/error.js';
 import type { Rule } from '../core/rule.js';
@@ -13,11 +13,16 @@ export interface RulesPlace {
   readonly text: string;
 }
 
-// Every call looks at every rule; a policy beyond this is no policy that someone wrote.
+// Every call checks every rule.
 const MAX_RULES = 5000;
 
-/** The rules of texts, or why they are none: the whole policy then denies (POL-9). */
-export function readRules(texts: readonly string[], place: RulesPlace): readonly Rule[] | string {
+export interface RulesFault {
+  readonly fault: string;
+  readonly line: number;
+}
+
+/** Returns the rules, or what is wrong with them: then the policy denies everything (POL-9). */
+export function readRules(texts: readonly string[], place: RulesPlace): readonly Rule[] | RulesFault {
   const { key, file, line, text } = place;
   const lineOf = createLineFinder(text, line);
   const rules: Rule[] = [];
@@ -28,15 +33,15 @@ export function readRules(texts: readonly string[], place: RulesPlace): readonly
     } catch (error) {
       if (!isToolError(error)) throw error;
       const which = texts.length > 1 ? `entry ${index + 1} of ${key}` : key;
-      return `${file}:${lineOf(entry)}: ${which}: ${error.message}`;
+      return { fault: `${which}: ${error.message}`, line: lineOf(entry) };
     }
-    if (rules.length > MAX_RULES) return `${file}:${line}: ${key} has more than ${MAX_RULES} selectors`;
+    if (rules.length > MAX_RULES) return { fault: `${key} has more than ${MAX_RULES} selectors`, line };
   }
   return rules;
 }
 
-// A list can go over many lines, and the parser keeps no positions: each text is looked for from where the last
-// one stood, up to the next key. One that is written with escapes is told with the line of its key.
+// A list can span many lines, and the parser keeps no positions: each text is searched from the line of the previous one
+// up to the next key. A text written with escapes gets the line of its key.
 function createLineFinder(text: string, first: number): (wanted: string) => number {
   const lines = text.split('\n');
   let end = first;

@@ -5,7 +5,8 @@ import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import type { Plan } from '../core/plan.js';
-import type { Repair, ToolResult } from '../core/result.js';
+import type { Output, Repair, ToolResult } from '../core/result.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
 import { decide, findDenial, type Rules } from '../policy/decide.js';
@@ -26,6 +27,24 @@ export interface Prepared {
 
 const MAX_DEPTH = 16;
 
+/** What is known of a call so far: filled in step by step, and recorded at the end. */
+interface CallState {
+  tool?: Tool;
+  prepared?: Prepared;
+  verdict?: Verdict;
+  approval?: Consent;
+  outputHash?: string;
+}
+
+interface RunningCall {
+  readonly base: Omit<EndEvent, 'type' | 'result' | 'tool' | 'input' | 'plan' | 'verdict'>;
+  readonly raw: unknown;
+  readonly snapshot: Snapshot;
+  readonly options: CallOptions & { readonly signal: AbortSignal };
+  readonly nesting: Nesting;
+  readonly state: CallState;
+}
+
 /** Calls a tool. Never throws: every outcome is a result (RUN-1). */
 export async function call(
   parts: CallParts,
@@ -35,98 +54,90 @@ export async function call(
   nesting: Nesting = OUTERMOST,
 ): Promise<ToolResult> {
   const { workspace, observers } = parts;
-  const { caller = CODE, signal, trace } = options;
-  const snapshot = workspace.snapshot();
-  const scope = { snapshot, options, nesting };
+  const { world } = workspace;
+  const { caller = CODE, trace } = options;
   const { depth, parent } = nesting;
+  const snapshot = workspace.snapshot();
   const base = { call: nextCallId(), ref, caller, depth, parent, trace };
-  const startedAt = workspace.world.monotonic();
-  let tool: Tool | undefined;
-  let prepared: Prepared | undefined;
-  let verdict: Verdict | undefined;
-  let approval: Consent | undefined;
-  let outputHash: string | undefined;
-  let result: ToolResult;
+  const state: CallState = {};
+  const startedAt = world.monotonic();
   const shaping = () => ({
-    durationMs: workspace.world.monotonic() - startedAt,
-    repairs: prepared?.repairs ?? [],
+    durationMs: world.monotonic() - startedAt,
+    repairs: state.prepared?.repairs ?? [],
     snapshot,
   });
+  let result: ToolResult;
   observers.emit?.({ type: 'start', ...base });
   try {
-    if (depth > MAX_DEPTH) throw tooDeep(ref);
-    const found = findTool(parts, ref, scope);
-    // Avoids an await when the result is synchronous (10 % of an in-process call).
-    tool = found instanceof Promise ? await found : found;
-    nesting.accept?.(tool);
-    const rules = rulesFor(parts, tool, scope);
-    // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
-    verdict = findDenial(tool, caller, rules);
-    if (verdict !== undefined) throw refusal(tool, verdict);
-    prepared = await prepare(parts, tool, raw, scope, rules);
-    const { plan } = prepared;
-    verdict = prepared.verdict;
-    observers.recorder?.assertReady(verdict, snapshot);
-    if (verdict.verdict === 'ask') {
-      const { requestConsent } = await import('./consent.js');
-      approval = await requestConsent(parts, {
-        plan,
-        verdict,
-        snapshot,
-        caller,
-        depth,
-        signal,
-        approve: options.approve,
-      });
-      // POL-21: whoever saw the changes and agreed has approved the new definition.
-      if (verdict.changes !== undefined) parts.consents.accept(plan.tool, snapshot);
-    } else if (verdict.verdict !== 'allow') throw refusal(plan.tool, verdict);
-    assertNotCancelled(plan.tool, signal);
-    // A nested call returns the whole result, and so does a call whose output is streamed.
-    const isWhole = options.full === true || options.onOutput !== undefined || depth > 0;
-    const large =
-      isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
-    const output = await execute(parts, {
-      plan,
-      snapshot,
-      caller,
-      signal,
-      nesting,
-      options,
-      large,
-      progress: (progress) => {
-        observers.emit?.({ type: 'progress', ...base, progress });
-        options.onProgress?.(progress);
-      },
-      nest: (place, inner, input, asked) => {
-        const nested = nestedCall(parts, {
-          plan,
-          snapshot,
-          options,
-          nesting,
-          place,
-          asked,
-          parent: base.call,
-        });
-        return call(parts, inner, input, nested.options, nested.nesting);
-      },
-    });
-    const shown = toInlineOutput(plan.tool, output, large);
-    outputHash = shown.storedHash;
-    result = await shapeOutput(plan.tool, shown, shaping());
+    const output = await run(parts, { base, raw, snapshot, options, nesting, state });
+    result = await shapeOutput(state.tool!, output, shaping());
   } catch (thrown) {
     result = shapeFailure(thrown, shaping());
     // ERR-6: a bug of wield shows its stack in the debug output.
-    if (result.error?.code === 'internal') workspace.world.debug((thrown as Error)?.stack ?? String(thrown));
+    if (result.error?.code === 'internal') world.debug((thrown as Error)?.stack ?? String(thrown));
   }
   if (observers.recorder !== undefined || observers.emit !== undefined) {
-    const plan = prepared?.plan;
+    const { tool, verdict, approval, outputHash } = state;
+    const plan = state.prepared?.plan;
     const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
     const end: EndEvent = { type: 'end', ...base, result, tool, input, plan, verdict, approval, outputHash };
     observers.recorder?.record(end, snapshot);
     observers.emit?.(end);
   }
   return result;
+}
+
+// The steps from the reference to the output. Throws what ended the call before the tool ran.
+async function run(parts: CallParts, running: RunningCall): Promise<Output> {
+  const { base, raw, snapshot, options, nesting, state } = running;
+  const { ref, caller, depth } = base;
+  const { signal, approve } = options;
+  if (depth > MAX_DEPTH) throw tooDeep(ref);
+  const found = findTool(parts, ref, running);
+  // Avoids an await when the result is synchronous (10 % of an in-process call).
+  const tool = found instanceof Promise ? await found : found;
+  state.tool = tool;
+  nesting.accept?.(tool);
+  const rules = rulesFor(parts, tool, running);
+  // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
+  state.verdict = findDenial(tool, caller, rules);
+  if (state.verdict !== undefined) throw refusal(tool, state.verdict);
+  state.prepared = await prepare(parts, tool, raw, running, rules);
+  const { plan, verdict } = state.prepared;
+  state.verdict = verdict;
+  parts.observers.recorder?.assertReady(verdict, snapshot);
+  if (verdict.verdict === 'ask') {
+    const { requestConsent } = await import('./consent.js');
+    const consent = { plan, verdict, snapshot, caller, depth, signal, approve };
+    state.approval = await requestConsent(parts, consent);
+    // POL-21: whoever saw the changes and agreed has approved the new definition.
+    if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
+  } else if (verdict.verdict !== 'allow') throw refusal(tool, verdict);
+  assertNotCancelled(tool, signal);
+  // A nested call returns the whole result, and so does a call whose output is streamed.
+  const isWhole = options.full === true || options.onOutput !== undefined || depth > 0;
+  const large =
+    isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
+  const output = await execute(parts, {
+    plan,
+    snapshot,
+    caller,
+    signal,
+    nesting,
+    options,
+    large,
+    progress: (progress) => {
+      parts.observers.emit?.({ type: 'progress', ...base, progress });
+      options.onProgress?.(progress);
+    },
+    nest: (place, inner, input, asked) => {
+      const nested = nestedCall(parts, { plan, snapshot, options, nesting, place, asked, parent: base.call });
+      return call(parts, inner, input, nested.options, nested.nesting);
+    },
+  });
+  const shown = toInlineOutput(tool, output, large);
+  state.outputHash = shown.storedHash;
+  return shown;
 }
 
 /** Does everything before the run: plans the call and decides on it. Throws what is wrong. */
