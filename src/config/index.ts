@@ -8,9 +8,10 @@ import { createStatCache } from '../files/stat-cache.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';
-import { type ConfigFile, type ConfigValue, type Layer, readConfigFile } from './read.js';
+import { readConfigFile } from './read.js';
+import type { ConfigFile, ConfigValue, Layer } from './value.js';
 
-export type { ConfigValue, Layer } from './read.js';
+export type { ConfigValue, Layer } from './value.js';
 
 export interface Configuration {
   readonly settings: Settings;

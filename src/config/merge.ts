@@ -4,7 +4,7 @@ import type { MiddlewareSettings } from '../core/middleware.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type ModelSettings, type Settings, type ToolSettings } from '../core/settings.js';
 import { KEYS, keyName } from './keys.js';
-import type { ConfigValue, Layer } from './read.js';
+import type { ConfigValue, Layer } from './value.js';
 
 const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
 

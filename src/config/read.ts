@@ -5,36 +5,12 @@ import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { ServerEntry } from '../core/upstream.js';
 import type { FileText } from '../files/stat-cache.js';
 import { lineOf, parseToml } from '../files/toml.js';
 import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
 import { readRules } from './rules.js';
 import { readServerTable } from './servers.js';
-
-export type Layer = 'managed' | 'user' | 'project';
-
-export interface ConfigValue {
-  readonly path: readonly string[];
-  /** In wield's units. */
-  readonly value: unknown;
-  /** As it stands in the file. */
-  readonly written: string;
-  readonly layer: Layer;
-  readonly file: string;
-  readonly line: number;
-  /** Of a key that holds rules: each of them. */
-  readonly rules?: readonly Rule[];
-  /** Of a key that is a server: the whole of it, which `value` has without its secrets. */
-  readonly server?: ServerEntry;
-}
-
-export interface ConfigFile {
-  readonly values: readonly ConfigValue[];
-  readonly problems: readonly Problem[];
-  /** Set where the file cannot be used at all; then everything is denied (POL-9). */
-  readonly fault?: string;
-}
+import type { ConfigFile, Layer } from './value.js';
 
 /** One key of a file, with its value and line. */
 interface Leaf {

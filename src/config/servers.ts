@@ -5,7 +5,7 @@ import type { Problem } from '../core/problem.js';
 import { readServer } from '../upstream/entries/entry.js';
 import { describeFinding } from '../upstream/entries/file.js';
 import { toMaskedServer } from '../upstream/entries/mask.js';
-import type { ConfigValue, Layer } from './read.js';
+import type { ConfigValue, Layer } from './value.js';
 
 export interface ServerTable {
   readonly path: readonly string[];
