@@ -166,7 +166,11 @@ export const outer = {
         origin,
         traits,
       };
-      const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: true }, timeoutMs: 20_000 });
+      const plan = await executor.plan(
+        tool,
+        { n: 2 },
+        { snapshot, rules: { trusted: true }, timeoutMs: 20_000 },
+      );
       const { config } = { config: { limits: DEFAULT_SETTINGS.limits, roots: [] } };
       const signal = new AbortController().signal;
       const call = async (): Promise<never> => {
