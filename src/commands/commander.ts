@@ -11,6 +11,7 @@ import type { FlagKind } from './arguments.js';
 import { formatToolHelp } from './help.js';
 import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from './input.js';
 import { contentText, errorText, JSON_SCHEMA } from './output.js';
+import { kindOfOwnFlag } from './parameters.js';
 import { type Commands, findCommandProblems, toCommandTable } from './table.js';
 import { firstSentences } from './wrap.js';
 
@@ -50,13 +51,8 @@ export interface RegisterToolsOptions {
 }
 
 // The flags of wield that also make sense in another program.
-const FLAGS: Readonly<Record<string, FlagKind>> = {
-  help: 'switch',
-  json: 'switch',
-  input: 'value',
-  timeout: 'value',
-};
-const kindOf = (name: string): FlagKind | undefined => (Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined);
+const FLAGS = new Set(['help', 'json', 'input', 'timeout']);
+const kindOf = (name: string): FlagKind | undefined => (FLAGS.has(name) ? kindOfOwnFlag(name) : undefined);
 
 /**
  * Mounts the visible tools of a toolbox as subcommands. Schemas are read when a command runs. Returns the commands that

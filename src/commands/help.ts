@@ -70,16 +70,8 @@ export function parameterRows(tool: Tool): string[] {
     type: typeName(parameter),
     about: aboutParameter(parameter, tool),
   }));
-  const widthOf = (texts: readonly string[], limit: number): number =>
-    Math.min(limit, Math.max(...texts.map((text) => text.length)));
-  const nameWidth = widthOf(
-    rows.map((row) => row.name),
-    NAME_LIMIT,
-  );
-  const typeWidth = widthOf(
-    rows.map((row) => row.type),
-    TYPE_LIMIT,
-  );
+  const nameWidth = Math.min(NAME_LIMIT, Math.max(...rows.map(({ name }) => name.length)));
+  const typeWidth = Math.min(TYPE_LIMIT, Math.max(...rows.map(({ type }) => type.length)));
   const indent = 2 + nameWidth + 3 + typeWidth + 3;
   return rows.flatMap(({ name, type, about }) => {
     const head = `  ${name.padEnd(nameWidth)}   ${type.padEnd(typeWidth)}   `;

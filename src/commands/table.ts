@@ -132,35 +132,23 @@ function findCandidates(tools: Iterable<Tool>, reserved: ReadonlySet<string>): T
 }
 
 function collidesWithVerb(tool: Tool, word: string, program: Program): Problem {
-  return {
-    severity: 'error',
-    path: pathOf(tool),
-    message: `has no command: "${word}" is a command of ${program.name}`,
-    hint: `${callable(program, tool, 'calls it')}rename it to get a command`,
-  };
+  const message = `has no command: "${word}" is a command of ${program.name}`;
+  return toProblem(tool, message, 'rename it to get a command', program, 'calls it');
 }
 
 function collide(words: string, tools: readonly Tool[], program: Program): Problem {
-  const names = tools.map((tool) => tool.name).join(' and ');
-  return {
-    severity: 'error',
-    path: pathOf(tools[0]!),
-    message: `${words} is the command of ${names}`,
-    hint: `${callable(program, tools[0]!, 'calls the first')}rename one of them`,
-  };
+  const message = `${words} is the command of ${tools.map((tool) => tool.name).join(' and ')}`;
+  return toProblem(tools[0]!, message, 'rename one of them', program, 'calls the first');
 }
 
 function groupCollides(group: string, tool: Tool, what: string, program: Program): Problem {
-  return {
-    severity: 'error',
-    path: pathOf(tool),
-    message: `the group "${group}" has no command: the name is taken by ${what}`,
-    hint: `${callable(program, tool, 'calls its first tool')}rename the group`,
-  };
+  const message = `the group "${group}" has no command: the name is taken by ${what}`;
+  return toProblem(tool, message, 'rename the group', program, 'calls its first tool');
 }
 
-function callable({ call }: Program, tool: Tool, what: string): string {
-  return call === undefined ? '' : `${call} ${tool.name} ${what}; `;
+function toProblem(tool: Tool, message: string, advice: string, { call }: Program, calls: string): Problem {
+  const hint = call === undefined ? advice : `${call} ${tool.name} ${calls}; ${advice}`;
+  return { severity: 'error', path: pathOf(tool), message, hint };
 }
 
 function pathOf({ origin, name }: Tool): string {

@@ -1,11 +1,11 @@
 // Prompts that a client shows to its user: which modes it supports, and how many may be open at once.
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../core/approval.js';
+import { approvalRows, changeLines } from '../core/approval-text.js';
 import { cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
 import { isRecord } from '../core/json.js';
 import { createSemaphore } from '../core/semaphore.js';
 import { spellOut } from '../core/text.js';
-import { toApprovalAnswer } from './approval.js';
 
 export interface ElicitationModes {
   readonly form: boolean;
@@ -66,4 +66,28 @@ export function toElicitParams({ tool, message, schema, url }: Question) {
 /** Marks approvals as given through the client. */
 export function byClient(approve: (request: ApprovalRequest) => Promise<ApprovalAnswer>): Approve {
   return Object.assign(approve, { by: 'mcp' as const });
+}
+
+const RUN = 'run it once';
+
+export function toApprovalAnswer({ action, content }: ElicitAnswer): ApprovalAnswer {
+  return action === 'accept' && content?.decision === RUN ? 'once' : 'deny';
+}
+
+export function toApprovalForm({ record, changes }: ApprovalRequest) {
+  const lines = [
+    `${spellOut(record.tool)} asks for your consent.`,
+    ...approvalRows(record).map(([label, value]) => `${label}: ${value}`),
+    ...(changes === undefined ? [] : ['changed since last time:', ...changeLines(changes)]),
+  ];
+  return {
+    message: lines.join('\n'),
+    requestedSchema: {
+      type: 'object' as const,
+      properties: {
+        decision: { type: 'string' as const, title: 'Your decision', enum: ['do not run it', RUN] },
+      },
+      required: ['decision'],
+    },
+  };
 }

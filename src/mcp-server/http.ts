@@ -12,10 +12,9 @@ import { parseJson } from '../core/json.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess } from './access.js';
-import { errorResponse } from './error-response.js';
 import { MODEL } from './listing.js';
 import { createMcpServers, type McpServerOptions } from './server.js';
-import { createSessions } from './sessions.js';
+import { createSessions, errorResponse } from './sessions.js';
 
 export interface HttpOptions extends McpServerOptions {
   readonly access: AccessOptions;

@@ -11,10 +11,15 @@ import {
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import { toApprovalAnswer, toApprovalForm } from './approval.js';
-import type { CallOutcome, CallRequest } from './call-request.js';
-import { byClient, type ClientPrompts, type ElicitationModes, toElicitParams } from './client-prompts.js';
-import type { SuspendableCall, SuspendedCalls } from './suspended-calls.js';
+import {
+  byClient,
+  type ClientPrompts,
+  type ElicitationModes,
+  toApprovalAnswer,
+  toApprovalForm,
+  toElicitParams,
+} from './client-prompts.js';
+import type { CallOutcome, CallRequest, SuspendableCall, SuspendedCalls } from './suspended-calls.js';
 
 /** Signed state that a client sends back with its answer. */
 export interface RequestState {

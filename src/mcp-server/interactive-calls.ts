@@ -9,17 +9,17 @@ import {
 } from '@modelcontextprotocol/server';
 import type { ElicitAnswer } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import { toApprovalForm } from './approval.js';
-import type { CallOutcome, CallRequest } from './call-request.js';
 import {
   byClient,
   type ClientPrompts,
   createClientPrompts,
   type ElicitationModes,
   readElicitationModes,
+  toApprovalForm,
   toElicitParams,
 } from './client-prompts.js';
 import { createInputRequiredCalls, type RequestState } from './input-required.js';
+import type { CallOutcome, CallRequest } from './suspended-calls.js';
 import { createSuspendedCalls } from './suspended-calls.js';
 
 export interface InteractiveCalls {

@@ -1,4 +1,4 @@
-// The tools of a toolbox as `tools/list` shows them, rebuilt only when one of them changed.
+// The tools of a toolbox as `tools/list` shows them, shared by all connections and rebuilt only when one of them changed.
 
 import { describeForModel } from '../core/model-text.js';
 import { encodeNames } from '../core/name.js';
@@ -25,28 +25,23 @@ export interface Listing {
   readonly structured: ReadonlySet<string>;
 }
 
-export interface ReadListingOptions {
-  /** Uses what is known about upstream servers and modules instead of starting them. */
-  readonly knownOnly?: boolean;
-}
-
-export type ReadListing = (options?: ReadListingOptions) => Promise<Listing>;
-
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
 export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 // The protocol's limit.
 const MAX_NAME_LENGTH = 128;
 
-/** Returns a function that reads the current listing; it returns the same object as long as nothing changed. */
-export function createListingReader(toolbox: Toolbox): ReadListing {
+// Returns a function that reads the current listing; it returns the same object as long as nothing changed. `knownOnly`
+// uses what is known about upstream servers and modules instead of starting them.
+function createListingReader(toolbox: Toolbox) {
   let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
-  return async ({ knownOnly = false } = {}) => {
+  return async (knownOnly = false): Promise<Listing> => {
     const tools = await toolbox.list({ caller: MODEL, knownOnly });
     const { trusted } = toolbox.workspace;
     if (last !== undefined && last.trusted === trusted && isSameList(last.tools, tools)) return last.listing;
     const next = toListing(tools, trusted);
     // A file may have been read again without a change.
-    const listing = last !== undefined && isSameListing(last.listing, next) ? last.listing : next;
+    const same = last !== undefined && JSON.stringify(last.listing.tools) === JSON.stringify(next.tools);
+    const listing = same ? last!.listing : next;
     last = { tools, trusted, listing };
     return listing;
   };
@@ -54,10 +49,6 @@ export function createListingReader(toolbox: Toolbox): ReadListing {
 
 function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
   return before.length === now.length && before.every((tool, index) => tool === now[index]);
-}
-
-function isSameListing(before: Listing, now: Listing): boolean {
-  return JSON.stringify(before.tools) === JSON.stringify(now.tools);
 }
 
 function toListing(tools: readonly Tool[], trusted: boolean): Listing {
@@ -107,5 +98,53 @@ function toAnnotations({ traits }: Tool) {
     destructiveHint: traits.destructive,
     idempotentHint: traits.idempotent,
     openWorldHint: traits.openWorld,
+  };
+}
+
+export interface LiveListing {
+  /** Reads the listing for a client. */
+  read(): Promise<Listing>;
+  /** Returns the listing for a call, from memory if there is one; starts no upstream server. */
+  known(): Promise<Listing>;
+  /** Reads the listing again, without starting upstream servers. */
+  rereadKnown(): Promise<Listing>;
+  /** Calls the listener when the listing has changed. */
+  onChange(listener: () => void): void;
+  close(): void;
+}
+
+export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => void): LiveListing {
+  const readListing = createListingReader(toolbox);
+  const rereadKnown = (): Promise<Listing> => readListing(true);
+  const listeners: (() => void)[] = [];
+  // The listing that every client knows at least: one that lists first must not hide a change from the others.
+  let announced: Listing | undefined;
+  let newest: Listing | undefined;
+  const unwatch = toolbox.catalog.watch(() => {
+    // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
+    if (announced === undefined) {
+      newest = undefined;
+      return;
+    }
+    void readListing().then((listing) => {
+      newest = listing;
+      if (listing === announced) return;
+      announced = listing;
+      for (const listener of listeners) listener();
+    }, onError);
+  });
+  return {
+    async read() {
+      newest = await readListing();
+      announced ??= newest;
+      return newest;
+    },
+    async known() {
+      newest ??= await rereadKnown();
+      return newest;
+    },
+    rereadKnown,
+    onChange: (listener) => void listeners.push(listener),
+    close: unwatch,
   };
 }

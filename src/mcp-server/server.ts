@@ -14,8 +14,7 @@ import { canonicalJson, type Json } from '../core/json.js';
 import { decodeName } from '../core/name.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { createInteractiveCalls } from './interactive-calls.js';
-import { MODEL } from './listing.js';
-import { createLiveListing } from './live-listing.js';
+import { createLiveListing, MODEL } from './listing.js';
 import { readClientName, readTraceParent, toProgressListener } from './request-meta.js';
 import { toCallToolResult } from './result.js';
 

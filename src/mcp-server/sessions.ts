@@ -6,7 +6,6 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { errorResponse } from './error-response.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
@@ -74,4 +73,8 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
       for (const id of [...sessions.keys()]) drop(id);
     },
   };
+}
+
+export function errorResponse(status: number, message: string, code = -32600): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createDocumentFiles } from '../../src/context/store/documents.js';
 import { createDocumentMemory } from '../../src/context/store/memory-documents.js';
-import { createResultMemory } from '../../src/context/store/memory-results.js';
 import { createResultFiles } from '../../src/context/store/results.js';
+import { createResultMemory } from '../support/memory-results.js';
 import { describeDocumentStore, describeResultStore } from './store.js';
 
 const now = () => Date.now();

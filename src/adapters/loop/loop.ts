@@ -49,7 +49,6 @@ export interface ChatTurnOptions<M extends object = Message> extends AgentLoopOp
   readonly input?: string;
 }
 
-const MAX_TURNS = 20;
 // SDK-10. Any other terminal tool completes.
 const STATUS: Readonly<Record<string, LoopStatus>> = { fail_task: 'failed', wait_task: 'waiting' };
 
@@ -57,16 +56,7 @@ const STATUS: Readonly<Record<string, LoopStatus>> = { fail_task: 'failed', wait
 export async function runAgentLoop<M extends object = Message>(
   options: AgentLoopOptions<M>,
 ): Promise<LoopResult<M>> {
-  const {
-    client,
-    provider,
-    model,
-    toolbox,
-    system = '',
-    maxTurns = MAX_TURNS,
-    maxTokens,
-    request = {},
-  } = options;
+  const { client, provider, model, toolbox, system = '', maxTurns = 20, maxTokens, request = {} } = options;
   const { strict, offer, signal, timeoutMs, onProgress, trust, approve, elicit, ask } = options;
   const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve, elicit, ask };
   const driver = createDriver(client, provider, toolbox, { strict, offer });
@@ -82,24 +72,13 @@ export async function runAgentLoop<M extends object = Message>(
   };
   let text = '';
   let turns = 0;
-  const end = (status: LoopStatus, terminal?: LoopResult['terminal']): LoopResult<M> => ({
-    status,
-    messages,
-    text,
-    turns,
-    terminal,
-  });
+  const end = (status: LoopStatus, terminal?: LoopResult['terminal']): LoopResult<M> => {
+    return { status, messages, text, turns, terminal };
+  };
 
   while (turns < maxTurns) {
-    const modelRequest = {
-      model,
-      system: systemPrompt,
-      messages: messages as readonly Message[],
-      maxTokens,
-      request,
-      signal,
-    };
-    const reply = await untilAborted(() => driver.send(modelRequest), signal);
+    const sent = { model, system: systemPrompt, messages: messages as Message[], maxTokens, request, signal };
+    const reply = await untilAborted(() => driver.send(sent), signal);
     if (reply === undefined) return end('cancelled');
     turns++;
     text = reply.text;

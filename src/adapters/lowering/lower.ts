@@ -19,15 +19,11 @@ export interface Lowering {
   encode(input: Json): Json;
 }
 
-export interface LowerOptions {
-  /** Uses strict mode if the provider has one and it can express the schema without loss. */
-  readonly strict?: boolean;
-}
-
 // The property that contains an input that is not an object.
 const WRAPPED = 'input';
 
-export function lower(json: JsonSchema, profile: Profile, { strict = false }: LowerOptions = {}): Lowering {
+/** With `strict`, uses strict mode if the provider has one and it can express the schema without loss. */
+export function lower(json: JsonSchema, profile: Profile, { strict = false } = {}): Lowering {
   const wrapped = !takesObject(json);
   const { schema: plain, incomplete } = sanitize(json);
   const whole: Node = wrapped

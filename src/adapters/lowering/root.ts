@@ -28,13 +28,8 @@ export function viewObject(node: Node, closed: boolean): ObjectView {
     const branches = (node.anyOf as Node[]).filter(
       (branch) => branch.type === undefined || mayBe(branch, 'object'),
     );
-    if (branches.length > 0)
-      views.push(
-        joinViews(
-          branches.map((branch) => viewObject(branch, closed)),
-          closed,
-        ),
-      );
+    const viewed = branches.map((branch) => viewObject(branch, closed));
+    if (viewed.length > 0) views.push(joinViews(viewed, closed));
   }
   for (const view of views) {
     for (const [name, schema] of view.properties) if (!properties.has(name)) properties.set(name, schema);

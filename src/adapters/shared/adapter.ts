@@ -10,7 +10,7 @@ import type { Tool } from '../../core/tool.js';
 import type { Caller, CallOptions, Toolbox } from '../../core/toolbox.js';
 import { type Lowering, lower } from '../lowering/lower.js';
 import type { Profile } from '../lowering/profile.js';
-import { createStrictBudget } from '../lowering/strict-budget.js';
+import { createStrictBudget } from '../lowering/strict-limits.js';
 
 /** Which tools a model is offered. Pass the same options when listing tools and when running calls. */
 export interface OfferOptions {

@@ -133,11 +133,7 @@ function readResult(outcome: ProcessOutcome, heap: number): QueryResult {
   const end = stdout.indexOf(0x0a);
   const { type = 'undefined', count, fault } = JSON.parse(stdout.toString('utf8', 0, end)) as Header;
   if (fault !== undefined) throw toError(fault);
-  return {
-    type,
-    count,
-    json: type === 'undefined' ? undefined : stdout.subarray(end + 1),
-  };
+  return { type, count, json: type === 'undefined' ? undefined : stdout.subarray(end + 1) };
 }
 
 function toError({ kind, code, message, position }: QueryFault): ToolError {

@@ -88,13 +88,9 @@ function openStore(file: string): Database {
     }
     const version = schemaVersion(db);
     if (version !== SCHEMA_VERSION) {
-      throw new ToolError(
-        'unavailable',
-        `the context store ${file} was created by a newer version of wield`,
-        {
-          hint: 'use that version, or move the file away to start with an empty store',
-        },
-      );
+      const message = `the context store ${file} was created by a newer version of wield`;
+      const hint = 'use that version, or move the file away to start with an empty store';
+      throw new ToolError('unavailable', message, { hint });
     }
     return db;
   } catch (error) {

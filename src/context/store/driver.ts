@@ -34,11 +34,8 @@ function cacheStatements(database: Database): Database {
   return {
     exec: (sql) => database.exec(sql),
     prepare(sql) {
-      let statement = statements.get(sql);
-      if (statement === undefined) {
-        statement = database.prepare(sql);
-        statements.set(sql, statement);
-      }
+      const statement = statements.get(sql) ?? database.prepare(sql);
+      statements.set(sql, statement);
       return statement;
     },
     close: () => database.close(),

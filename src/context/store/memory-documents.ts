@@ -9,10 +9,9 @@ import type {
   WriteOptions,
 } from '../../core/store.js';
 import { isBelow, parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
-import { type Chunk, toChunks } from './chunks.js';
 import { describeContent, toBytes } from './describe-content.js';
 import { changedDocument, existingDocument, missingDocument, missingVersion } from './document-errors.js';
-import { toSnippet, toTerms, toWords } from './search-terms.js';
+import { type Chunk, toChunks, toSnippet, toTerms, toWords } from './search-terms.js';
 
 interface Version {
   readonly content: Uint8Array | null;

@@ -1,8 +1,8 @@
 // The full-text index of documents: chunks of each document, and the best match per document.
 
 import type { ContentKind } from '../../core/store.js';
-import { toChunks } from './chunks.js';
 import type { Database } from './driver.js';
+import { toChunks } from './search-terms.js';
 import { AT_OR_BELOW, toPathRange } from './version-table.js';
 
 export interface Match {

@@ -70,14 +70,9 @@ function readBinary(source: OpenDocument) {
 
 function assertReadable({ path }: OpenDocument, bytes: number): void {
   if (bytes <= MAX_READ_BYTES) return;
-  throw new ToolError(
-    'too_large',
-    `${quoteOutside(path)} is too large to read at once: ${formatBytes(bytes)}`,
-    {
-      hint: 'use offset and limit, or reduce it with context_query',
-      data: { path, bytes },
-    },
-  );
+  const message = `${quoteOutside(path)} is too large to read at once: ${formatBytes(bytes)}`;
+  const hint = 'use offset and limit, or reduce it with context_query';
+  throw new ToolError('too_large', message, { hint, data: { path, bytes } });
 }
 
 export async function list({ path }: Partial<Target>, context: ToolContext) {
@@ -122,10 +117,7 @@ interface SearchInput extends Partial<Target> {
 }
 
 export async function search({ query, path, limit = 10 }: SearchInput, context: ToolContext) {
-  const hits = await storeOf(context).documents.search(query, {
-    prefix: path,
-    limit,
-  });
+  const hits = await storeOf(context).documents.search(query, { prefix: path, limit });
   const text = hits
     .map((hit) => `${hit.path}:${hit.startLine}-${hit.endLine}\n  ${hit.snippet}\n`)
     .join('\n');

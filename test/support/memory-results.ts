@@ -1,9 +1,9 @@
 // A result store in memory, for tests.
 
-import { ToolError } from '../../core/error.js';
-import type { Handle, ResultStore } from '../../core/store.js';
-import { loadCrypto } from '../../files/crypto.js';
-import { describeContent } from './describe-content.js';
+import { describeContent } from '../../src/context/store/describe-content.js';
+import { ToolError } from '../../src/core/error.js';
+import type { Handle, ResultStore } from '../../src/core/store.js';
+import { loadCrypto } from '../../src/files/crypto.js';
 
 export function createResultMemory(): ResultStore {
   const results = new Map<string, { session: string; handle: Handle; bytes: Buffer }>();
