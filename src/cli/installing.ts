@@ -10,6 +10,7 @@ import {
 } from '../install/environment.js';
 import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
+import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
 import { ask, DRY_RUN, YES } from './consent.js';
@@ -84,10 +85,9 @@ const CHANGE_LABELS = {
   unchanged: 'keep',
 } as const;
 
-/** Prints a plan, one line per item; a long plan is only counted. */
-export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan): void {
-  if (planned.length > 40) terminal.err(`  ${count(planned.length, 'item')} to install or change\n`);
-  for (const one of planned.length > 40 ? [] : planned) {
+/** Prints a plan, with the links that would be created. */
+export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan, inventory: Inventory): void {
+  for (const one of planned) {
     const { change, effective, item, neededBy, existing } = one;
     const why =
       change === 'rename'
@@ -98,8 +98,21 @@ export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan): vo
             ? ''
             : ` (needed by ${neededBy})`;
     terminal.err(`  ${CHANGE_LABELS[change].padEnd(8)} ${item.kind} ${sanitize(effective)}${why}\n`);
+    for (const link of newLinks(one, inventory)) terminal.err(`  link     ${link}\n`);
   }
   for (const { item, why } of kept) terminal.err(`  keep     ${item.kind} ${item.effective}: ${why}\n`);
+}
+
+/** Returns the links that an item does not have yet, for display. */
+export function newLinks({ links, existing }: PlannedItem, inventory: Inventory): string[] {
+  const created = links.filter(({ path }) => !existing?.links.includes(path));
+  return created.map(({ path }) => shorten(path, inventory));
+}
+
+// Writes the home directory as `~`.
+function shorten(path: string, { environment: { world } }: Inventory): string {
+  const { home } = world;
+  return sanitize(home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path);
 }
 
 export function summarizeItems(items: readonly { readonly kind: string }[]): string {
@@ -118,15 +131,11 @@ export function printApplied(
 ): void {
   const shown = applied.length > 40 ? [] : applied;
   if (applied.length > 40) terminal.out(`  installed  ${count(applied.length, 'item')}\n`);
-  const tilde = (path: string): string => {
-    const { home } = inventory.environment.world;
-    return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
-  };
   for (const { planned, installedHash, build } of shown) {
     const unbuilt = build === 'skipped' ? '  not built' : '';
     terminal.out(
       `  installed  ${planned.item.kind} ${sanitize(planned.effective)}  ${installedHash.slice(0, 12)}${unbuilt}\n`,
     );
-    for (const { path } of planned.links) terminal.out(`  linked     ${sanitize(tilde(path))}\n`);
+    for (const { path } of planned.links) terminal.out(`  linked     ${shorten(path, inventory)}\n`);
   }
 }

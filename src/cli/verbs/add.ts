@@ -68,7 +68,7 @@ async function planWanted(
   const sources = added.map(({ record }) => record.id);
   const plan = planInstall({ refs: [], sources, all: true }, inventory);
   if (flags.has('yes') || plan.planned.length === 0) return plan;
-  showPlan(terminal, plan);
+  showPlan(terminal, plan, inventory);
   return (await ask(call, 'Install all of them?')) ? plan : undefined;
 }
 

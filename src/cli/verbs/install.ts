@@ -46,7 +46,7 @@ export const install: Verb = {
       const { planned, hooks } = plan;
       const dryRun = flags.has('dry-run');
       const needed = planned.some(({ neededBy }) => neededBy !== null);
-      if (!json && (dryRun || needed || planned.length > 1)) showPlan(terminal, plan);
+      if (!json && (dryRun || needed || planned.length > 1)) showPlan(terminal, plan, inventory);
       if (!json && dryRun) showHooks(terminal, hooks);
       // Items named by the user are not confirmed; dependencies are.
       const asks = (needed || all) && !dryRun && !flags.has('yes') && !json && terminal.canAsk;

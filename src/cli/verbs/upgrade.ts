@@ -3,13 +3,13 @@
 import { sanitize } from '../../core/text.js';
 import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
-import { loadInventory } from '../../install/inventory.js';
+import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import { ask } from '../consent.js';
-import { APPLY_FLAGS, printApplied, showHooks, withInstalling } from '../installing.js';
+import { APPLY_FLAGS, newLinks, printApplied, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
@@ -39,7 +39,7 @@ export const upgrade: Verb = {
       const dryRun = flags.has('dry-run');
       let items: readonly AppliedItem[] = previewPlan(plan, inventory);
       if (!json) {
-        printPreview(terminal, items, plan);
+        printPreview(terminal, items, plan, inventory);
         if (items.length === 0) terminal.out('  everything is up to date\n');
         else if (dryRun) showHooks(terminal, hooks);
       }
@@ -61,7 +61,12 @@ export const upgrade: Verb = {
 };
 
 // INS-27: shows the change of hash or commit, and of the content.
-function printPreview(terminal: Terminal, items: readonly AppliedItem[], { kept }: InstallPlan): void {
+function printPreview(
+  terminal: Terminal,
+  items: readonly AppliedItem[],
+  { kept }: InstallPlan,
+  inventory: Inventory,
+): void {
   for (const { planned, files } of items) {
     const { existing, change, effective, form, source } = planned;
     const { commit } = source.record;
@@ -76,6 +81,7 @@ function printPreview(terminal: Terminal, items: readonly AppliedItem[], { kept 
               ? `${existing?.commit?.slice(0, 12)} → ${commit.slice(0, 12)}`
               : `${existing?.sourceHash.slice(0, 12)} → ${form.hash.slice(0, 12)}`;
     terminal.out(`  ${terminal.paint('bold', sanitize(effective))}  ${moved}\n`);
+    for (const link of newLinks(planned, inventory)) terminal.out(`    link  ${link}\n`);
     for (const { path, added, removed, lines } of files) {
       terminal.out(`    ${sanitize(path)}  +${added} −${removed}${lines.length === 0 ? '  (binary)' : ''}\n`);
       for (const line of lines.slice(0, 40)) {

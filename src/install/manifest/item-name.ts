@@ -55,6 +55,36 @@ export function findNamespaceFault(name: string): string | undefined {
   return NAMESPACE.test(name) ? undefined : 'contains characters that are not allowed';
 }
 
+// Files that agents read as configuration or instructions, in lower case.
+const RESERVED_FILES = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md', 'memory.md', 'readme.md'];
+
+/** A tool or a skill is a directory; an agent or a rule is a Markdown file. */
+export function isDirectoryKind(kind: ItemKind): boolean {
+  return kind === 'tool' || kind === 'skill';
+}
+
+/** Returns the default path of an item's link in an agent home; null for a tool, which has none (INS-34, INS-21). */
+export function linkPath(kind: ItemKind, name: string, effective: string): string | null {
+  if (kind === 'agent') return `agents/${name}.md`;
+  return kind === 'tool' ? null : `${kind}s/${effective}${kind === 'rule' ? '.md' : ''}`;
+}
+
+/**
+ * Returns why an item of a kind must not be linked at a path in an agent home. A link is directly in the directory of
+ * its kind, so that it can neither replace a configuration file nor lead into another item (INS-37).
+ */
+export function findLinkFault(kind: ItemKind, link: string): string | undefined {
+  const [directory, file = '', ...rest] = link.split('/');
+  const name = isDirectoryKind(kind) ? file : file.replace(/\.md$/, '');
+  const wellFormed =
+    directory === `${kind}s` &&
+    rest.length === 0 &&
+    findNameFault(name) === undefined &&
+    (isDirectoryKind(kind) ? !/\.(?:json|jsonc|toml|ya?ml|md)$/i.test(name) : name !== file);
+  if (!wellFormed) return `is not ${kind}s/NAME${isDirectoryKind(kind) ? '' : '.md'}`;
+  return RESERVED_FILES.includes(file.toLowerCase()) ? 'is not allowed: the name is reserved' : undefined;
+}
+
 /** Whether a relative path has no `..` and is not absolute. Links are checked separately. */
 export function isSafePath(path: string): boolean {
   return (

@@ -3,7 +3,7 @@
 import { quoteOutside } from '../../core/text.js';
 import type { TomlPath } from '../../files/toml.js';
 import type { FieldReader, Fields } from './fields.js';
-import { isItemKind, isSafePath } from './item-name.js';
+import { findLinkFault, isItemKind, isSafePath } from './item-name.js';
 import {
   type DeclaredHook,
   type DeclaredItem,
@@ -40,12 +40,16 @@ export function readItem(
       report([...path, key], `${key} is only allowed for tools, and this is a ${kind}`, `remove ${key}`);
   const name = reader.name(fields, path, 'name');
   const at = reader.path(fields, path, 'path');
+  const link = reader.path(fields, path, 'link');
+  const fault = link === null ? undefined : findLinkFault(kind, link);
+  if (fault !== undefined)
+    report([...path, 'link'], `the link "${quoteOutside(link!, 80)}" ${fault}`, 'fix the link, or omit it');
   if (name === null || at === null) return undefined;
   return {
     kind,
     name,
     path: at,
-    link: reader.path(fields, path, 'link'),
+    link,
     description: text(fields, path, 'description'),
     bin: reader.path(fields, path, 'bin'),
     build: text(fields, path, 'build'),

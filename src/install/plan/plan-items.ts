@@ -6,11 +6,11 @@ import { ToolError } from '../../core/error.js';
 import type { Link } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { itemKey } from '../manifest/item-name.js';
+import { itemKey, linkPath } from '../manifest/item-name.js';
 import { type AvailableItem, availableKey, availableName } from '../sources/load.js';
 import type { SourceItem } from '../sources/source-item.js';
 import { readSourceForm, type SourceForm } from '../tokens/source-form.js';
-import { assertSafeBin } from '../tokens/targets.js';
+import { assertSafeItem } from '../tokens/targets.js';
 
 /** `pending`: the item itself is unchanged, but its expanded references changed (INS-28). */
 export type ChangeKind = 'new' | 'update' | 'rename' | 'pending' | 'unchanged';
@@ -43,7 +43,7 @@ export function planItems(wanted: readonly AvailableItem[], inventory: Inventory
   const visit = (available: AvailableItem, neededBy: string | null): string | undefined => {
     const key = availableKey(available);
     if (visits.has(key)) return undefined;
-    assertSafeBin(available.item);
+    assertSafeItem(available.item);
     const form = readSourceForm(available.item, available.source, inventory.rendering);
     visits.set(key, { available, form, neededBy, left: dependenciesOf(available, form) });
     return key;
@@ -90,20 +90,13 @@ function toPlanned(
   return { ...planned, change: changeOf(planned, paths.objects) };
 }
 
-// INS-34, INS-21
 function linkOf(
   home: string,
   { kind, name, link, file }: SourceItem,
   effective: string,
   store: string,
 ): Link[] {
-  const defaults = {
-    skill: `skills/${effective}`,
-    agent: `agents/${name}.md`,
-    rule: `rules/${effective}.md`,
-    tool: null,
-  };
-  const at = link ?? defaults[kind];
+  const at = link ?? linkPath(kind, name, effective);
   return at === null ? [] : [{ path: join(home, at), target: file ? join(store, `${name}.md`) : store }];
 }
 

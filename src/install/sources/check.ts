@@ -10,7 +10,7 @@ import { readHead } from '../../files/read.js';
 import { listTree } from '../../files/tree.js';
 import { namesIn } from '../directory.js';
 import { type LoadedTree, readSourceForm } from '../tokens/source-form.js';
-import { assertSafeBin, toSiblings } from '../tokens/targets.js';
+import { assertSafeItem, toSiblings } from '../tokens/targets.js';
 import { checkMetadata, checkStorePaths, type SourceCheck, type SourceFinding } from './check-item.js';
 import { findingText, MANIFEST_FILES } from './load-manifest.js';
 import { type Scan, type ScanWarning, scanSource } from './scan.js';
@@ -49,7 +49,7 @@ export function checkSource(
     siblings: toSiblings(scan.manifest.namespace, scan.items),
   };
   for (const item of scan.items) {
-    attempt(check, item.path, () => assertSafeBin(item));
+    attempt(check, item.path, () => assertSafeItem(item));
     attempt(check, item.path, () => readSourceForm(item, loaded, { store: '/store', home: undefined }));
     checkMetadata(item, check);
     attempt(check, item.path, () => checkStorePaths(item, scan, check));

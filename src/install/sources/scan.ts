@@ -6,11 +6,17 @@ import type { Finding } from '../../core/problem.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { isDirectory, namesIn } from '../directory.js';
-import { findNameFault, ITEM_KINDS, type ItemKind, isSafePath } from '../manifest/item-name.js';
+import {
+  findNameFault,
+  ITEM_KINDS,
+  type ItemKind,
+  isDirectoryKind,
+  isSafePath,
+} from '../manifest/item-name.js';
 import type { ItemGlobs, SourceManifest } from '../manifest/source-manifest.js';
 import { assertInside, loadManifest, manifestError, pathEscape } from './load-manifest.js';
 import { findPaths } from './path-glob.js';
-import { isDirectoryKind, readDeclaredItem, readSourceItem, type SourceItem } from './source-item.js';
+import { readDeclaredItem, readSourceItem, type SourceItem } from './source-item.js';
 
 export type ScanWarning = Finding & { readonly path: string };
 

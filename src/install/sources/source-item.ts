@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
-import type { ItemKind } from '../manifest/item-name.js';
+import { type ItemKind, isDirectoryKind } from '../manifest/item-name.js';
 import type { DeclaredItem, ItemFields } from '../manifest/source-manifest.js';
 import { parseItemFacts } from '../manifest/tool-md.js';
 import { assertInside } from './load-manifest.js';
@@ -16,11 +16,6 @@ export interface SourceItem extends ItemFields {
 }
 
 const FACTS_BYTES = 1024 * 1024;
-
-/** A tool or a skill is a directory; an agent or a rule is a Markdown file. */
-export function isDirectoryKind(kind: ItemKind): boolean {
-  return kind === 'tool' || kind === 'skill';
-}
 
 /** Reads an item from its files. A path that is a link inside the source is resolved. */
 export function readSourceItem(tree: string, kind: ItemKind, name: string, written: string): SourceItem {

@@ -6,10 +6,12 @@ import { quoteOutside } from '../../core/text.js';
 import { isWithin } from '../../files/within.js';
 import {
   effectiveName,
+  findLinkFault,
   findNameFault,
   type ItemKind,
   isItemKind,
   isSafePath,
+  linkPath,
 } from '../manifest/item-name.js';
 import type { SourceItem } from '../sources/source-item.js';
 import type { Token } from './find.js';
@@ -120,8 +122,18 @@ export function badReference(
   );
 }
 
-/** Throws if a declared entrypoint is outside its tool. Whether it exists is checked after the build. */
-export function assertSafeBin({ kind, name, bin }: SourceItem): void {
+/** Throws if an item cannot be linked, or if its entrypoint is outside it; whether that exists is checked later. */
+export function assertSafeItem({ kind, name, bin, link }: SourceItem): void {
+  const linked = link ?? linkPath(kind, name, name);
+  const fault = linked === null ? undefined : findLinkFault(kind, linked);
+  if (fault !== undefined)
+    throw new ToolError(
+      'invalid_definition',
+      `the link ${quoteOutside(linked!, 80)} of the ${kind} ${fault}`,
+      {
+        hint: 'rename the item',
+      },
+    );
   if (bin === null || isSafePath(bin)) return;
   throw new ToolError(
     'path_escape',
