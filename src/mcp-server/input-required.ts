@@ -64,8 +64,8 @@ export function createInputRequiredCalls({ mintState, prompts, suspended }: Inpu
       async (approval: ApprovalRequest): Promise<ApprovalAnswer> => {
         // A nested call suspends the outer one. The outer call needs approval before it starts, so it starts over.
         if (approval.depth > 0)
-          return prompts.approve(() =>
-            requestInput(inputRequired.elicit(toApprovalForm(approval)), approval.signal),
+          return prompts.approve(request.client, approval.signal, (until) =>
+            requestInput(inputRequired.elicit(toApprovalForm(approval)), until),
           );
         if (state !== undefined) {
           if (!openNonces.delete(state.nonce) || state.binding !== approval.record.binding)
@@ -81,7 +81,7 @@ export function createInputRequiredCalls({ mintState, prompts, suspended }: Inpu
         signal: call.signal,
         onProgress: onProgress && call.onProgress,
         approve: modes.form ? byClient(createApprove(call)) : undefined,
-        elicit: prompts.createElicit(modes, (question, signal) =>
+        elicit: prompts.createElicit(request.client, modes, (question, signal) =>
           call.requestInput(toInputRequest(question), signal),
         ),
       }),

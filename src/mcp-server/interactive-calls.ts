@@ -65,11 +65,15 @@ export function createInteractiveCalls(): InteractiveCalls {
 
 /** The older protocol version: the server sends `elicitation/create` requests during the call. */
 function serveByRequests(
-  { context: { mcpReq }, onProgress, run }: CallRequest,
+  { client, context: { mcpReq, http }, onProgress, run }: CallRequest,
   modes: ElicitationModes,
   prompts: ClientPrompts,
 ): Promise<CallOutcome> {
-  const send = async (params: object, signal: AbortSignal): Promise<ElicitAnswer> => {
+  // A result can only be sent on the connection of its request, so questions end with it.
+  const connection = http?.req?.signal;
+  const send = async (params: object, until: AbortSignal): Promise<ElicitAnswer> => {
+    const signal = connection === undefined ? until : AbortSignal.any([until, connection]);
+    signal.throwIfAborted();
     const options = { signal, timeout: TTL_SECONDS * 1000 };
     return (await mcpReq.send({ method: 'elicitation/create', params: params as never }, options)) as never;
   };
@@ -78,10 +82,12 @@ function serveByRequests(
     onProgress,
     approve: modes.form
       ? byClient((request) =>
-          prompts.approve(() => send({ mode: 'form', ...toApprovalForm(request) }, request.signal)),
+          prompts.approve(client, request.signal, (until) =>
+            send({ mode: 'form', ...toApprovalForm(request) }, until),
+          ),
         )
       : undefined,
-    elicit: prompts.createElicit(modes, (question, signal) => {
+    elicit: prompts.createElicit(client, modes, (question, signal) => {
       const mode =
         question.url === undefined
           ? { mode: 'form' }

@@ -66,6 +66,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     const outcome = await calls.serve({
       server,
       context,
+      client: `${session} ${caller.name ?? ''}`,
       onProgress: toProgressListener(context),
       binding: () => hash([session, caller.name ?? '', name, input as Json]),
       run: (interaction) =>

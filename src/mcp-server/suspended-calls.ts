@@ -21,6 +21,8 @@ export type InteractionOptions = Pick<CallOptions, 'signal' | 'onProgress' | 'ap
 export interface CallRequest extends Pick<CallOptions, 'onProgress'> {
   readonly server: Server;
   readonly context: ServerContext;
+  /** Identifies who is asked: session and client name. */
+  readonly client: string;
   /** Identifies caller, tool and input. A function, because few calls need it. */
   readonly binding: () => string;
   run(options: InteractionOptions): Promise<ToolResult>;
