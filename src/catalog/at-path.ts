@@ -9,10 +9,23 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Owner, Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin } from '../files/within.js';
+import type { Views } from './directory.js';
 import type { Entry } from './entry.js';
-import type { FindOptions, Reach } from './reach.js';
 import { ambiguous, nothingAt, notUsable } from './refusals.js';
-import type { Views } from './views.js';
+
+export interface FindOptions {
+  readonly snapshot: Snapshot;
+  /** Finds listed tools only, by any reference: for models. */
+  readonly visibleOnly?: boolean;
+  /** Finds hidden tools too, but not built-in tools that are not offered. */
+  readonly offeredOnly?: boolean;
+  /** Built-in tools, or groups of them, that are visible as well. */
+  readonly offer?: readonly string[];
+  /** Whether a hint may name a tool (POL-8). */
+  readonly mayName?: (tool: Tool) => boolean;
+  /** Does not find tools that may not be named. */
+  readonly namedOnly?: boolean;
+}
 
 /** A tool found by path or URI; one that yields gives way to the others found there. */
 export interface FoundTool {
@@ -28,17 +41,11 @@ export interface PathFinderOptions {
   readonly clean: (tool: Tool) => Tool;
 }
 
-export interface PathFinder {
-  /** Returns the tools at a path that may be found, and the first error if a file there is broken. */
-  read(
-    path: string,
-    options: FindOptions,
-  ): { readonly tools: readonly FoundTool[]; readonly problem?: Problem };
-  /** Returns the one tool at a path. Throws `not_found` or `ambiguous`. */
-  find(ref: string, path: string, fragment: string | undefined, options: FindOptions): Tool;
-}
-
-export function createPathFinder(options: PathFinderOptions, { mayReach }: Reach): PathFinder {
+/** `mayReach`: whether a tool found by path is visible under the options. */
+export function createPathFinder(
+  options: PathFinderOptions,
+  mayReach: (tool: Tool, options: FindOptions) => boolean,
+) {
   const { formats, ownerOf, toAbsolute, views, clean } = options;
 
   // An entry on the search path is read as part of its place.
@@ -58,7 +65,11 @@ export function createPathFinder(options: PathFinderOptions, { mayReach }: Reach
     return views.of({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry, snapshot);
   };
 
-  const read: PathFinder['read'] = (given, reach) => {
+  // Returns the tools at a path that may be found, and the first error if a file there is broken.
+  const read = (
+    given: string,
+    reach: FindOptions,
+  ): { readonly tools: readonly FoundTool[]; readonly problem?: Problem } => {
     const { snapshot, visibleOnly = false } = reach;
     const path = toAbsolute(given, snapshot);
     if (path === undefined) return { tools: [] };
@@ -81,7 +92,8 @@ export function createPathFinder(options: PathFinderOptions, { mayReach }: Reach
 
   return {
     read,
-    find(ref, path, fragment, reach) {
+    /** Returns the one tool at a path. Throws `not_found` or `ambiguous`. */
+    find(ref: string, path: string, fragment: string | undefined, reach: FindOptions): Tool {
       const { tools, problem } = read(path, reach);
       const tool = pickTool(ref, tools, fragment);
       if (tool !== undefined) return tool;

@@ -1,15 +1,40 @@
-// Resolves the cascade of a tool; cached while its levels are the same.
+// Resolves the cascade of a tool: its own level, the main skills that govern it, and the skills named by `$inherit`
+// (RES-17). Cached while the levels are the same.
 
 import { dirname } from 'node:path';
-import { type Cascade, type CascadeResolver, toCascade } from '../core/cascade.js';
-import { isToolError } from '../core/error.js';
+import {
+  type Cascade,
+  type CascadeResolver,
+  INHERITED_SETTINGS,
+  type Level,
+  toCascade,
+  toOwnLevel,
+} from '../core/cascade.js';
+import { isToolError, ToolError } from '../core/error.js';
+import type { Json } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import { createLevels, type LevelsOptions } from './levels.js';
+import { anchorRef } from '../files/anchor.js';
+import type { Authorities, MainSkill } from './authority.js';
 
-export function createCascadeResolver(options: LevelsOptions): CascadeResolver {
+export interface CascadeOptions {
+  readonly authorities: Authorities;
+  /** Returns the tool of a reference; throws if there is none. */
+  readonly find: (ref: string, snapshot: Snapshot) => Tool;
+}
+
+/** A skill or tool in a chain of `$inherit`. */
+interface Link {
+  readonly key: string;
+  readonly name: string;
+  readonly inherit: Skill['inherit'];
+  /** Base of its relative paths (RES-41). */
+  readonly directory: string | null;
+}
+
+export function createCascadeResolver(options: CascadeOptions): CascadeResolver {
   const { authorities } = options;
   const levels = createLevels(options);
   const cascades = new WeakMap<Tool, { readonly parts: readonly unknown[]; readonly cascade: Cascade }>();
@@ -71,4 +96,109 @@ export function createCascadeResolver(options: LevelsOptions): CascadeResolver {
       return [...problems.values()];
     },
   };
+}
+
+function createLevels({ authorities, find }: CascadeOptions) {
+  // Cached by tool and main skill, so that equal levels are the same object (RES-18).
+  const ofTools = new WeakMap<Tool, { readonly skill: Skill | undefined; readonly level: Level }>();
+  const ofMains = new WeakMap<MainSkill, Level>();
+
+  const levelOfTool = (tool: Tool, skill: Skill | undefined): Level => {
+    const known = ofTools.get(tool);
+    if (known !== undefined && known.skill === skill) return known.level;
+    const level = toOwnLevel(tool, skill && settingsOf(skill));
+    ofTools.set(tool, { skill, level });
+    return level;
+  };
+
+  const levelOfMain = (main: MainSkill): Level => {
+    let level = ofMains.get(main);
+    if (level === undefined) {
+      level = 'skill' in main ? toLevel(main.skill) : closedLevel(main.fault);
+      ofMains.set(main, level);
+    }
+    return level;
+  };
+
+  // Depth first, each skill once.
+  const follow = (from: Link, snapshot: Snapshot, chain = [from], seen = new Set<string>()): Level[] => {
+    if (!from.inherit) return [];
+    return from.inherit.flatMap((ref) => {
+      const tool = findInherited(ref, from, snapshot);
+      const skill = authorities.skillOf(tool, snapshot);
+      const next = toLink(tool, skill);
+      const start = chain.findIndex(({ key }) => key === next.key);
+      if (start !== -1) throw cycle([...chain.slice(start), next]);
+      if (seen.has(next.key)) return [];
+      seen.add(next.key);
+      return [levelOfTool(tool, skill), ...follow(next, snapshot, [...chain, next], seen)];
+    });
+  };
+
+  const findInherited = (ref: string, { name, directory }: Link, snapshot: Snapshot): Tool => {
+    try {
+      return find(anchorRef(ref, directory), snapshot);
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      throw new ToolError('invalid_ref', `${name} inherits from "${ref}", which does not exist`, {
+        hint: 'use the name of a skill that `wield list --all` shows in metadata.$inherit',
+        data: { ref },
+        cause: error,
+      });
+    }
+  };
+
+  return {
+    /** Returns the levels that a skill inherits. Throws `invalid_ref` for a missing skill or a cycle (RES-15). */
+    inheritedBy: (skill: Skill, snapshot: Snapshot): Level[] => follow(skillLink(skill), snapshot),
+    of(tool: Tool, snapshot: Snapshot) {
+      const skill = authorities.skillOf(tool, snapshot);
+      const [nearest, ...further] = authorities.above(tool, snapshot);
+      const authority = nearest && 'skill' in nearest ? nearest.skill : null;
+      const own = follow(toLink(tool, skill), snapshot);
+      const inherited = authority === null ? [] : follow(skillLink(authority), snapshot);
+      const governing = nearest === undefined ? [] : [levelOfMain(nearest)];
+      // An authority without `$inherit` is followed by the main skills further up.
+      const rest = (authority?.inherit ?? null) === null ? further.map(levelOfMain) : inherited;
+      return {
+        authority,
+        own: levelOfTool(tool, skill),
+        above: [...governing, ...(skill?.inherit === false ? [] : [...own, ...rest])],
+        limiting: [...governing, ...further.map(levelOfMain), ...inherited],
+      };
+    },
+  };
+}
+
+function toLink(tool: Tool, skill: Skill | undefined): Link {
+  if (skill) return skillLink(skill);
+  return { key: tool.origin.uri ?? tool.name, name: tool.name, inherit: null, directory: null };
+}
+
+function skillLink({ file, name, inherit, directory }: Skill): Link {
+  return { key: file, name, inherit, directory };
+}
+
+function cycle(chain: readonly Link[]): ToolError {
+  const names = chain.map(({ name }) => name);
+  return new ToolError('invalid_ref', `skills inherit from each other in a cycle: ${names.join(' → ')}`, {
+    hint: 'remove one of them from metadata.$inherit of the other',
+    data: { circle: names },
+  });
+}
+
+function settingsOf({ metadata }: Skill): Record<string, Json> {
+  return Object.fromEntries(
+    INHERITED_SETTINGS.filter((name) => Object.hasOwn(metadata, name)).map((name) => [name, metadata[name]!]),
+  );
+}
+
+function toLevel(skill: Skill): Level {
+  const { name, owner, allowedTools, timeoutMs } = skill;
+  return { name, owner, allowedTools, timeoutMs, settings: settingsOf(skill) };
+}
+
+// A skill that cannot be read may have declared a limit, so it allows nothing until it is fixed.
+function closedLevel({ path }: Problem): Level {
+  return { name: path, owner: 'workspace', allowedTools: [], settings: {} };
 }

@@ -4,15 +4,16 @@ import { isToolError, ToolError } from '../core/error.js';
 import type { Format } from '../core/format.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
+import { withoutReservedTags } from '../core/tag.js';
 import type { Owner, Tool } from '../core/tool.js';
 import type { Upstream } from '../core/upstream.js';
 import type { World } from '../core/world.js';
+import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
-import { createFinder } from './find.js';
+import { createViews } from './directory.js';
+import { createFinder, hasServers, isRequested } from './find.js';
 import type { IndexFile } from './index-file.js';
-import { type Audience, byName, createTagCleaner, type Listing, mergeListing } from './listing.js';
-import { type FindOptions, hasServers, isRequested } from './reach.js';
-import { createViews } from './views.js';
+import { type Audience, byName, type Listing, mergeListing, pathOf, type TagCleaner } from './listing.js';
 
 export interface CatalogOptions {
   /** Tools defined in code; first in precedence. */
@@ -93,7 +94,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return { ...merged, tools, problems: [...merged.problems, ...problems] };
   };
 
-  const { seek } = createFinder({
+  const seek = createFinder({
     ...options,
     builtin: [...reserved, ...yielding],
     yielding,
@@ -138,4 +139,17 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
 function asBuiltin(tool: Tool): Tool {
   return { ...tool, origin: { ...tool.origin, builtin: true } };
+}
+
+/** Removes reserved tags from tools of any format; each tool is processed once (RES-31). */
+function createTagCleaner(): TagCleaner {
+  const cleaned = new WeakMap<Tool, ReturnType<TagCleaner>>();
+  return (tool) => {
+    let known = cleaned.get(tool);
+    if (known === undefined) {
+      known = withoutReservedTags(tool, () => pathOf(tool));
+      cleaned.set(tool, known);
+    }
+    return known;
+  };
 }

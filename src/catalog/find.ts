@@ -1,29 +1,46 @@
-// Finds the tool of a reference: a name, a path or a URI (RES-1, RES-2).
+// Finds the tool of a reference: a name, a path or a URI (RES-1, RES-2), if the caller may find it.
 
 import { isToolName } from '../core/name.js';
+import type { Problem } from '../core/problem.js';
 import { parseRef, type UriRef } from '../core/ref.js';
+import type { Skill } from '../core/skill.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import { createPathFinder, type FoundTool, type PathFinderOptions, pickTool, toFilePath } from './at-path.js';
-import { createReach, type FindOptions, type ReachOptions } from './reach.js';
+import type { Upstream } from '../core/upstream.js';
+import {
+  createPathFinder,
+  type FindOptions,
+  type FoundTool,
+  type PathFinderOptions,
+  pickTool,
+  toFilePath,
+} from './at-path.js';
+import type { Views } from './directory.js';
+import type { Audience, Listing } from './listing.js';
 import { invalidName, notFound, nothingAt, notUsable } from './refusals.js';
-import type { Views } from './views.js';
 
-export interface FinderOptions extends ReachOptions, PathFinderOptions {
+export interface FinderOptions extends PathFinderOptions {
+  readonly registered: ReadonlyMap<string, Tool>;
+  /** All built-in tools. */
+  readonly builtin: readonly Tool[];
+  /** The built-in tools that give way to others. */
+  readonly yielding: readonly Tool[];
+  readonly offered: (tool: Tool, skills: readonly Skill[], snapshot: Snapshot) => Audience;
+  readonly upstream?: Upstream;
+  readonly list: (snapshot: Snapshot) => Listing;
   readonly views: Pick<Views, 'of' | 'inOrder'>;
 }
 
-export interface Finder {
-  /**
-   * Returns the tool of a reference, without following delegates. Throws `not_found`, `ambiguous` or `invalid_ref`;
-   * `near` returns the tools that a hint may suggest.
-   */
-  seek(ref: string, options: FindOptions, near?: () => readonly Tool[]): Tool;
-}
+/**
+ * Returns the tool of a reference, without following delegates. Throws `not_found`, `ambiguous` or `invalid_ref`; `near`
+ * returns the tools that a hint may suggest.
+ */
+export type Seek = (ref: string, options: FindOptions, near?: () => readonly Tool[]) => Tool;
 
-export function createFinder(options: FinderOptions): Finder {
+export function createFinder(options: FinderOptions): Seek {
   const { registered, upstream, list, clean, views } = options;
   const reach = createReach(options);
-  const paths = createPathFinder(options, reach);
+  const paths = createPathFinder(options, reach.mayReach);
 
   const findNamed = (name: string, within: FindOptions): Tool | undefined => {
     const found = registered.has(name) || isToolName(name) ? reach.lookUp(name, within.snapshot) : undefined;
@@ -61,22 +78,82 @@ export function createFinder(options: FinderOptions): Finder {
     return inline;
   };
 
+  return (text, within, near = () => list(within.snapshot).tools) => {
+    const ref = parseRef(text);
+    if (ref.kind === 'path') return paths.find(text, ref.path, ref.fragment, within);
+    if (ref.kind === 'uri') return findByUri(text, ref, within);
+    const { name, fragment } = ref;
+    const named = fragment === undefined ? findNamed(name, within) : undefined;
+    if (named !== undefined) return named;
+    // RES-1: a name that no tool has is tried as a file of the workdir.
+    const tool = pickTool(text, paths.read(name, within).tools, fragment);
+    if (tool !== undefined) return tool;
+    const { mayName = () => true } = within;
+    throw fragment === undefined && isToolName(name)
+      ? (upstream?.why(name, within.snapshot) ??
+          notFound(name, near().filter(mayName), within.snapshot.places))
+      : invalidName(text);
+  };
+}
+
+/** Whether a list of names and groups contains a built-in tool. */
+export function isRequested({ name, traits }: Tool, offer: readonly string[]): boolean {
+  return offer.some((entry) => entry === name || entry === traits.group);
+}
+
+/** Whether any upstream server is enabled. */
+export function hasServers({ servers }: Snapshot): boolean {
+  return servers.servers.length > 0;
+}
+
+function createReach(options: FinderOptions) {
+  const { registered, builtin, yielding, offered, upstream, list, views, clean } = options;
+
+  /** RES-3, RES-42: registered, built-in, servers, search path, scripts; the first match wins. */
+  const lookUp = (name: string, snapshot: Snapshot): Tool | Problem | undefined => {
+    const given = registered.get(name);
+    if (given) return clean(given);
+    const own = builtin.find((tool) => tool.name === name);
+    if (own && !yielding.includes(own)) return own;
+    const remote = hasServers(snapshot) ? upstream?.find(name, snapshot) : undefined;
+    if (remote !== undefined) return clean(remote);
+    let problem: Problem | undefined;
+    for (const directory of views.inOrder(snapshot.places)) {
+      const found = directory.find(name, snapshot);
+      if (found === undefined) continue;
+      if (!('severity' in found)) return clean(found);
+      // A broken file does not hide a tool of the same name further down the path.
+      problem ??= found;
+    }
+    return own ?? problem;
+  };
+
+  const isOffered = (tool: Tool, { snapshot, offer = [] }: FindOptions): boolean =>
+    !builtin.includes(tool) ||
+    isRequested(tool, offer) ||
+    offered(tool, list(snapshot).skills, snapshot) !== 'none';
+
+  const isInReach = (tool: Tool, reach: FindOptions): boolean =>
+    !(reach.visibleOnly && tool.traits.hidden) &&
+    !((reach.visibleOnly || reach.offeredOnly) && !isOffered(tool, reach)) &&
+    !(reach.namedOnly && reach.mayName?.(tool) === false);
+
   return {
-    seek(text, within, near = () => list(within.snapshot).tools) {
-      const ref = parseRef(text);
-      if (ref.kind === 'path') return paths.find(text, ref.path, ref.fragment, within);
-      if (ref.kind === 'uri') return findByUri(text, ref, within);
-      const { name, fragment } = ref;
-      const named = fragment === undefined ? findNamed(name, within) : undefined;
-      if (named !== undefined) return named;
-      // RES-1: a name that no tool has is tried as a file of the workdir.
-      const tool = pickTool(text, paths.read(name, within).tools, fragment);
-      if (tool !== undefined) return tool;
-      const { mayName = () => true } = within;
-      throw fragment === undefined && isToolName(name)
-        ? (upstream?.why(name, within.snapshot) ??
-            notFound(name, near().filter(mayName), within.snapshot.places))
-        : invalidName(text);
+    lookUp,
+    isInReach,
+    // Whether a tool found by path or URI is visible.
+    // For a model, a path or URI only finds the tool that its name finds: otherwise a rule about the name would apply to
+    // another file (decision 0018).
+    mayReach(tool: Tool, reach: FindOptions): boolean {
+      if (!reach.visibleOnly) return isInReach(tool, reach);
+      const winner = lookUp(tool.name, reach.snapshot);
+      return (
+        winner !== undefined &&
+        !('severity' in winner) &&
+        winner.origin.uri === tool.origin.uri &&
+        winner.origin.directory === tool.origin.directory &&
+        isInReach(winner, reach)
+      );
     },
   };
 }

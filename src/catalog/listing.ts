@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
-import { withoutReservedTags } from '../core/tag.js';
+import type { withoutReservedTags } from '../core/tag.js';
 import { compareText } from '../core/text.js';
 import type { ShadowedTool, Tool } from '../core/tool.js';
 import type { Upstream } from '../core/upstream.js';
@@ -37,7 +37,7 @@ export interface ListingParts {
   readonly withoutReserved: TagCleaner;
 }
 
-type TagCleaner = (tool: Tool) => ReturnType<typeof withoutReservedTags>;
+export type TagCleaner = (tool: Tool) => ReturnType<typeof withoutReservedTags>;
 
 /** Merges in order of precedence: registered, built-in, servers, disk in path order, each group by name (RES-8). */
 export function mergeListing(parts: ListingParts): Listing {
@@ -79,19 +79,6 @@ export function mergeListing(parts: ListingParts): Listing {
   }
   for (const tool of parts.yielding) addBuiltin(tool);
   return { tools, shadowed, problems, skills, unlisted, forModels };
-}
-
-/** Removes reserved tags from tools of any format; each tool is processed once (RES-31). */
-export function createTagCleaner(): TagCleaner {
-  const cleaned = new WeakMap<Tool, ReturnType<TagCleaner>>();
-  return (tool) => {
-    let known = cleaned.get(tool);
-    if (known === undefined) {
-      known = withoutReservedTags(tool, () => pathOf(tool));
-      cleaned.set(tool, known);
-    }
-    return known;
-  };
 }
 
 /** Returns what a problem names as the file of a tool. */

@@ -3,19 +3,13 @@
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { FileState, Format, FormatSnapshot, Place } from '../core/format.js';
+import { compileGlob } from '../core/glob.js';
 import { compareText } from '../core/text.js';
 import { sameIdentity } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { hasIdentity, lstatOrNothing, statOrNothing, toIdentity } from '../files/read.js';
 import { isSettled } from '../files/stat-cache.js';
 import type { DirectoryState, Entry } from './entry.js';
-import { createIgnore } from './ignore.js';
-
-export interface DirectoryReaderOptions {
-  readonly place: Place;
-  readonly format: Format;
-  readonly world: World;
-}
 
 export interface DirectoryReader {
   /** Whether an entry of this name can belong to the format; reads nothing. */
@@ -28,7 +22,7 @@ export interface DirectoryReader {
   read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState;
 }
 
-export function createDirectoryReader({ place, format, world }: DirectoryReaderOptions): DirectoryReader {
+export function createDirectoryReader(place: Place, format: Format, world: World): DirectoryReader {
   // Concatenated below: `join` takes half as long as a stat.
   const prefix = join(place.directory, sep);
   const filesOf = format.filesOf?.bind(format);
@@ -111,4 +105,18 @@ function isInState(path: string, state: FileState, mayBeMissing = false): boolea
   const stats = statOrNothing(path);
   if (stats === undefined || state === undefined) return mayBeMissing && stats === state;
   return hasIdentity(stats, state);
+}
+
+/**
+ * Compiles the ignore list of a place: names, globs of names, and globs with a separator, which are matched against the
+ * whole path (RES-5).
+ */
+export function createIgnore(ignore: readonly string[], prefix: string): (entry: string) => boolean {
+  // Most are plain names, which need no glob.
+  const names = new Set(ignore.filter((pattern) => /^[\w.-]+$/.test(pattern)));
+  const globs = ignore
+    .filter((pattern) => !names.has(pattern))
+    .map((pattern) => ({ ofPath: pattern.includes('/'), glob: compileGlob(pattern) }));
+  return (entry) =>
+    names.has(entry) || globs.some(({ ofPath, glob }) => glob.matches(ofPath ? prefix + entry : entry));
 }

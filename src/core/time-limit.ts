@@ -1,7 +1,37 @@
-// A time limit that stands still while a person is asked: how long they think is not the tool's time (MOD-18).
+// Time limits of calls, and the errors of calls that were stopped.
 
+import { ToolError } from './error.js';
+import { formatDuration } from './text.js';
+
+/** `how`: what the tool failed to do in that time. */
+export function timedOut(tool: string, timeoutMs: number, how = 'did not end'): ToolError {
+  return new ToolError('timeout', `${tool} ${how} within ${formatDuration(timeoutMs)}`, {
+    hint: 'give it longer, or let it do less in one call',
+    data: { timeoutMs },
+  });
+}
+
+export function cancelled(tool: string): ToolError {
+  return new ToolError('cancelled', `${tool} was cancelled`, { hint: 'call it again if that was not meant' });
+}
+
+/** Returns whether a promise fulfilled within the time; rejects if the promise does. */
+export async function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  if (milliseconds === Number.POSITIVE_INFINITY) return promise.then(() => true);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A time limit that pauses while a person is asked (MOD-18). */
 export interface TimeLimit {
-  /** Stands still until the returned function is called, and until all that paused it have done so. */
+  /** Pauses until all returned functions have been called. */
   pause(): () => void;
   clear(): void;
 }

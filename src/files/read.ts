@@ -46,7 +46,7 @@ export function lstatOrNothing(path: string): Stats | undefined {
 }
 
 /** Whether a path exists, dangling links included; true if that cannot be determined. */
-export function isThere(path: string): boolean {
+function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {

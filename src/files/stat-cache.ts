@@ -5,7 +5,7 @@ import { type FileIdentity, sameIdentity } from '../core/tool.js';
 import { readTextOrFault, statIdentity, type TextFault, toIdentity } from './read.js';
 
 /** Resolution of the coarsest file system clock in use: two changes within it can have the same timestamp. */
-export const STAT_GRANULARITY_MS = 2000;
+const STAT_GRANULARITY_MS = 2000;
 
 /** The text of a file, undefined if the file does not exist, or why it could not be read. */
 export type FileText = string | undefined | TextFault;

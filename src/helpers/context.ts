@@ -1,7 +1,16 @@
-// Accessors for middleware: the served call, its search path, and what triggered a hook (HLP-7).
+// What governs a tool (RES-16), and accessors for middleware: the served call, its search path, and what triggered a
+// hook (HLP-7).
 
 import { ToolError } from '../core/error.js';
 import { ENVELOPE, type Envelope, type HookTrigger, type ServedCall } from '../core/middleware.js';
+import type { Skill } from '../core/skill.js';
+import type { Tool } from '../core/tool.js';
+import type { Toolbox } from '../core/toolbox.js';
+
+/** Returns the main skill that governs a tool, or null. For a name, throws what `find` throws. */
+export function findAuthority(toolbox: Pick<Toolbox, 'catalog'>, tool: Tool | string): Promise<Skill | null> {
+  return toolbox.catalog.authority(tool);
+}
 
 /** Returns the served call, the same object for all entries of a call. Throws `usage` outside of middleware. */
 export function ctxTarget(ctx: object): ServedCall {

@@ -18,8 +18,7 @@ export {
   type Selector,
   type SelectorPolicy,
 } from '../core/selector.js';
-export { findAuthority } from './authority.js';
-export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from './context.js';
+export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget, findAuthority } from './context.js';
 export { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './paths.js';
 export {
   type CallbackRefOptions,
@@ -33,9 +32,20 @@ export {
   registerTool,
   unregisterTool,
 } from './register.js';
-export { type SafeCloneOptions, safeClone, safeSnapshot, safeStringify, serializeContext } from './safe.js';
 export { resolveJsonSchema } from './schema.js';
-export { deserialize, parse, reviveFns, type StringifyOptions, serialize, stringify } from './serialize.js';
-export type { SerializeOptions } from './serializer/copy.js';
+export {
+  deserialize,
+  parse,
+  reviveFns,
+  type StringifyOptions,
+  safeClone,
+  safeSnapshot,
+  safeStringify,
+  serialize,
+  serializeContext,
+  stringify,
+  type TransferableNames,
+  transferableSerializerSource,
+} from './serialize.js';
+export type { SerializeOptions as SafeCloneOptions, SerializeOptions } from './serializer/copy.js';
 export type { DeserializeOptions } from './serializer/revive.js';
-export { type TransferableNames, transferableSerializerSource } from './transferable.js';

@@ -1,5 +1,7 @@
-// Serialization of any value as JSON that can be parsed back; never throws because of what a value contains (HLP-2).
+// Serialization of any value: as JSON that can be parsed back (HLP-2), as readable copies for logs, and as source text
+// for isolates without imports (HLP-4). Never throws because of what a value contains.
 
+import { ToolError } from '../core/error.js';
 import { assemble, PARTS } from './serializer/assemble.js';
 import type { SerializeOptions } from './serializer/copy.js';
 import type { DeserializeOptions } from './serializer/revive.js';
@@ -36,4 +38,58 @@ export function parse(text: string, options: DeserializeOptions = {}): unknown {
 /** Like `deserialize`, but evaluates functions; only for values from a trusted source. */
 export function reviveFns(value: unknown): unknown {
   return deserialize(value, { functions: true });
+}
+
+/** Like JSON.stringify, for values with functions, promises, cycles, bigints and any depth. */
+export function safeStringify(value: unknown, indent?: number): string {
+  return serializer.write(serializer.copy(value, 'text'), indent);
+}
+
+/** Returns a plain JSON copy, by default 64 levels deep, and limited to `maxBytes` of JSON if given. */
+export function safeClone(value: unknown, options: SerializeOptions = {}): unknown {
+  return serializer.copy(value, 'text', { maxDepth: 64, ...options });
+}
+
+/** Returns a small copy for events and diagnostics. */
+export function safeSnapshot(value: unknown, maxDepth = 4, maxBytes = 10 * 1024): unknown {
+  return serializer.copy(value, 'text', { maxDepth, maxBytes });
+}
+
+/** Copies a context for logs: without functions, with `"[Circular]"` for cycles; null if it is not an object. */
+export function serializeContext(context: unknown, maxDepth = 6): Record<string, unknown> | null {
+  if (typeof context !== 'object' || context === null) return null;
+  const copied = serializer.copy(context, 'context', { maxDepth });
+  return typeof copied === 'object' ? (copied as Record<string, unknown>) : null;
+}
+
+/** Names of the functions in the isolate; by default their own. */
+export interface TransferableNames {
+  readonly stringify?: string;
+  readonly parse?: string;
+  readonly reviveFns?: string;
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+
+/** Returns a classic script that declares `stringify`, `parse` and `reviveFns`, with the behaviour of this module's. */
+export function transferableSerializerSource(names: TransferableNames = {}): string {
+  const { stringify = 'stringify', parse = 'parse', reviveFns = 'reviveFns' } = names;
+  for (const name of [stringify, parse, reviveFns]) {
+    if (!IDENTIFIER.test(name)) {
+      throw new ToolError('invalid_input', `"${name}" is not a valid function name`, {
+        hint: 'use letters, digits, _ and $, not starting with a digit',
+      });
+    }
+  }
+  const parts = Object.entries(PARTS).map(([part, source]) => `${part}: ${source}`);
+  // Wrapped in a function, so that the script declares three names only.
+  const machinery = `(function () {
+const { copy, write, deserialize } = (${assemble})({ ${parts.join(',\n')} });
+return {
+  stringify: (value, options = {}) => write(copy(value, 'markers', options), options.indent),
+  parse: (text, options = {}) => deserialize(JSON.parse(text), options),
+  reviveFns: (value) => deserialize(value, { functions: true }),
+};
+})()`;
+  return `var { stringify: ${stringify}, parse: ${parse}, reviveFns: ${reviveFns} } = ${machinery};\n`;
 }

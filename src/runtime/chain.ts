@@ -6,8 +6,8 @@ import { isRecord } from '../core/json.js';
 import { ENVELOPE, type MiddlewareCall, type ServedCall } from '../core/middleware.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
-import { cancelled } from '../core/stopped.js';
 import { formatDuration } from '../core/text.js';
+import { cancelled } from '../core/time-limit.js';
 import type { Caller } from '../core/toolbox.js';
 import type { Step } from './steps.js';
 

@@ -5,7 +5,7 @@ import type { Executor, RunContext } from '../../core/executor.js';
 import { canonicalJson, copyJson } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
-import { timedOut } from '../../core/stopped.js';
+import { timedOut } from '../../core/time-limit.js';
 import type { DelegateAction, Tool } from '../../core/tool.js';
 import { anchorRef } from '../../files/anchor.js';
 

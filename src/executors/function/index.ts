@@ -7,9 +7,8 @@ import { canonicalJson } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { type ScopedStore, scopeStore } from '../../core/scoped-store.js';
-import { cancelled, timedOut } from '../../core/stopped.js';
 import type { ContextStore } from '../../core/store.js';
-import { startTimeLimit, type TimeLimit } from '../../core/time-limit.js';
+import { cancelled, startTimeLimit, type TimeLimit, timedOut } from '../../core/time-limit.js';
 import type { FunctionAction, Tool } from '../../core/tool.js';
 import { invoke } from '../shared/invoke.js';
 

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import type { ModulePlan } from '../../core/plan.js';
-import { settlesWithin } from '../../core/settles-within.js';
+import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
 import { startCompanion } from '../../process/companion.js';
 import { createLineReader, type Reply, type Request } from './protocol.js';

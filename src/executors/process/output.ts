@@ -5,8 +5,8 @@ import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
-import { cancelled } from '../../core/stopped.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
+import { cancelled } from '../../core/time-limit.js';
 import type { ProcessOutcome } from '../../process/request.js';
 
 /** Returns the text and structured output of a process, or a failure with both streams. */

@@ -1,7 +1,7 @@
 // Requests tool lists of servers: each server once for all callers, with a limit on the wait.
 
-import { settlesWithin } from '../../core/settles-within.js';
 import type { Snapshot } from '../../core/snapshot.js';
+import { settlesWithin } from '../../core/time-limit.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 

@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { settlesWithin } from '../../core/settles-within.js';
+import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import type { StartRequest } from '../../process/spawn.js';
