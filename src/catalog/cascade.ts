@@ -1,5 +1,4 @@
-// Resolves the cascade of a tool: its own level, the main skills that govern it, and the skills named by `$inherit`
-// (RES-17). Cached while the levels are the same.
+// Resolves the cascade of a tool: its level, the main skills that govern it, and the skills it inherits from (RES-17).
 
 import { dirname } from 'node:path';
 import {

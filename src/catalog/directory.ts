@@ -1,5 +1,4 @@
-// Views of directories, one per place and format: cached in memory and in the index on disk, and compared with the files
-// on every use.
+// Views of directories, one per place and format: cached, and compared with the files on every use.
 
 import type { Format, FormatSnapshot, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';

@@ -1,5 +1,4 @@
-// What governs a tool (RES-16), and accessors for middleware: the served call, its search path, and what triggered a
-// hook (HLP-7).
+// Accessors for middleware (HLP-7): the served call, its search path, what triggered a hook; and what governs a tool.
 
 import { ToolError } from '../core/error.js';
 import { ENVELOPE, type Envelope, type HookTrigger, type ServedCall } from '../core/middleware.js';

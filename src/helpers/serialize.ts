@@ -1,5 +1,4 @@
-// Serialization of any value: as JSON that can be parsed back (HLP-2), as readable copies for logs, and as source text
-// for isolates without imports (HLP-4). Never throws because of what a value contains.
+// Serialization of any value, as JSON that can be parsed back or as a copy for logs; never throws because of a value.
 
 import { ToolError } from '../core/error.js';
 import { assemble, PARTS } from './serializer/assemble.js';
