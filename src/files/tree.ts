@@ -1,23 +1,42 @@
-// Lists and hashes directory trees. Links and special files are rejected.
+// Lists, hashes and copies directory trees. Special files are rejected, and links unless they are asked for.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { loadCrypto } from './crypto.js';
+import { isWithin, realPath } from './within.js';
 
 export interface TreeFile {
   /** Relative to the root, with slashes. */
   readonly path: string;
   readonly executable: boolean;
+  /** The target of a link; relative, and inside the tree. */
+  readonly link?: string;
 }
 
 const MAX_DEPTH = 128;
 const MAX_FILES = 50_000;
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
-/** Returns the regular files of a tree, sorted, without `.git`. Throws `invalid_definition` (INS-24). */
-export function listTree(root: string): TreeFile[] {
+/**
+ * Returns the regular files of a tree, sorted, without `.git`. Throws `invalid_definition` (INS-24). With `links`, links
+ * are listed too, and one that leads out of the tree is `path_escape`.
+ */
+export function listTree(root: string, { links = false } = {}): TreeFile[] {
   const files: TreeFile[] = [];
   const walk = (directory: string, prefix: string, depth: number): void => {
     if (depth > MAX_DEPTH)
@@ -31,7 +50,9 @@ export function listTree(root: string): TreeFile[] {
         files.push({ path, executable: (mode & 0o111) !== 0 });
         if (files.length > MAX_FILES)
           throw refuse(root, path, `is one of more than ${MAX_FILES} files`, 'split the item');
-      } else {
+      } else if (links && entry.isSymbolicLink())
+        files.push({ path, executable: false, link: readInnerLink(root, path) });
+      else {
         const what = entry.isSymbolicLink() ? 'is a link' : 'is neither a file nor a directory';
         throw refuse(root, path, what, 'replace it by the file itself');
       }
@@ -39,6 +60,15 @@ export function listTree(root: string): TreeFile[] {
   };
   walk('', '', 1);
   return files.sort((a, b) => compareText(a.path, b.path));
+}
+
+function readInnerLink(root: string, path: string): string {
+  const target = readlinkSync(join(root, path));
+  const [top, real] = [realPath(root), realPath(join(root, path))];
+  if (!isAbsolute(target) && top !== undefined && real !== undefined && isWithin(top, real)) return target;
+  throw new ToolError('path_escape', `${quoteOutside(join(root, path), 300)} leads out of its directory`, {
+    hint: 'replace the link by the file itself',
+  });
 }
 
 /** Reads a file of a tree. Does not follow links or block on pipes. */
@@ -66,12 +96,40 @@ export function readTreeFile(root: string, path: string): Buffer {
 
 /** Returns the SHA-256 of all paths, modes and contents in sorted order, framed by length (INS-26). */
 export function hashTree(root: string, files: readonly TreeFile[] = listTree(root)): string {
+  const hash = createTreeHash();
+  for (const file of files)
+    hash.add(file, file.link === undefined ? readTreeFile(root, file.path) : Buffer.from(file.link));
+  return hash.digest();
+}
+
+/** Hashes files that are read elsewhere, in the order of their paths. */
+export function createTreeHash() {
   const hash = loadCrypto().createHash('sha256');
-  for (const { path, executable } of files) {
-    const bytes = readTreeFile(root, path);
-    hash.update(`${Buffer.byteLength(path)}:${path}${executable ? 'x' : '-'}${bytes.length}:`).update(bytes);
+  return {
+    add({ path, executable, link }: TreeFile, bytes: Buffer): void {
+      const mode = link === undefined ? (executable ? 'x' : '-') : 'l';
+      hash.update(`${Buffer.byteLength(path)}:${path}${mode}${bytes.length}:`).update(bytes);
+    },
+    digest: () => hash.digest('hex'),
+  };
+}
+
+/** Copies files into an empty directory. */
+export function copyTree(root: string, files: readonly TreeFile[], to: string): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const { path, executable, link } of files) {
+    const file = join(to, path);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (link === undefined) writeTreeFile(file, readTreeFile(root, path), executable);
+    else symlinkSync(link, file);
   }
-  return hash.digest('hex');
+}
+
+/** Writes a new file of a tree, whatever the umask. */
+export function writeTreeFile(file: string, content: Buffer | string, executable: boolean): void {
+  const mode = executable ? 0o755 : 0o644;
+  writeFileSync(file, content, { flag: 'wx', mode });
+  chmodSync(file, mode);
 }
 
 function refuse(root: string, path: string, what: string, hint: string): ToolError {

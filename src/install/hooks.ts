@@ -18,6 +18,13 @@ export function toHook(facts: Omit<Hook, 'digest'>, location: string, bytes: str
   return { ...facts, digest: digestParts(['hook', location, kind ?? '', item ?? '', event, run, bytes]) };
 }
 
+/** The error for files that changed after a hook was approved for them (HOOK-6). */
+export function changedError(what: string): ToolError {
+  return new ToolError('integrity', `${what} changed after its hook was approved; the hook was not run`, {
+    hint: 'find out why, then run the command again',
+  });
+}
+
 /** Returns the digests of the hooks that may run: those approved before, and those approved now. */
 export async function approveHooks(
   hooks: readonly Hook[],

@@ -31,6 +31,8 @@ export interface SourceRecord {
   /** The branch or tag of the commit, for display. */
   readonly ref: string | null;
   readonly commit: string | null;
+  /** The hash of the copy of a local directory that its hooks ran in, and that its items are read from. */
+  readonly snapshot?: string | null;
   /** Whether its install hooks ran for this commit. */
   readonly hooks: 'none' | 'ran' | 'skipped';
   /** The source it is nested in. */

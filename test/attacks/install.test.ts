@@ -85,7 +85,7 @@ describe('locations', () => {
 describe('content', () => {
   spec(
     'HOOK-2',
-    'A30 A31: runs no hook without approval, or with the approval of another source or item',
+    'A30: runs no hook without approval, or with the approval of another source or item',
     async () => {
       const workspace = createInstallWorkspace();
       const mark = join(workspace.dir, 'ran');
@@ -109,7 +109,7 @@ describe('content', () => {
 
   spec(
     'INS-7',
-    'A32: rejects a moved tag until it is accepted',
+    'rejects a moved tag until it is accepted',
     async () => {
       const workspace = createInstallWorkspace();
       const url = workspace.repository('repo', WORKED);

@@ -5,10 +5,11 @@ import { ToolError } from '../../core/error.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, removeEmpty } from '../directory.js';
 import { type InstallingToolbox, type InstallPaths, pinTools } from '../environment.js';
-import { approveHooks, runHook } from '../hooks.js';
+import { approveHooks, changedError, runHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
+import { uninstallHook } from '../plan/hooks.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
@@ -53,9 +54,11 @@ export async function applyPlan(
   try {
     const staged = await stageAll(planned, transaction.staging, findHook, inventory);
     // Before any change: a failing hook leaves everything in place.
-    for (const { kind, effective, store } of removed) {
-      const hook = findHook(kind, effective, 'uninstall');
-      if (hook) await runHook(hook, store, environment);
+    for (const item of removed) {
+      const hook = findHook(item.kind, item.effective, 'uninstall');
+      if (hook === undefined) continue;
+      if (uninstallHook(item, inventory)?.digest !== hook.digest) throw changedError(item.effective);
+      await runHook(hook, item.store, environment);
     }
     const goneKeys = new Set([...removed.map(itemKey), ...planned.map(({ key }) => key)]);
     const kept = installed.items.filter((item) => !goneKeys.has(itemKey(item)));

@@ -1,19 +1,19 @@
 // Stages items: writes their installed form, runs their build and names the objects they become.
 
 import { isUtf8 } from 'node:buffer';
-import { chmodSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lineDiff } from '../../core/diff.js';
 import { ToolError } from '../../core/error.js';
 import { compareText, count, revealHidden } from '../../core/text.js';
-import { hashTree, listTree, readTreeFile } from '../../files/tree.js';
+import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
 import type { Hook } from '../environment.js';
 import { runHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
 import type { ItemKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/plan-items.js';
-import { expandFile } from '../tokens/source-form.js';
+import { expandFile, rootOf } from '../tokens/source-form.js';
 import type { Rendering } from '../tokens/targets.js';
 import { objectName } from './objects.js';
 
@@ -95,16 +95,30 @@ function assertBin({ item, effective }: PlannedItem, directory: string): void {
   });
 }
 
-/** Expands tokens and preserves executable bits; the directory must be empty. */
-function writeStaged({ item, form, source }: PlannedItem, rendering: Rendering, directory: string): void {
+/**
+ * Expands tokens and preserves executable bits; the directory must be empty. Throws `conflict` if the source is not the
+ * planned one any more: hooks were approved for those bytes (HOOK-6).
+ */
+function writeStaged(
+  { item, form, source, effective }: PlannedItem,
+  rendering: Rendering,
+  directory: string,
+): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  for (const { path, executable } of form.all) {
+  const root = rootOf(item, source.tree);
+  const hash = createTreeHash();
+  for (const file of form.all) {
+    const { path, executable } = file;
+    const bytes = readTreeFile(root, path);
+    hash.add(file, bytes);
     const to = join(directory, item.file ? `${item.name}.md` : path);
     if (path.includes('/')) mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-    const mode = executable ? 0o755 : 0o644;
-    writeFileSync(to, expandFile(item, path, source, rendering), { flag: 'wx', mode });
-    chmodSync(to, mode);
+    writeTreeFile(to, expandFile(item, path, bytes, source, rendering), executable);
   }
+  if (hash.digest() !== form.contentHash)
+    throw new ToolError('conflict', `the ${item.kind} ${effective} changed while it was being installed`, {
+      hint: 'run the command again',
+    });
 }
 
 export interface FileChange {

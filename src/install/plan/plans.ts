@@ -3,11 +3,11 @@
 import { ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
 import type { Hook } from '../environment.js';
-import { toHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { itemKey } from '../manifest/item-name.js';
-import { type AvailableItem, type LoadedSource, listItems } from '../sources/load.js';
+import { type AvailableItem, listItems } from '../sources/load.js';
+import { listHooks } from './hooks.js';
 import { type PlannedItem, planItems } from './plan-items.js';
 import { selectAvailable, selectInstalled } from './select.js';
 
@@ -47,13 +47,13 @@ interface PlanParts {
   readonly kept?: readonly KeptItem[];
 }
 
-function toPlan({ items = [], removed = [], kept = [] }: PlanParts, { sources }: Inventory): InstallPlan {
+function toPlan({ items = [], removed = [], kept = [] }: PlanParts, inventory: Inventory): InstallPlan {
   const planned = items.filter(({ change }) => change !== 'unchanged');
   return {
     planned,
     unchanged: items.filter(({ change }) => change === 'unchanged'),
     removed,
-    hooks: listHooks(planned, removed, sources),
+    hooks: listHooks(items, removed, inventory),
     kept,
   };
 }
@@ -124,28 +124,4 @@ export function neededError(
 /** Returns kind and effective name, such as `tool acme:count`. */
 export function nameOf({ kind, effective }: InstalledItem): string {
   return `${kind} ${effective}`;
-}
-
-export function listHooks(
-  planned: readonly PlannedItem[],
-  removed: readonly InstalledItem[],
-  sources: readonly LoadedSource[],
-): Hook[] {
-  const locations = new Map(sources.map(({ record }) => [record.id, record.location]));
-  const hooks = planned.flatMap(({ item, source, form, effective, store }) => {
-    const { id, commit, location } = source.record;
-    const create = (event: Hook['event'], run: string | null, where: string): Hook[] => {
-      if (run === null) return [];
-      const facts = { source: id, commit, item: effective, kind: item.kind, event, run, where };
-      return [toHook(facts, location, form.hash)];
-    };
-    return [...create('build', item.build, 'a staging directory'), ...create('install', item.install, store)];
-  });
-  const uninstallHooks = removed.flatMap(({ hooks, source, commit, effective, kind, store, sourceHash }) => {
-    const run = hooks.uninstall;
-    if (run === null) return [];
-    const facts = { source, commit, item: effective, kind, event: 'uninstall' as const, run, where: store };
-    return [toHook(facts, locations.get(source) ?? source, sourceHash)];
-  });
-  return [...hooks, ...uninstallHooks];
 }

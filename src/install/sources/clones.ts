@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestParts } from '../../files/digest.js';
+import { copyTree, type TreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { namesIn, removeEmpty } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
@@ -22,21 +23,33 @@ export function clonePaths({ sources }: InstallPaths, directory: string, commit:
 }
 
 /** Returns the directory that contains the files of a source. */
-export function treeOf({ kind, location, directory, commit }: SourceRecord, paths: InstallPaths): string {
-  return kind === 'local' ? location : clonePaths(paths, directory!, commit).tree;
+export function treeOf(record: SourceRecord, paths: InstallPaths): string {
+  const version = versionOf(record);
+  return version === null ? record.location : clonePaths(paths, directoryOf(record), version).tree;
+}
+
+/** The exported commit of a repository, or the hash of the copy that hooks of a local directory ran in. */
+function versionOf({ kind, commit, snapshot }: SourceRecord): string | null {
+  return kind === 'git' ? (commit ?? 'none') : (snapshot ?? null);
+}
+
+function directoryOf({ kind, directory, location, id }: SourceRecord): string {
+  return directory ?? cloneDirectory({ kind, location, name: id });
 }
 
 /** Removes clones and commits that no source uses: old commits, and those of an interrupted fetch (F29). */
 export function removeUnusedClones({ sources }: InstallPaths, records: readonly SourceRecord[]): void {
   const used = new Map(
-    records.flatMap(({ directory, commit }) => (directory === null ? [] : [[directory, commit]])),
+    records.flatMap((record) =>
+      versionOf(record) === null ? [] : [[directoryOf(record), versionOf(record)]],
+    ),
   );
   for (const name of namesIn(sources)) {
-    const commit = used.get(name);
+    const version = used.get(name);
     if (!used.has(name)) rmSync(join(sources, name), { recursive: true, force: true });
     else
       for (const tree of namesIn(join(sources, name, 'trees')))
-        if (tree !== commit && tree !== `${commit}.files`)
+        if (tree !== version && tree !== `${version}.files`)
           rmSync(join(sources, name, 'trees', tree), { recursive: true, force: true });
   }
   removeEmpty([sources]);
@@ -70,7 +83,14 @@ export async function exportTree(
   writeFileAtomic(`${tree}.files`, stdout, { durable: false });
 }
 
-/** Returns the paths that git tracks in an exported commit. */
+/** Copies a local directory for its hooks; what they create is not in the list of its files. */
+export function copySource(from: string, files: readonly TreeFile[], tree: string): void {
+  rmSync(tree, { recursive: true, force: true });
+  copyTree(from, files, tree);
+  writeFileAtomic(`${tree}.files`, files.map(({ path }) => path).join('\0'), { durable: false });
+}
+
+/** Returns the paths of a source that its hooks did not create. */
 export function readTracked(tree: string): ReadonlySet<string> {
   return new Set(readFileSync(`${tree}.files`, 'utf8').split('\0'));
 }

@@ -1,17 +1,16 @@
 // Fetches, syncs and removes sources. Their items are upgraded and removed separately.
 
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import { readTextFile } from '../../files/read.js';
-import type { Hook, InstallEnvironment } from '../environment.js';
-import { approveHooks, runHook, toHook } from '../hooks.js';
+import { hashTree, listTree } from '../../files/tree.js';
+import type { InstallEnvironment } from '../environment.js';
+import { approveHooks, changedError, runHook, toHook } from '../hooks.js';
 import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
-import { clonePaths, exportTree, removeUnusedClones, treeOf } from './clones.js';
-import { fetchCommit } from './fetch-commit.js';
-import { loadManifest, MANIFEST_FILES } from './load-manifest.js';
+import { clonePaths, copySource, exportTree, removeUnusedClones, treeOf } from './clones.js';
+import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
+import { loadManifest } from './load-manifest.js';
 import { hideUser } from './location.js';
 import { type Scan, scanSource } from './scan.js';
 
@@ -20,11 +19,15 @@ export interface FetchedSource {
   readonly scan: Scan;
 }
 
-/** Returns the updated record; the caller saves it. Install hooks run again if the commit changed. */
+/**
+ * Returns the updated record; the caller saves it. Throws `integrity` if a tag moved, unless `accept` is set, before
+ * anything of the new commit is used (A32). Install hooks run again if the bytes of the source changed.
+ */
 export async function fetchSource(
   wanted: SourceRecord,
   before: SourceRecord | undefined,
   environment: InstallEnvironment,
+  accept = false,
 ): Promise<FetchedSource> {
   const { paths, report } = environment;
   let record = wanted;
@@ -32,6 +35,7 @@ export async function fetchSource(
     report({ kind: 'progress', text: `fetching ${hideUser(wanted.location)}` });
     const { git } = clonePaths(paths, wanted.directory!, null);
     const fetched = await fetchCommit(environment, wanted.location, pin, git);
+    if (before !== undefined && !accept) assertUnmoved(before, fetched);
     const { tree } = clonePaths(paths, wanted.directory!, fetched.commit);
     record = { ...record, ...fetched };
     if (!existsSync(`${tree}.files`)) await exportTree(environment, git, fetched.commit, tree);
@@ -39,6 +43,7 @@ export async function fetchSource(
   const scanRecord = (): Scan => scanSource(treeOf(record, paths), record.roots);
   const isGit = wanted.kind === 'git';
   if (isGit) await fetch(wanted.pin);
+  else record = { ...wanted, snapshot: null };
   let scan = scanRecord();
   const { pin } = scan.manifest;
   if (isGit && !wanted.pinGiven && pin !== null && JSON.stringify(pin) !== JSON.stringify(wanted.pin)) {
@@ -46,11 +51,18 @@ export async function fetchSource(
     scan = scanRecord();
   }
   assertVersion(scan.manifest, record, environment);
-  const hooks =
-    isGit && before?.commit === record.commit && before?.hooks === 'ran'
-      ? before.hooks
-      : await runSourceHooks('install', record, scan.manifest, environment);
-  return { record: { ...record, hooks }, scan };
+  if (isGit && before?.commit === record.commit && before?.hooks === 'ran')
+    return { record: { ...record, hooks: 'ran' }, scan };
+  return { record: await runSourceHooks('install', record, before, scan.manifest, environment), scan };
+}
+
+function assertUnmoved({ id, pin, commit }: SourceRecord, fetched: FetchedCommit): void {
+  if (pin?.to !== 'tag' || pin.name !== fetched.pin?.name || commit === fetched.commit) return;
+  throw new ToolError(
+    'integrity',
+    `the tag ${quoteOutside(pin.name, 80)} of ${id} moved from ${commit?.slice(0, 12)} to ${fetched.commit.slice(0, 12)}`,
+    { hint: `find out why; wield sync ${id} --accept accepts the new commit` },
+  );
 }
 
 function assertVersion(
@@ -70,29 +82,42 @@ function assertVersion(
   );
 }
 
-/** Runs the approved hooks in the directory of the source (HOOK-1). */
-export async function runSourceHooks(
+/**
+ * Runs the approved hooks in a private directory with exactly the approved bytes: the exported commit, or a copy of a
+ * local directory, from which its items are then read (HOOK-1, HOOK-6).
+ */
+async function runSourceHooks(
   event: 'install' | 'uninstall',
   record: SourceRecord,
+  before: SourceRecord | undefined,
   manifest: SourceManifest,
   environment: InstallEnvironment,
-): Promise<SourceRecord['hooks']> {
-  const tree = treeOf(record, environment.paths);
-  const hooks = manifest.hooks
-    .filter((hook) => hook.event === event)
-    .map(({ run }) => toSourceHook(event, run, record, tree));
-  if (hooks.length === 0) return 'none';
-  const approved = await approveHooks(hooks, environment);
-  for (const hook of hooks) if (approved.has(hook.digest)) await runHook(hook, tree, environment);
-  return hooks.every(({ digest }) => approved.has(digest)) ? 'ran' : 'skipped';
-}
-
-function toSourceHook(event: Hook['event'], run: string, record: SourceRecord, tree: string): Hook {
+): Promise<SourceRecord> {
+  const commands = manifest.hooks.filter((hook) => hook.event === event);
+  if (commands.length === 0) return { ...record, hooks: 'none' };
+  const { paths } = environment;
   const { id, commit, location } = record;
-  // A commit covers every byte of the tree. A local directory changes as its owner works on it, so an approval is
-  // tied to the manifest only.
-  const bytes = commit ?? MANIFEST_FILES.map((file) => readTextFile(join(tree, file)) ?? '').join('\n');
-  return toHook({ source: id, commit, item: null, kind: null, event, run, where: tree }, location, bytes);
+  const origin = treeOf(record, paths);
+  const files = listTree(origin, { links: true });
+  let bytes = hashTree(origin, files);
+  const copied = origin === location;
+  const kept = { ...record, snapshot: bytes };
+  if (copied && before?.hooks === 'ran' && before.snapshot === bytes && existsSync(treeOf(kept, paths)))
+    return { ...kept, hooks: 'ran' };
+  const facts = { source: id, commit, item: null, kind: null, event, where: origin };
+  const hooks = commands.map(({ run }) => toHook({ ...facts, run }, location, bytes));
+  const approved = await approveHooks(hooks, environment);
+  const runnable = hooks.filter(({ digest }) => approved.has(digest));
+  if (runnable.length === 0) return { ...record, hooks: 'skipped' };
+  const tree = treeOf(copied ? kept : record, paths);
+  if (copied) copySource(origin, files, tree);
+  for (const hook of runnable) {
+    if (hashTree(tree, listTree(tree, { links: true })) !== bytes) throw changedError(id);
+    await runHook(hook, tree, environment);
+    bytes = hashTree(tree, listTree(tree, { links: true }));
+  }
+  const hooksState = runnable.length === hooks.length ? 'ran' : 'skipped';
+  return { ...(copied ? kept : record), hooks: hooksState };
 }
 
 /** Saves the registered sources, and removes clones that they do not use. */
@@ -107,22 +132,19 @@ export interface SyncedSource extends FetchedSource {
   readonly before: string | null;
 }
 
-/** Fetches the commit that the pin leads to now. Throws `integrity` if a tag moved, unless `accept` is set (A32). */
+/** Fetches the commit that the pin leads to now. */
 export async function syncSource(
   record: SourceRecord,
   accept: boolean,
   environment: InstallEnvironment,
 ): Promise<SyncedSource> {
   const { paths } = environment;
-  const { record: now, scan } = await fetchSource(record, record, environment);
-  if (record.pin?.to === 'tag' && !accept && record.commit !== now.commit) {
-    removeUnusedClones(paths, loadSources(paths));
-    throw new ToolError(
-      'integrity',
-      `the tag ${quoteOutside(record.pin.name, 80)} of ${record.id} moved from ${record.commit?.slice(0, 12)} to ${now.commit?.slice(0, 12)}`,
-      { hint: `find out why; wield sync ${record.id} --accept accepts the new commit` },
-    );
-  }
+  const { record: now, scan } = await fetchSource(record, record, environment, accept).catch(
+    (error: unknown) => {
+      removeUnusedClones(paths, loadSources(paths));
+      throw error;
+    },
+  );
   const records = loadSources(paths).map((one) => (one.id === now.id ? now : one));
   saveAll(records, environment);
   return { record: now, before: record.commit, scan };
@@ -132,7 +154,8 @@ export async function syncSource(
 export async function dropSource(record: SourceRecord, environment: InstallEnvironment): Promise<void> {
   const { paths } = environment;
   const tree = treeOf(record, paths);
-  if (existsSync(tree)) await runSourceHooks('uninstall', record, loadManifest(tree).manifest, environment);
+  if (existsSync(tree))
+    await runSourceHooks('uninstall', record, undefined, loadManifest(tree).manifest, environment);
   const records = loadSources(paths).filter(({ id }) => id !== record.id);
   saveAll(records, environment);
 }

@@ -98,7 +98,7 @@ export function loadSourceTrees(
         scan,
         prefix,
         tree,
-        tracked: record.kind === 'git' ? readTracked(tree) : null,
+        tracked: tree === record.location ? null : readTracked(tree),
         expand: scan.manifest.expand,
         siblings: toSiblings(prefix, scan.items, findElsewhere(record.id)),
       },

@@ -25,6 +25,8 @@ export interface LoadedTree {
 
 export interface SourceForm {
   readonly hash: string;
+  /** Hash of all files to copy. */
+  readonly contentHash: string;
   /** The hashed files. */
   readonly files: readonly string[];
   /** The files to copy: the hashed ones, and what source hooks created. */
@@ -56,7 +58,7 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
     references.set(JSON.stringify(reference), reference);
   };
   for (const { path } of all) {
-    const text = readExpandable(root, path, expand);
+    const text = toExpandable(path, readTreeFile(root, path), expand);
     if (text === undefined) continue;
     for (const token of findTokens(text)) {
       const target = resolveToken(token, item, siblings);
@@ -73,8 +75,10 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
       throw badReference(`requires: ${required}`, target, { item, file: item.path, line: 1 });
     add({ kind: target.kind, name: target.name, value: null });
   }
+  const hash = hashTree(root, own);
   return {
-    hash: hashTree(root, own),
+    hash,
+    contentHash: own.length === all.length ? hash : hashTree(root, all),
     files: own.map(({ path }) => path),
     all,
     references: [...references.values()],
@@ -85,13 +89,13 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
 export function expandFile(
   item: SourceItem,
   path: string,
-  { tree, siblings, expand }: LoadedTree,
+  bytes: Buffer,
+  { siblings, expand }: LoadedTree,
   rendering: Rendering,
 ): Buffer | string {
-  const root = rootOf(item, tree);
-  const text = readExpandable(root, path, expand);
+  const text = toExpandable(path, bytes, expand);
   const tokens = text === undefined ? [] : findTokens(text);
-  if (text === undefined || tokens.length === 0) return readTreeFile(root, path);
+  if (text === undefined || tokens.length === 0) return bytes;
   const options = { ...rendering, prefix: siblings.prefix, tilde: MARKDOWN.test(path) };
   return replaceTokens(text, tokens, (token) => {
     const target = resolveToken(token, item, siblings);
@@ -103,9 +107,8 @@ export function expandFile(
 }
 
 // TOK-2: undefined for files without tokens, or in which they are not expanded.
-function readExpandable(root: string, path: string, expand: LoadedTree['expand']): string | undefined {
+function toExpandable(path: string, bytes: Buffer, expand: LoadedTree['expand']): string | undefined {
   if (expand === 'markdown' && !MARKDOWN.test(path)) return undefined;
-  const bytes = readTreeFile(root, path);
   if (!bytes.includes('{{') || bytes.includes(0) || !isUtf8(bytes)) return undefined;
   return bytes.toString('utf8');
 }
