@@ -4,6 +4,7 @@ import type { ClientEnvironment, Scope } from '../clients/client.js';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
+import { usageError } from './verb.js';
 
 export function findClientEnvironment({
   machine: { world },
@@ -18,9 +19,10 @@ export function findClientEnvironment({
 
 export function readScope(named: string | true | undefined): Scope | undefined {
   if (named === undefined || named === 'project' || named === 'user') return named;
-  throw new ToolError('usage', `unknown scope "${quoteOutside(String(named), 40)}"`, {
-    hint: 'use --scope project or --scope user',
-  });
+  throw usageError(
+    `unknown scope "${quoteOutside(String(named), 40)}"`,
+    'use --scope project or --scope user',
+  );
 }
 
 /** Returns a function that renews the trust in a trusted workspace after the user confirmed a change of its files. */

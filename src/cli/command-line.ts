@@ -3,9 +3,8 @@
 import { type Argument, splitArguments } from '../commands/index.js';
 import { toOwnFlags } from '../commands/input.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
-import { ToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
-import { kindOfFlag, unknownFlag, type Verb, type VerbArguments } from './verb.js';
+import { kindOfFlag, unknownFlag, usageError, type Verb, type VerbArguments } from './verb.js';
 
 export interface CommandWord {
   /** Undefined if there are only flags. */
@@ -43,9 +42,10 @@ export function parseVerbArguments(
     else if (kindOf(argument.name) === undefined) throw unknownFlag(verb, `--${argument.name}`, 'unknown');
   }
   if (positionals.length > verb.positionals) {
-    throw new ToolError('usage', `unexpected argument "${sanitize(positionals[verb.positionals]!)}"`, {
-      hint: `wield ${verb.usage}`,
-    });
+    throw usageError(
+      `unexpected argument "${sanitize(positionals[verb.positionals]!)}"`,
+      `wield ${verb.usage}`,
+    );
   }
   return {
     flags: toOwnFlags(parsed, kindOf),

@@ -5,15 +5,12 @@ import { ToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import { readLine } from './read-line.js';
 import type { Terminal } from './terminal.js';
-import type { FlagHelp, VerbCall } from './verb.js';
+import { type FlagHelp, toggle, usageError, type VerbCall } from './verb.js';
 
 const MAX_LINE = 2000;
 
-export const YES: FlagHelp = { kind: 'switch', description: 'Do not ask for confirmation' };
-export const DRY_RUN: FlagHelp = {
-  kind: 'switch',
-  description: 'Show what would happen without changing anything',
-};
+export const YES: FlagHelp = toggle('Do not ask for confirmation');
+export const DRY_RUN: FlagHelp = toggle('Show what would happen without changing anything');
 
 /** Redacts the values of secret-looking keys in a diff. */
 export function toShownDiff(diff: readonly string[]): string[] {
@@ -58,7 +55,5 @@ export async function confirmDestructive(
 }
 
 export function needsYes(what: string): ToolError {
-  return new ToolError('usage', `${what} needs confirmation, and this is not a terminal`, {
-    hint: 'pass --yes',
-  });
+  return usageError(`${what} needs confirmation, and this is not a terminal`, 'pass --yes');
 }

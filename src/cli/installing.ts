@@ -16,11 +16,11 @@ import type { NodeToolbox } from '../node.js';
 import { ask, DRY_RUN, YES } from './consent.js';
 import { showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
-import type { FlagHelp, VerbCall } from './verb.js';
+import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
 declare const WIELD_VERSION: string;
 
-export const RUN_HOOKS: FlagHelp = { kind: 'switch', description: 'Also run the hooks that are shown' };
+export const RUN_HOOKS: FlagHelp = toggle('Also run the hooks that are shown');
 export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
   'dry-run': DRY_RUN,
   'run-hooks': RUN_HOOKS,
@@ -28,10 +28,7 @@ export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
 };
 export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
   ...REMOVE_FLAGS,
-  force: {
-    kind: 'switch',
-    description: 'Discard local changes, and move files aside that are in the way of a link',
-  },
+  force: toggle('Discard local changes, and move files aside that are in the way of a link'),
 };
 
 /** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */

@@ -10,7 +10,7 @@ import { type Io, resolvePath } from './io.js';
 import { printError, printHelp, printJson } from './print.js';
 import { showWait } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
-import { formatVerbHelp, unknownFlag } from './verb.js';
+import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
 import { findVerb, RESERVED } from './verbs.js';
 
 const INTERRUPTED = 130;
@@ -122,7 +122,7 @@ function findCwd(io: Io, named: string | true | undefined): string {
 function noCommand(before: readonly Argument[]): ToolError {
   const odd = before.find((argument) => argument.kind === 'unknown' || argument.kind === 'incomplete');
   if (odd !== undefined && 'raw' in odd) return unknownFlag(undefined, odd.name, odd.kind);
-  return new ToolError('usage', 'missing command', { hint: 'wield --help shows the commands' });
+  return usageError('missing command', 'wield --help shows the commands');
 }
 
 interface Interrupt {

@@ -4,13 +4,13 @@ import { toOwnFlags } from '../commands/input.js';
 import { commandName } from '../commands/names.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { type Commands, findCommand, findInGroup, firstWords, toCommandTable } from '../commands/table.js';
-import { isToolError, ToolError } from '../core/error.js';
+import { isToolError, type ToolError } from '../core/error.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Survey, Toolbox } from '../core/toolbox.js';
 import { findCommandWord } from './command-line.js';
 import { oneLine, printHelp, printJson } from './print.js';
-import { unknownFlag, type Verb, type VerbCall } from './verb.js';
+import { unknownFlag, usageError, type Verb, type VerbCall } from './verb.js';
 import { call, callTool } from './verbs/call.js';
 import { VERBS } from './verbs.js';
 
@@ -100,5 +100,5 @@ function unknownCommand(word: string, { tools }: Survey, words: readonly string[
     : close === undefined
       ? 'wield --help shows the commands, wield list the tools'
       : `did you mean wield ${close}? wield --help shows all`;
-  return new ToolError('usage', `unknown command "${shown}"`, { hint });
+  return usageError(`unknown command "${shown}"`, hint);
 }

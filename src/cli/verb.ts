@@ -15,6 +15,18 @@ export interface FlagHelp {
   readonly description: string;
 }
 
+/** Describes a flag without a value. */
+export const toggle = (description: string): FlagHelp => ({ kind: 'switch', description });
+
+/** Describes a flag with a value. */
+export function option(value: string, description: string, more?: Pick<FlagHelp, 'repeats'>): FlagHelp {
+  return { kind: 'value', value, description, ...more };
+}
+
+export function usageError(message: string, hint: string): ToolError {
+  return new ToolError('usage', message, { hint });
+}
+
 /** The parsed arguments of a verb. */
 export interface VerbArguments {
   readonly flags: ReadonlyMap<string, string | true>;
@@ -60,11 +72,11 @@ export interface Verb {
 
 /** Flags of every verb. */
 export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
-  cwd: { kind: 'value', value: 'DIR', description: 'Run in this directory' },
-  json: { kind: 'switch', description: 'Print one JSON document' },
-  plain: { kind: 'switch', description: 'Disable colour and progress output' },
-  verbose: { kind: 'switch', description: 'Print debug output to stderr' },
-  help: { kind: 'switch', description: 'Show this help' },
+  cwd: option('DIR', 'Run in this directory'),
+  json: toggle('Print one JSON document'),
+  plain: toggle('Disable colour and progress output'),
+  verbose: toggle('Print debug output to stderr'),
+  help: toggle('Show this help'),
 };
 
 export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
@@ -75,7 +87,7 @@ export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
 /** The error for a flag that is unknown or has no value. */
 export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
   const help = verb === undefined ? 'wield --help' : `wield ${verb.name} --help`;
-  if (kind === 'incomplete') return new ToolError('usage', `${name} needs a value`, { hint: help });
+  if (kind === 'incomplete') return usageError(`${name} needs a value`, help);
   const known = Object.keys({ ...COMMON_FLAGS, ...verb?.flags });
   const close = nearest(name.replace(/^-+/, ''), known);
   return new ToolError('usage', `unknown flag ${quoteOutside(name, 60)}`, {

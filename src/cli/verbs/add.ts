@@ -1,6 +1,5 @@
 // `wield add`: adds a source and offers to install its items.
 
-import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { applyAndPin } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
@@ -13,7 +12,7 @@ import { prefixOf } from '../../install/sources/load.js';
 import { ask } from '../consent.js';
 import { printApplied, RUN_HOOKS, showPlan, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
   name: 'add',
@@ -21,11 +20,11 @@ export const add: Verb = {
   summary: 'Add a source: a git repository, which is cloned, or a directory, which is used in place.',
   examples: ['wield add acme/agent-tools --namespace acme', 'wield add ./my-tools --yes'],
   flags: {
-    namespace: { kind: 'value', value: 'NAME', description: 'Prefix its items with NAME:' },
-    pin: { kind: 'value', value: 'REF', description: 'Pin to a commit, branch=NAME or tag=NAME' },
-    root: { kind: 'value', value: 'DIR', repeats: true, description: 'Search for items below DIR' },
-    'register-only': { kind: 'switch', description: 'Do not install anything' },
-    yes: { kind: 'switch', description: 'Install all its items without asking' },
+    namespace: option('NAME', 'Prefix its items with NAME:'),
+    pin: option('REF', 'Pin to a commit, branch=NAME or tag=NAME'),
+    root: option('DIR', 'Search for items below DIR', { repeats: true }),
+    'register-only': toggle('Do not install anything'),
+    yes: toggle('Install all its items without asking'),
     'run-hooks': RUN_HOOKS,
   },
   positionals: 1,
@@ -33,9 +32,10 @@ export const add: Verb = {
     const { flags, positionals, terminal, json, cwd } = call;
     const [source] = positionals;
     if (source === undefined)
-      throw new ToolError('usage', 'missing source; usage: wield add <owner/repo | URL | DIR>', {
-        hint: 'wield add --help shows examples',
-      });
+      throw usageError(
+        'missing source; usage: wield add <owner/repo | URL | DIR>',
+        'wield add --help shows examples',
+      );
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
     return withInstalling(call, async (environment, toolbox) => {

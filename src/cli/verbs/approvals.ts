@@ -7,7 +7,7 @@ import { nearest, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalStore } from '../../node.js';
 import { printJson, printTable } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny'];
 
@@ -22,10 +22,7 @@ export const approvals: Verb = {
     'wield approvals deny 3f9a1c0be2d47788',
   ],
   flags: {
-    always: {
-      kind: 'switch',
-      description: 'With approve: also approve later calls of this version of the tool, with any input',
-    },
+    always: toggle('With approve: also approve later calls of this version of the tool, with any input'),
   },
   positionals: 2,
   async run(call) {
@@ -38,9 +35,10 @@ export const approvals: Verb = {
     const store = await open();
     if (action === 'list') return list(call, store);
     if (id === undefined) {
-      throw new ToolError('usage', `missing id; usage: wield approvals ${action} <id>`, {
-        hint: 'wield approvals list shows the ids',
-      });
+      throw usageError(
+        `missing id; usage: wield approvals ${action} <id>`,
+        'wield approvals list shows the ids',
+      );
     }
     if (action === 'show') return show(call, store, store.find(id));
     assertPerson(insideCall, action === 'approve' ? 'approving' : 'refusing');

@@ -2,11 +2,11 @@
 
 import { createAuditReader } from '../../audit/read.js';
 import type { AuditRecord } from '../../audit/record.js';
-import { ERROR_CODES, ToolError } from '../../core/error.js';
+import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { count, formatDuration, quoteOutside } from '../../core/text.js';
 import { printJson, printJsonLine, printTable } from '../print.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 type Filter = (record: AuditRecord) => boolean;
 
@@ -25,20 +25,12 @@ export const audit: Verb = {
     'wield audit --follow',
   ],
   flags: {
-    tool: { kind: 'value', value: 'GLOB', description: 'Only calls of these tools' },
-    caller: {
-      kind: 'value',
-      value: 'GLOB',
-      description: 'Only calls by these callers, such as mcp:cursor or mcp',
-    },
-    denied: { kind: 'switch', description: 'Only refused calls' },
-    since: {
-      kind: 'value',
-      value: 'TIME',
-      description: 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00',
-    },
-    limit: { kind: 'value', value: 'NUMBER', description: 'Show only the newest NUMBER calls' },
-    follow: { kind: 'switch', description: 'Print new calls as they are made' },
+    tool: option('GLOB', 'Only calls of these tools'),
+    caller: option('GLOB', 'Only calls by these callers, such as mcp:cursor or mcp'),
+    denied: toggle('Only refused calls'),
+    since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
+    limit: option('NUMBER', 'Show only the newest NUMBER calls'),
+    follow: toggle('Print new calls as they are made'),
   },
   positionals: 0,
   runsUntilStopped: true,
@@ -148,18 +140,20 @@ function parseSince(text: string, now: number): number {
   if (ago) return now - Number(ago[1]) * AGO[ago[2]!]!;
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(time)) return time;
-  throw new ToolError('usage', `--since "${quoteOutside(text, 40)}" is not a time`, {
-    hint: 'write a duration such as 30m, 12h, 1d or 2w, or a date such as 2026-11-15 or 2026-11-15T09:00',
-  });
+  throw usageError(
+    `--since "${quoteOutside(text, 40)}" is not a time`,
+    'write a duration such as 30m, 12h, 1d or 2w, or a date such as 2026-11-15 or 2026-11-15T09:00',
+  );
 }
 
 function toLimit(value: string | true | undefined): number | undefined {
   if (value === undefined) return undefined;
   const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
   if (limit > 0) return limit;
-  throw new ToolError('usage', `--limit "${quoteOutside(String(value), 40)}" is not a positive number`, {
-    hint: 'for example --limit 20',
-  });
+  throw usageError(
+    `--limit "${quoteOutside(String(value), 40)}" is not a positive number`,
+    'for example --limit 20',
+  );
 }
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -20,7 +20,7 @@ import { readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson } from '../print.js';
 import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 // One session, so that a call can read results that an earlier call stored.
 const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
@@ -36,16 +36,12 @@ export const call: Verb = {
     'wield call hello --name Ada --dry-run',
   ],
   flags: {
-    input: {
-      kind: 'value',
-      value: 'JSON|@FILE|-',
-      description: 'The whole input: JSON, a file, or - for stdin',
-    },
-    'dry-run': { kind: 'switch', description: 'Show what would run without running it' },
-    timeout: { kind: 'value', value: '30s', description: 'Stop the tool after this time' },
-    trust: { kind: 'switch', description: 'Trust this workspace for this call only' },
-    yes: { kind: 'switch', description: 'Approve without asking' },
-    full: { kind: 'switch', description: 'With --json: print the whole output, of any size' },
+    input: option('JSON|@FILE|-', 'The whole input: JSON, a file, or - for stdin'),
+    'dry-run': toggle('Show what would run without running it'),
+    timeout: option('30s', 'Stop the tool after this time'),
+    trust: toggle('Trust this workspace for this call only'),
+    yes: toggle('Approve without asking'),
+    full: toggle('With --json: print the whole output, of any size'),
   },
   positionals: 1,
   completes: 'tools',
@@ -54,9 +50,7 @@ export const call: Verb = {
     const { positionals, rest, flags, toolbox: open } = verbCall;
     const [named] = positionals;
     if (named === undefined)
-      throw new ToolError('usage', 'missing tool name; usage: wield call <tool>', {
-        hint: 'wield list shows the tools',
-      });
+      throw usageError('missing tool name; usage: wield call <tool>', 'wield list shows the tools');
     const ref = anchorRef(named, verbCall.cwd);
     // Listing a module's tools needs trust, so the flag must count before the tool is found.
     const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});

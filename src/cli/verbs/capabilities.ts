@@ -5,7 +5,7 @@ import { sanitize } from '../../core/text.js';
 import type { Caller } from '../../core/toolbox.js';
 import { createApprove } from '../approve.js';
 import { printError, printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
 
@@ -14,7 +14,7 @@ export const capabilities: Verb = {
   usage: 'capabilities [--dry-run] [--json]',
   summary: 'Write a summary of what the tools can do, by theme, for the system prompt of an agent.',
   examples: ['wield capabilities', 'wield capabilities --dry-run'],
-  flags: { 'dry-run': { kind: 'switch', description: 'Print the summary without writing it' } },
+  flags: { 'dry-run': toggle('Print the summary without writing it') },
   positionals: 0,
   async run({ terminal, flags, json, signal, toolbox: open }) {
     const {

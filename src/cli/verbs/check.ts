@@ -9,14 +9,14 @@ import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb } from '../verb.js';
 
 export const check: Verb = {
   name: 'check',
   usage: 'check [DIR] [--fix] [--json]',
   summary: 'Lint a skill, a workspace or a source. Exits with 1 if there is an error.',
   examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
-  flags: { fix: { kind: 'switch', description: 'Fix what can be fixed automatically' } },
+  flags: { fix: toggle('Fix what can be fixed automatically') },
   positionals: 1,
   completes: 'files',
   async run({ terminal, flags, positionals, json, cwd, toolbox }) {

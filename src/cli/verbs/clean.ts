@@ -4,7 +4,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { count, formatBytes } from '../../core/text.js';
 import { printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb } from '../verb.js';
 
 interface Removable {
   readonly path: string;
@@ -16,7 +16,7 @@ export const clean: Verb = {
   usage: 'clean [--dry-run] [--json]',
   summary: 'Remove caches, expired approvals and results, and unreferenced documents.',
   examples: ['wield clean --dry-run', 'wield clean'],
-  flags: { 'dry-run': { kind: 'switch', description: 'Show what would be removed without removing it' } },
+  flags: { 'dry-run': toggle('Show what would be removed without removing it') },
   positionals: 0,
   async run({ terminal, flags, json, toolbox }) {
     const dryRun = flags.has('dry-run');

@@ -1,10 +1,9 @@
 // `wield completions`: prints a shell completion script.
 
-import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { printJson } from '../print.js';
 import { isShell, SCRIPTS, SHELLS } from '../shells.js';
-import type { Verb } from '../verb.js';
+import { usageError, type Verb } from '../verb.js';
 
 export const completions: Verb = {
   name: 'completions',
@@ -22,7 +21,7 @@ export const completions: Verb = {
     if (!isShell(shell)) {
       const problem =
         shell === undefined ? 'missing shell name' : `unknown shell "${quoteOutside(shell, 40)}"`;
-      throw new ToolError('usage', problem, { hint: `wield completions ${SHELLS.join('|')}` });
+      throw usageError(problem, `wield completions ${SHELLS.join('|')}`);
     }
     const script = SCRIPTS[shell];
     if (json) printJson(terminal, { ok: true, shell, script });

@@ -26,7 +26,7 @@ import { findClientEnvironment, readScope, renewTrust } from '../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { findOwnCommand } from '../own-command.js';
 import { printJson, printTable } from '../print.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const connect: Verb = {
   name: 'connect',
@@ -40,18 +40,10 @@ export const connect: Verb = {
     'wield connect codex --undo',
   ],
   flags: {
-    scope: {
-      kind: 'value',
-      value: 'SCOPE',
-      description: 'project: the file of this directory; user: your own file, for all directories',
-    },
-    name: {
-      kind: 'value',
-      value: 'NAME',
-      description: 'The name of the server in the client; wield by default',
-    },
-    print: { kind: 'switch', description: 'Print the entry without writing it' },
-    undo: { kind: 'switch', description: 'Remove the entry, or restore the one it replaced' },
+    scope: option('SCOPE', 'project: the file of this directory; user: your own file, for all directories'),
+    name: option('NAME', 'The name of the server in the client; wield by default'),
+    print: toggle('Print the entry without writing it'),
+    undo: toggle('Remove the entry, or restore the one it replaced'),
     'dry-run': DRY_RUN,
     yes: YES,
   },
@@ -165,17 +157,19 @@ function findScoped(
     scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
   const [file] = order.flatMap((one) => findFile(client, one, environment) ?? []);
   if (file !== undefined) return file;
-  throw new ToolError('usage', `${client.name} has no ${scope} configuration`, {
-    hint: `omit --scope, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
-  });
+  throw usageError(
+    `${client.name} has no ${scope} configuration`,
+    `omit --scope, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
+  );
 }
 
 function readName(named: string | true | undefined): string {
   const name = String(named ?? 'wield');
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return name;
-  throw new ToolError('usage', `"${quoteOutside(name, 40)}" is not a valid server name`, {
-    hint: 'use up to 64 letters, digits, - and _',
-  });
+  throw usageError(
+    `"${quoteOutside(name, 40)}" is not a valid server name`,
+    'use up to 64 letters, digits, - and _',
+  );
 }
 
 function findServer(

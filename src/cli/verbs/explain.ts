@@ -1,13 +1,13 @@
 // `wield explain`: shows which rule decides a call, and which rules do not match it.
 
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
 import { quoteOutside, revealHidden } from '../../core/text.js';
 import type { Caller, Explanation, RuleText, Toolbox } from '../../core/toolbox.js';
 import { readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb } from '../verb.js';
+import { option, usageError, type Verb } from '../verb.js';
 
 const CALLERS: Readonly<Record<string, Caller>> = {
   user: { kind: 'person', door: 'cli' },
@@ -21,20 +21,14 @@ export const explain: Verb = {
   summary: 'Show whether a call is allowed, and which rule in which file decides it.',
   examples: ['wield explain hello', `wield explain hello --input '{"name":"Ada"}' --as mcp`],
   flags: {
-    input: {
-      kind: 'value',
-      value: 'JSON|@FILE|-',
-      description: 'The whole input; without it, rules about arguments do not match',
-    },
-    as: { kind: 'value', value: 'CALLER', description: 'The caller: user (you), mcp (a model) or code' },
+    input: option('JSON|@FILE|-', 'The whole input; without it, rules about arguments do not match'),
+    as: option('CALLER', 'The caller: user (you), mcp (a model) or code'),
   },
   positionals: 1,
   async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
     const [ref] = positionals;
     if (ref === undefined)
-      throw new ToolError('usage', 'missing tool name; usage: wield explain <tool>', {
-        hint: 'wield list shows the tools',
-      });
+      throw usageError('missing tool name; usage: wield explain <tool>', 'wield list shows the tools');
     const caller = findCaller(String(flags.get('as') ?? 'user'));
     const source = flags.get('input');
     const input =
@@ -51,9 +45,10 @@ export const explain: Verb = {
 
 function findCaller(name: string): Caller {
   if (Object.hasOwn(CALLERS, name)) return CALLERS[name]!;
-  throw new ToolError('usage', `unknown caller "${quoteOutside(name, 40)}"`, {
-    hint: `use --as ${Object.keys(CALLERS).join(', ')}`,
-  });
+  throw usageError(
+    `unknown caller "${quoteOutside(name, 40)}"`,
+    `use --as ${Object.keys(CALLERS).join(', ')}`,
+  );
 }
 
 // Without an input, defaults still apply and required parameters may be missing.

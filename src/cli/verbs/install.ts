@@ -1,6 +1,5 @@
 // `wield install`: installs items with their dependencies.
 
-import { ToolError } from '../../core/error.js';
 import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
 import { acceptModified } from '../../install/apply/objects.js';
 import { type InstallEnvironment, pinTools } from '../../install/environment.js';
@@ -14,7 +13,7 @@ import type { NodeToolbox } from '../../node.js';
 import { ask } from '../consent.js';
 import { APPLY_FLAGS, printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const install: Verb = {
   name: 'install',
@@ -22,9 +21,9 @@ export const install: Verb = {
   summary: 'Install items of the added sources with their dependencies.',
   examples: ['wield install acme:scan', 'wield install --all --source acme/agent-tools --yes'],
   flags: {
-    all: { kind: 'switch', description: 'Install all items of the sources' },
-    source: { kind: 'value', value: 'ID', repeats: true, description: 'Only items of this source' },
-    accept: { kind: 'switch', description: 'Accept local changes' },
+    all: toggle('Install all items of the sources'),
+    source: option('ID', 'Only items of this source', { repeats: true }),
+    accept: toggle('Accept local changes'),
     ...APPLY_FLAGS,
   },
   positionals: Number.POSITIVE_INFINITY,
@@ -32,9 +31,10 @@ export const install: Verb = {
     const { flags, positionals, terminal, json } = call;
     const all = flags.has('all');
     if (positionals.length === 0 && !all)
-      throw new ToolError('usage', 'missing item; usage: wield install <item…>', {
-        hint: 'wield list --available shows the items; --all installs all',
-      });
+      throw usageError(
+        'missing item; usage: wield install <item…>',
+        'wield list --available shows the items; --all installs all',
+      );
     return withInstalling(call, async (environment, toolbox) => {
       if (flags.has('accept')) return accept(call, environment, toolbox);
       const inventory = loadInventory(environment);

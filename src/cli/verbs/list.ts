@@ -1,14 +1,13 @@
 // `wield list`: lists tools and skills.
 
 import { pathToFileURL } from 'node:url';
-import { ToolError } from '../../core/error.js';
 import { normalizeTags } from '../../core/name.js';
 import { count, quoteOutside, revealHidden } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
 import { commandProblems } from '../commands.js';
 import { oneLine, printJson, printTable } from '../print.js';
-import type { Verb } from '../verb.js';
+import { option, toggle, usageError, type Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
 
@@ -23,22 +22,14 @@ export const list: Verb = {
     'wield list --format skill',
   ],
   flags: {
-    hidden: { kind: 'switch', description: 'Also list hidden tools' },
-    all: { kind: 'switch', description: 'Also list hidden, shadowed and denied tools' },
-    tag: {
-      kind: 'value',
-      value: 'TAG',
+    hidden: toggle('Also list hidden tools'),
+    all: toggle('Also list hidden, shadowed and denied tools'),
+    tag: option('TAG', 'Only tools with this tag; can be repeated to require several', { repeats: true }),
+    format: option('FORMAT', 'Only tools of this format: script, tools-json, skill, …; can be repeated', {
       repeats: true,
-      description: 'Only tools with this tag; can be repeated to require several',
-    },
-    format: {
-      kind: 'value',
-      value: 'FORMAT',
-      repeats: true,
-      description: 'Only tools of this format: script, tools-json, skill, …; can be repeated',
-    },
-    installed: { kind: 'switch', description: 'List installed items with their state' },
-    available: { kind: 'switch', description: 'List all items of the sources' },
+    }),
+    installed: toggle('List installed items with their state'),
+    available: toggle('List all items of the sources'),
   },
   positionals: 0,
   async run(call) {
@@ -119,9 +110,7 @@ export const list: Verb = {
 function createFilter(tags: readonly string[], formats: readonly string[]) {
   const empty = tags.find((tag) => normalizeTags([tag]).length === 0);
   if (empty !== undefined) {
-    throw new ToolError('usage', `--tag "${quoteOutside(empty, 40)}" has no letters or digits`, {
-      hint: 'for example --tag api',
-    });
+    throw usageError(`--tag "${quoteOutside(empty, 40)}" has no letters or digits`, 'for example --tag api');
   }
   const wanted = normalizeTags(tags);
   return (has: readonly string[], format: string): boolean =>

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { nearest, quoteOutside } from '../../core/text.js';
-import { COMMON_FLAGS, type FlagHelp, type Verb } from '../verb.js';
+import { COMMON_FLAGS, type FlagHelp, usageError, type Verb } from '../verb.js';
 import { accept } from './mcp/accept.js';
 import type { McpAction } from './mcp/action.js';
 import { add } from './mcp/add.js';
@@ -44,11 +44,11 @@ export const mcp: Verb = {
     const hint = `wield mcp ${action.usage}`;
     for (const flag of call.flags.keys()) {
       if (Object.hasOwn(known, flag)) continue;
-      throw new ToolError('usage', `wield mcp ${name} has no flag --${flag}`, { hint });
+      throw usageError(`wield mcp ${name} has no flag --${flag}`, hint);
     }
     if (rest.length > action.positionals) {
       const odd = quoteOutside(rest[action.positionals]!, 60);
-      throw new ToolError('usage', `unexpected argument "${odd}"`, { hint });
+      throw usageError(`unexpected argument "${odd}"`, hint);
     }
     return action.run(call, rest);
   },

@@ -2,9 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../../core/error.js';
 import { oneLine, printJson, printTable } from '../print.js';
-import type { Verb } from '../verb.js';
+import { option, usageError, type Verb } from '../verb.js';
 
 const DEFAULT_LIMIT = 10;
 
@@ -13,15 +12,14 @@ export const search: Verb = {
   usage: 'search <words> [--limit 10] [--json]',
   summary: 'Search tools by name and description, best match first.',
   examples: ['wield search publish the site', 'wield search deploy --json'],
-  flags: { limit: { kind: 'value', value: 'NUMBER', description: 'Maximum number of results' } },
+  flags: { limit: option('NUMBER', 'Maximum number of results') },
   positionals: Number.POSITIVE_INFINITY,
   async run({ terminal, flags, positionals, json, toolbox }) {
     const query = positionals.join(' ');
-    if (query.trim() === '')
-      throw new ToolError('usage', 'missing search words', { hint: 'wield search <words>' });
+    if (query.trim() === '') throw usageError('missing search words', 'wield search <words>');
     const limit = Number(flags.get('limit') ?? DEFAULT_LIMIT);
     if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new ToolError('usage', '--limit must be a positive integer', { hint: 'for example --limit 10' });
+      throw usageError('--limit must be a positive integer', 'for example --limit 10');
     }
     const box = toolbox();
     const { wieldHome } = box.machine;

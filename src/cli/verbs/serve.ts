@@ -12,7 +12,7 @@ import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-se
 import type { NodeToolbox } from '../../node.js';
 import { resolvePath } from '../io.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
 
@@ -24,18 +24,10 @@ export const serve: Verb = {
   summary: 'Serve the tools of this workdir to an agent over MCP, on stdio or HTTP.',
   examples: ['wield serve', 'wield serve --http 7070', 'WIELD_TOKEN=… wield serve --http 0.0.0.0:7070'],
   flags: {
-    http: {
-      kind: 'value',
-      value: '[HOST:]PORT',
-      description: 'Serve over HTTP at /mcp; the default host is 127.0.0.1',
-    },
-    'token-file': {
-      kind: 'value',
-      value: 'FILE',
-      description: 'Require this bearer token (or set WIELD_TOKEN)',
-    },
-    with: { kind: 'value', value: 'GROUP,…', description: 'Also offer these built-in tools' },
-    trust: { kind: 'switch', description: 'Trust this workspace while the server runs' },
+    http: option('[HOST:]PORT', 'Serve over HTTP at /mcp; the default host is 127.0.0.1'),
+    'token-file': option('FILE', 'Require this bearer token (or set WIELD_TOKEN)'),
+    with: option('GROUP,…', 'Also offer these built-in tools'),
+    trust: toggle('Trust this workspace while the server runs'),
   },
   positionals: 0,
   runsUntilStopped: true,
@@ -88,9 +80,10 @@ async function serveOverHttp(
 ): Promise<number> {
   const { terminal, signal } = call;
   if (!isLoopback(address.host) && token === undefined) {
-    throw new ToolError('usage', `${address.host} is reachable from other machines and needs a token`, {
-      hint: 'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
-    });
+    throw usageError(
+      `${address.host} is reachable from other machines and needs a token`,
+      'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
+    );
   }
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
@@ -154,9 +147,10 @@ function parseAddress(text: string): Address {
   const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
   if (!match || port > 65_535) {
-    throw new ToolError('usage', `--http "${sanitize(text)}" is not an address`, {
-      hint: 'write PORT or HOST:PORT, for example --http 7070',
-    });
+    throw usageError(
+      `--http "${sanitize(text)}" is not an address`,
+      'write PORT or HOST:PORT, for example --http 7070',
+    );
   }
   return { host: match[1] ?? '127.0.0.1', port };
 }
@@ -166,9 +160,10 @@ function readToken({ flags, env, terminal }: VerbCall): string | undefined {
   const token = file === undefined ? env.WIELD_TOKEN : readTokenFile(resolvePath(terminal.io, String(file)));
   if (token === undefined || token === '') return undefined;
   if (token.length < MIN_TOKEN) {
-    throw new ToolError('usage', `the token is shorter than ${MIN_TOKEN} characters`, {
-      hint: 'generate one: openssl rand -hex 32',
-    });
+    throw usageError(
+      `the token is shorter than ${MIN_TOKEN} characters`,
+      'generate one: openssl rand -hex 32',
+    );
   }
   return token;
 }

@@ -1,7 +1,7 @@
 // `wield show`: shows the details of a tool.
 
 import { exampleArguments, parameterRows } from '../../commands/index.js';
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -9,7 +9,7 @@ import type { Caller, Toolbox, Verdict } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { usageError, type Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
   { kind: 'person', door: 'cli' },
@@ -27,9 +27,7 @@ export const show: Verb = {
   async run({ terminal, positionals, json, cwd, reserved, toolbox: open }) {
     const [named] = positionals;
     if (named === undefined)
-      throw new ToolError('usage', 'missing tool name; usage: wield show <tool>', {
-        hint: 'wield list shows the tools',
-      });
+      throw usageError('missing tool name; usage: wield show <tool>', 'wield list shows the tools');
     const ref = anchorRef(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);

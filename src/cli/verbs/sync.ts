@@ -6,7 +6,7 @@ import { findSource } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
 import { RUN_HOOKS, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb } from '../verb.js';
 
 export const sync: Verb = {
   name: 'sync',
@@ -14,7 +14,7 @@ export const sync: Verb = {
   summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
   examples: ['wield sync', 'wield sync acme/agent-tools'],
   flags: {
-    accept: { kind: 'switch', description: 'Accept a tag that moved' },
+    accept: toggle('Accept a tag that moved'),
     'run-hooks': RUN_HOOKS,
   },
   positionals: Number.POSITIVE_INFINITY,

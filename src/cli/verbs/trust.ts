@@ -7,7 +7,7 @@ import { count } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { printDiff, toShownDiff } from '../consent.js';
 import { printJson, printTable } from '../print.js';
-import type { Verb, VerbCall } from '../verb.js';
+import { toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const trust: Verb = {
   name: 'trust',
@@ -15,8 +15,8 @@ export const trust: Verb = {
   summary: 'Trust a workspace, so that models can call its tools. Your own calls need no trust.',
   examples: ['wield trust', 'wield trust --list', 'wield trust --revoke'],
   flags: {
-    list: { kind: 'switch', description: 'List the trusted workspaces' },
-    revoke: { kind: 'switch', description: 'Revoke trust' },
+    list: toggle('List the trusted workspaces'),
+    revoke: toggle('Revoke trust'),
   },
   positionals: 1,
   completes: 'files',

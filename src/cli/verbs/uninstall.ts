@@ -1,6 +1,5 @@
 // `wield uninstall` and `wield remove-source`: remove items with their links.
 
-import { ToolError } from '../../core/error.js';
 import { count } from '../../core/text.js';
 import { applyPlan } from '../../install/apply/apply.js';
 import { isModified } from '../../install/apply/objects.js';
@@ -13,7 +12,7 @@ import { loadSources } from '../../install/state.js';
 import { confirmDestructive, needsYes } from '../consent.js';
 import { REMOVE_FLAGS, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { usageError, type Verb } from '../verb.js';
 
 export const uninstall: Verb = {
   name: 'uninstall',
@@ -25,9 +24,10 @@ export const uninstall: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     if (positionals.length === 0)
-      throw new ToolError('usage', 'missing item; usage: wield uninstall <item…>', {
-        hint: 'wield list --installed shows the items',
-      });
+      throw usageError(
+        'missing item; usage: wield uninstall <item…>',
+        'wield list --installed shows the items',
+      );
     return withInstalling(call, async (environment) => {
       const inventory = loadInventory(environment);
       const plan = planUninstall(positionals, inventory);
@@ -78,9 +78,10 @@ export const removeSource: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
     if (positionals[0] === undefined)
-      throw new ToolError('usage', 'missing source; usage: wield remove-source <source>', {
-        hint: 'wield list --available shows the sources',
-      });
+      throw usageError(
+        'missing source; usage: wield remove-source <source>',
+        'wield list --available shows the sources',
+      );
     return withInstalling(call, async (environment) => {
       const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
       const names = records.map(({ id }) => id);

@@ -12,7 +12,7 @@ import { ask } from '../consent.js';
 import { APPLY_FLAGS, newLinks, printApplied, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb } from '../verb.js';
 
 export const upgrade: Verb = {
   name: 'upgrade',
@@ -20,8 +20,8 @@ export const upgrade: Verb = {
   summary: 'Upgrade installed items to the current version of their sources. Shows every change first.',
   examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
   flags: {
-    offline: { kind: 'switch', description: 'Do not fetch updates first' },
-    accept: { kind: 'switch', description: 'Accept a tag that moved' },
+    offline: toggle('Do not fetch updates first'),
+    accept: toggle('Accept a tag that moved'),
     ...APPLY_FLAGS,
   },
   positionals: Number.POSITIVE_INFINITY,

@@ -5,14 +5,14 @@ import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb } from '../verb.js';
 
 export const writeIndex: Verb = {
   name: 'index',
   usage: 'index [DIR] [--clean]',
   summary: 'Write the index of a skill library, which is published with the skills.',
   examples: ['wield index skills', 'wield index skills --clean'],
-  flags: { clean: { kind: 'switch', description: 'Remove the index' } },
+  flags: { clean: toggle('Remove the index') },
   positionals: 1,
   async run({ terminal, positionals, flags, json, cwd, toolbox }) {
     const directory = resolve(cwd, positionals[0] ?? '.');

@@ -8,7 +8,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { widthOf } from '../../read-line.js';
-import type { VerbCall } from '../../verb.js';
+import { usageError, type VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';
 import { findState, type ServerState, someOf } from './server.js';
 
@@ -19,9 +19,7 @@ export const accept: McpAction = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...named]) {
     if (name === undefined)
-      throw new ToolError('usage', 'missing server name; usage: wield mcp accept NAME', {
-        hint: 'wield mcp shows the servers',
-      });
+      throw usageError('missing server name; usage: wield mcp accept NAME', 'wield mcp shows the servers');
     const toolbox = call.toolbox();
     const dry = call.flags.has('dry-run');
     if (!dry) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');

@@ -1,13 +1,12 @@
 // The definition of an action of `wield mcp`.
 
-import type { FlagHelp, VerbCall } from '../../verb.js';
+import { type FlagHelp, option, type VerbCall } from '../../verb.js';
 
 /** Selects one of the two files that wield writes. */
-export const SCOPE: FlagHelp = {
-  kind: 'value',
-  value: 'SCOPE',
-  description: 'user (default): ~/.agents/mcp.json; project: .agents/mcp.json of this directory',
-};
+export const SCOPE: FlagHelp = option(
+  'SCOPE',
+  'user (default): ~/.agents/mcp.json; project: .agents/mcp.json of this directory',
+);
 
 export interface McpAction {
   /** The usage after `wield mcp`. */

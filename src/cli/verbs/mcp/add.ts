@@ -11,38 +11,25 @@ import { readServer } from '../../../upstream/entries/entry.js';
 import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
-import type { VerbCall } from '../../verb.js';
+import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './action.js';
 
 export const add: McpAction = {
   usage: 'add NAME (-- COMMAND … | --url URL) [--env K=V …] [--header K=V …] [--scope user|project]',
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
-    url: {
-      kind: 'value',
-      value: 'URL',
-      description: 'The URL of an HTTP server, instead of a command',
-    },
-    env: {
-      kind: 'value',
-      value: 'K=V',
+    url: option('URL', 'The URL of an HTTP server, instead of a command'),
+    env: option('K=V', 'A variable for the process; write secrets as ${VAR} or file:~/path', {
       repeats: true,
-      description: 'A variable for the process; write secrets as ${VAR} or file:~/path',
-    },
-    header: {
-      kind: 'value',
-      value: 'K=V',
-      repeats: true,
-      description: 'An HTTP header; write secrets as ${VAR} or file:~/path',
-    },
+    }),
+    header: option('K=V', 'An HTTP header; write secrets as ${VAR} or file:~/path', { repeats: true }),
     scope: SCOPE,
-    force: { kind: 'switch', description: 'Replace existing servers' },
+    force: toggle('Replace existing servers'),
     'dry-run': DRY_RUN,
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...command]) {
-    if (name === undefined)
-      throw new ToolError('usage', 'missing server name', { hint: 'wield mcp add NAME -- COMMAND …' });
+    if (name === undefined) throw usageError('missing server name', 'wield mcp add NAME -- COMMAND …');
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
@@ -93,21 +80,18 @@ function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonO
   const headers = readPairs('header', call.repeated('header'), /^([^=:\s]+)(?:=|:\s*)(.*)$/s);
   if (url !== undefined) {
     if (command !== undefined || env !== undefined) {
-      throw new ToolError('usage', 'a server has either a URL or a command', {
-        hint: 'omit --url, or the command with its --env',
-      });
+      throw usageError('a server has either a URL or a command', 'omit --url, or the command with its --env');
     }
     return { type: 'http', url: String(url), ...(headers && { headers }) };
   }
   if (command === undefined) {
-    throw new ToolError('usage', 'missing command or URL', {
-      hint: 'wield mcp add NAME -- COMMAND …, or wield mcp add NAME --url URL',
-    });
+    throw usageError(
+      'missing command or URL',
+      'wield mcp add NAME -- COMMAND …, or wield mcp add NAME --url URL',
+    );
   }
   if (headers !== undefined) {
-    throw new ToolError('usage', '--header needs --url', {
-      hint: 'use --env for the variables of a command',
-    });
+    throw usageError('--header needs --url', 'use --env for the variables of a command');
   }
   return { command, ...(args.length > 0 && { args }), ...(env && { env }) };
 }
@@ -119,9 +103,7 @@ function readPairs(flag: string, pairs: readonly string[], form: RegExp): JsonOb
       const [, key, value] = form.exec(pair) ?? [];
       if (key !== undefined && value !== undefined) return [key, value];
       // Not repeated in the message: it may be a secret.
-      throw new ToolError('usage', `--${flag} must be NAME=VALUE`, {
-        hint: `write --${flag} NAME=VALUE`,
-      });
+      throw usageError(`--${flag} must be NAME=VALUE`, `write --${flag} NAME=VALUE`);
     }),
   );
 }

@@ -20,21 +20,16 @@ import { statOrNothing } from '../../../files/read.js';
 import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent, DRY_RUN, YES } from '../../consent.js';
 import { printJson, printTable } from '../../print.js';
-import type { VerbCall } from '../../verb.js';
+import { option, toggle, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './action.js';
 
 export const importServers: McpAction = {
   usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project]',
   example: 'wield mcp import cursor',
   flags: {
-    server: {
-      kind: 'value',
-      value: 'NAME',
-      repeats: true,
-      description: 'Only this server; can be repeated',
-    },
+    server: option('NAME', 'Only this server; can be repeated', { repeats: true }),
     scope: SCOPE,
-    force: { kind: 'switch', description: 'Replace existing servers' },
+    force: toggle('Replace existing servers'),
     'dry-run': DRY_RUN,
     yes: YES,
   },

@@ -2,20 +2,19 @@
 
 import { join } from 'node:path';
 import { assertPerson } from '../../../core/caller.js';
-import { ToolError } from '../../../core/error.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
 import { printJson } from '../../print.js';
 import { readLine } from '../../read-line.js';
-import type { VerbCall } from '../../verb.js';
+import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import type { McpAction } from './action.js';
 import { findAddressed } from './server.js';
 
 const FLAGS: McpAction['flags'] = {
-  'no-browser': { kind: 'switch', description: 'With login: print the URL without opening it' },
-  timeout: { kind: 'value', value: 'TIME', description: 'With login: how long to wait (5m)' },
-  scope: { kind: 'value', value: 'WORDS', description: 'With login: the OAuth scopes to request' },
-  port: { kind: 'value', value: 'N', description: 'With login: the local port of the redirect' },
+  'no-browser': toggle('With login: print the URL without opening it'),
+  timeout: option('TIME', 'With login: how long to wait (5m)'),
+  scope: option('WORDS', 'With login: the OAuth scopes to request'),
+  port: option('N', 'With login: the local port of the redirect'),
 };
 
 export const login: McpAction = {
@@ -83,12 +82,12 @@ async function readPasted(
 function readTimeout(flag: string | true | undefined): number {
   const timeoutMs = parseDuration(typeof flag === 'string' ? flag : '5m');
   if (timeoutMs !== undefined) return timeoutMs;
-  throw new ToolError('usage', '--timeout is not a duration', { hint: 'for example --timeout 5m' });
+  throw usageError('--timeout is not a duration', 'for example --timeout 5m');
 }
 
 function readPort(flag: string | true | undefined): number | undefined {
   if (flag === undefined) return undefined;
   const port = Number(flag);
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
-  throw new ToolError('usage', '--port is not a port number', { hint: 'for example --port 8976' });
+  throw usageError('--port is not a port number', 'for example --port 8976');
 }

@@ -10,6 +10,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
+import { usageError } from '../../verb.js';
 import { type McpAction, SCOPE } from './action.js';
 import { describePlace, findState } from './server.js';
 
@@ -24,9 +25,7 @@ export const remove: McpAction = {
   positionals: 1,
   async run(call, [name]) {
     if (name === undefined)
-      throw new ToolError('usage', 'missing server name; usage: wield mcp remove NAME', {
-        hint: 'wield mcp shows the servers',
-      });
+      throw usageError('missing server name; usage: wield mcp remove NAME', 'wield mcp shows the servers');
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');

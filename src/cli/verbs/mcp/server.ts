@@ -6,6 +6,7 @@ import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text
 import type { HttpServer, ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
+import { usageError } from '../../verb.js';
 
 const SHOWN_NAMES = 3;
 
@@ -56,14 +57,13 @@ export async function findAddressed(
   action: 'login' | 'logout',
 ): Promise<HttpServer> {
   if (name === undefined)
-    throw new ToolError('usage', `missing server name; usage: wield mcp ${action} NAME`, {
-      hint: 'wield mcp shows the servers',
-    });
+    throw usageError(`missing server name; usage: wield mcp ${action} NAME`, 'wield mcp shows the servers');
   const { server } = findUsable(toolbox, name);
   if (server.kind !== 'http') {
-    throw new ToolError('usage', `${spellOut(name)} is a local process and has no login`, {
-      hint: 'pass credentials in env of its entry, as a reference',
-    });
+    throw usageError(
+      `${spellOut(name)} is a local process and has no login`,
+      'pass credentials in env of its entry, as a reference',
+    );
   }
   const { expandServer } = await import('../../../upstream/entries/expand.js');
   const {
