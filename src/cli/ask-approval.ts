@@ -3,8 +3,7 @@
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approvalRows, changeLines, wrap } from '../core/approval-text.js';
 import { spellOut } from '../core/text.js';
-import { readLine, widthOf } from './read-line.js';
-import type { Terminal } from './terminal.js';
+import { readLine, type Terminal, widthOf } from './terminal.js';
 
 const INDENT = 12;
 

@@ -4,8 +4,7 @@ import { wrap } from '../core/approval-text.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { escapePointer, isRecord, type Json } from '../core/json.js';
 import { count, quoteOutside, spellOut } from '../core/text.js';
-import { readLine, widthOf } from './read-line.js';
-import type { Terminal } from './terminal.js';
+import { readLine, type Terminal, widthOf } from './terminal.js';
 
 interface Field {
   readonly name: string;

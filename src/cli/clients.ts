@@ -12,9 +12,7 @@ export function findClientEnvironment({
 }: NodeToolbox): ClientEnvironment {
   const { home, platform, env } = world;
   if (home !== undefined) return { home, platform, env, workdir };
-  throw new ToolError('unavailable', 'no home directory', {
-    hint: 'set HOME',
-  });
+  throw new ToolError('unavailable', 'no home directory', { hint: 'set HOME' });
 }
 
 export function readScope(named: string | true | undefined): Scope | undefined {

@@ -3,8 +3,7 @@
 import { redactText } from '../audit/redact.js';
 import { ToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
-import { readLine } from './read-line.js';
-import type { Terminal } from './terminal.js';
+import { readLine, type Terminal } from './terminal.js';
 import { type FlagHelp, toggle, usageError, type VerbCall } from './verb.js';
 
 const MAX_LINE = 2000;
@@ -26,15 +25,9 @@ export function printDiff(terminal: Terminal, diff: readonly string[]): void {
 
 /** Asks for confirmation unless `--yes` is set. Throws `needs_approval` if there is no terminal. */
 export async function consent(call: VerbCall, question: string, what: string): Promise<boolean> {
-  if (call.flags.has('yes')) return true;
-  if (!call.json && call.terminal.canAsk) return ask(call, question);
-  throw new ToolError(
-    'needs_approval',
-    `${what} was not changed: needs confirmation, and this is not a terminal`,
-    {
-      hint: 'review the change with --dry-run, then pass --yes',
-    },
-  );
+  const message = `${what} was not changed: needs confirmation, and this is not a terminal`;
+  const hint = 'review the change with --dry-run, then pass --yes';
+  return confirmDestructive(call, question, new ToolError('needs_approval', message, { hint }));
 }
 
 /** Asks a yes/no question; anything but yes is no. */

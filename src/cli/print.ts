@@ -5,15 +5,16 @@ import type { ErrorValue } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
-/** Prints the one JSON document of a command (CLI-3). */
+/** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
 export function printJson(
   terminal: Terminal,
   document: { readonly ok: boolean; readonly [key: string]: unknown },
-): void {
+): 0 {
   const { ok, ...rest } = document;
   terminal.out(
     `${JSON.stringify({ ok, schema: JSON_SCHEMA, ...rest }, null, terminal.outIsTerminal ? 2 : undefined)}\n`,
   );
+  return 0;
 }
 
 /** Prints one of many JSON documents, one per line. */

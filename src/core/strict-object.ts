@@ -1,10 +1,10 @@
 // Strict parsing of JSON objects: unknown keys and wrong types are reported with their JSON Pointer.
 
 import { escapePointer, isRecord } from './json.js';
-import type { Finding } from './problem.js';
 import { nearest, quoteOutside } from './text.js';
 
-export type Report = (finding: Finding) => void;
+/** Reports a problem at a JSON Pointer. */
+export type Report = (pointer: string, message: string, hint: string) => void;
 
 type Kind =
   | 'string'
@@ -40,13 +40,13 @@ export function readShape(
   report: Report,
 ): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(value)) {
-    report({ pointer, message: 'must be an object', hint: `write { ${Object.keys(shape).join(', ')} }` });
+    report(pointer, 'must be an object', `write { ${Object.keys(shape).join(', ')} }`);
     return undefined;
   }
   let valid = true;
   const reject = (key: string, message: string, hint: string): void => {
     valid = false;
-    report({ pointer: `${pointer}/${escapePointer(key)}`, message, hint });
+    report(`${pointer}/${escapePointer(key)}`, message, hint);
   };
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(shape, key)) continue;

@@ -27,12 +27,9 @@ export const approvals: Verb = {
   positionals: 2,
   async run(call) {
     const [action = 'list', id] = call.positionals;
-    const {
-      state: { approvals: open },
-      machine: { insideCall },
-    } = call.toolbox();
     if (!ACTIONS.includes(action)) throw unknownAction(action);
-    const store = await open();
+    const { state: held, machine } = call.toolbox();
+    const store = await held.approvals();
     if (action === 'list') return list(call, store);
     if (id === undefined) {
       throw usageError(
@@ -41,7 +38,7 @@ export const approvals: Verb = {
       );
     }
     if (action === 'show') return show(call, store, store.find(id));
-    assertPerson(insideCall, action === 'approve' ? 'approving' : 'refusing');
+    assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');
     if (action === 'approve') return printOutcome(call, store, store.approve(id, call.flags.has('always')));
     const { state } = store.find(id);
     const denied = store.deny(id);
@@ -51,10 +48,8 @@ export const approvals: Verb = {
 
 function list({ terminal, json }: VerbCall, store: ApprovalStore): number {
   const found = store.list();
-  if (json) {
-    printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
-    return 0;
-  }
+  if (json)
+    return printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
   if (found.length === 0) terminal.out('No pending approvals.\n');
   else {
     const rows = found.map((approval) => [
@@ -82,10 +77,7 @@ function printOutcome(
   approval: Approval,
   state: string = approval.state,
 ): number {
-  if (json) {
-    printJson(terminal, { ok: true, approval: { ...toJson(store, approval), state } });
-    return 0;
-  }
+  if (json) return printJson(terminal, { ok: true, approval: { ...toJson(store, approval), state } });
   printApproval(terminal, store, { ...approval }, state);
   if (state === 'approved') terminal.out('  The next call with exactly this input runs once.\n');
   if (state === 'standing') terminal.out(`  wield approvals deny ${approval.id} revokes it.\n`);
@@ -119,38 +111,22 @@ function untilText(store: ApprovalStore, approval: Approval): string {
 
 function toJson(store: ApprovalStore, approval: Approval): Record<string, unknown> {
   const { id, state, since, record } = approval;
-  const {
-    principal,
-    tool,
-    uri,
-    toolDigest,
-    planDigest,
-    workdir,
-    input,
-    command,
-    others,
-    variables,
-    rule,
-    reason,
-  } = record;
-  const [kind, caller] = [
-    principal.slice(0, principal.indexOf(' ')),
-    principal.slice(principal.indexOf(' ') + 1),
-  ];
+  const { principal, input, command, others } = record;
+  const space = principal.indexOf(' ');
   const until = store.expiry(approval);
   return {
     id,
     state,
-    tool,
-    uri,
-    caller: { kind, name: caller },
-    workdir,
+    tool: record.tool,
+    uri: record.uri,
+    caller: { kind: principal.slice(0, space), name: principal.slice(space + 1) },
+    workdir: record.workdir,
     ...(state === 'standing' ? {} : { input, command, others }),
-    variables,
-    toolDigest,
-    planDigest,
-    rule,
-    reason,
+    variables: record.variables,
+    toolDigest: record.toolDigest,
+    planDigest: record.planDigest,
+    rule: record.rule,
+    reason: record.reason,
     since: new Date(since).toISOString(),
     until: until === null ? null : new Date(until).toISOString(),
   };

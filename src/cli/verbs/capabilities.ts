@@ -17,20 +17,15 @@ export const capabilities: Verb = {
   flags: { 'dry-run': toggle('Print the summary without writing it') },
   positionals: 0,
   async run({ terminal, flags, json, signal, toolbox: open }) {
-    const {
-      machine: { insideCall },
-      call,
-    } = open();
+    const toolbox = open();
+    const { insideCall } = toolbox.machine;
     const dryRun = flags.has('dry-run');
-    const result = await call(
-      'capabilities_refresh',
-      { dry_run: dryRun },
-      {
-        caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
-        signal,
-        approve: createApprove({ terminal, yes: false, insideCall }),
-      },
-    );
+    const options = {
+      caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
+      signal,
+      approve: createApprove({ terminal, yes: false, insideCall }),
+    };
+    const result = await toolbox.call('capabilities_refresh', { dry_run: dryRun }, options);
     if (result.error !== undefined) {
       if (json) printJson(terminal, { ok: false, error: result.error });
       else printError(terminal, result.error);

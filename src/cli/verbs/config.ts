@@ -13,10 +13,7 @@ export const config: Verb = {
   positionals: 0,
   async run({ terminal, json, toolbox }) {
     const { fault, problems, entries } = toolbox().state.configuration();
-    if (json) {
-      printJson(terminal, { ok: true, values: entries, problems, fault: fault ?? null });
-      return 0;
-    }
+    if (json) return printJson(terminal, { ok: true, values: entries, problems, fault: fault ?? null });
     const rows = entries.map(({ key, shown, file, line }) => [
       quoteOutside(revealHidden(key), 200),
       quoteOutside(revealHidden(shown), 2000),

@@ -103,10 +103,7 @@ async function carryOut(
     applyPlan(plan, createRecordStore(toolbox.machine.wieldHome));
     keepTrust();
   }
-  if (json) {
-    printJson(terminal, { ok: true, ...document, written: write });
-    return 0;
-  }
+  if (json) return printJson(terminal, { ok: true, ...document, written: write });
   if (!changed) {
     terminal.out(
       undo
@@ -221,10 +218,7 @@ function listClients({ terminal, json }: VerbCall, environment: ClientEnvironmen
     const file = connected ?? present ?? files[0]!;
     return { id: client.id, name: client.name, file: file.path, found, connected: connected !== undefined };
   });
-  if (json) {
-    printJson(terminal, { ok: true, clients });
-    return 0;
-  }
+  if (json) return printJson(terminal, { ok: true, clients });
   const rows = clients.map(({ id, name, file, found, connected }) => [
     id,
     name,

@@ -70,10 +70,7 @@ export const init: Verb = {
       trust.trust(cwd, new Date(world.now()));
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
-    if (json) {
-      printJson(terminal, { ok: true, workdir: cwd, created, trusted: trust.isTrusted(cwd) });
-      return 0;
-    }
+    if (json) return printJson(terminal, { ok: true, workdir: cwd, created, trusted: trust.isTrusted(cwd) });
     for (const [what, thing, about] of lines)
       terminal.out(`  ${what.padEnd(8)} ${thing.padEnd(22)} ${about}\n`);
     if (!trust.isTrusted(cwd)) {

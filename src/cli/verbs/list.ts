@@ -43,9 +43,7 @@ export const list: Verb = {
       (problem) => problem.severity === 'error',
     );
     const hidden = all || flags.has('hidden');
-    const {
-      workspace: { trusted },
-    } = toolbox;
+    const { trusted } = toolbox.workspace;
     const servers = toolbox.state.upstreams.states();
     const changed = new Set(servers.flatMap((server) => server.changed));
     const matches = createFilter(repeated('tag'), repeated('format'));
@@ -60,15 +58,13 @@ export const list: Verb = {
       if (matches(tool.traits.tags, tool.origin.format))
         entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
     const skills = survey.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill'));
-    if (json) {
-      printJson(terminal, {
+    if (json)
+      return printJson(terminal, {
         ok: true,
         tools: entries.map((entry) => toJson(entry, trusted, changed)),
         skills: skills.map(({ name, description, file }) => ({ name, description, path: file })),
         problems,
       });
-      return 0;
-    }
     if (entries.length > 0) {
       const rows = entries.map((entry) => [
         entry.tool.name,

@@ -4,14 +4,13 @@ import { ToolError } from '../../core/error.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import { COMMON_FLAGS, type FlagHelp, usageError, type Verb } from '../verb.js';
 import { accept } from './mcp/accept.js';
-import type { McpAction } from './mcp/action.js';
 import { add } from './mcp/add.js';
 import { importServers } from './mcp/import.js';
 import { list } from './mcp/list.js';
-import { login } from './mcp/login.js';
-import { logout } from './mcp/logout.js';
+import { login, logout } from './mcp/login.js';
 import { refresh } from './mcp/refresh.js';
 import { remove } from './mcp/remove.js';
+import type { McpAction } from './mcp/server.js';
 
 const ACTIONS: Readonly<Record<string, McpAction>> = {
   list,

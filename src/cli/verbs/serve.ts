@@ -175,7 +175,5 @@ function readTokenFile(file: string): string {
   } catch {
     // Reported below, like a missing file.
   }
-  throw new ToolError('io', `no token in ${file}`, {
-    hint: 'generate one: openssl rand -hex 32 > FILE',
-  });
+  throw new ToolError('io', `no token in ${file}`, { hint: 'generate one: openssl rand -hex 32 > FILE' });
 }

@@ -35,8 +35,8 @@ export const show: Verb = {
     // A tool named by path has no command.
     const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.catalog.cascade(tool).catch(() => null);
-    if (json) {
-      printJson(terminal, {
+    if (json)
+      return printJson(terminal, {
         ok: true,
         name: tool.name,
         description: tool.description,
@@ -49,8 +49,6 @@ export const show: Verb = {
         verdict: verdicts[0],
         verdicts: { person: verdicts[0], model: verdicts[1] },
       });
-      return 0;
-    }
     const rows = parameterRows(tool);
     const facts: [string, string][] = [
       ['format', tool.origin.format],

@@ -13,10 +13,7 @@ export const sync: Verb = {
   usage: 'sync [source…] [--accept]',
   summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
   examples: ['wield sync', 'wield sync acme/agent-tools'],
-  flags: {
-    accept: toggle('Accept a tag that moved'),
-    'run-hooks': RUN_HOOKS,
-  },
+  flags: { accept: toggle('Accept a tag that moved'), 'run-hooks': RUN_HOOKS },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;

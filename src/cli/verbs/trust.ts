@@ -14,10 +14,7 @@ export const trust: Verb = {
   usage: 'trust [DIR] [--list | --revoke]',
   summary: 'Trust a workspace, so that models can call its tools. Your own calls need no trust.',
   examples: ['wield trust', 'wield trust --list', 'wield trust --revoke'],
-  flags: {
-    list: toggle('List the trusted workspaces'),
-    revoke: toggle('Revoke trust'),
-  },
+  flags: { list: toggle('List the trusted workspaces'), revoke: toggle('Revoke trust') },
   positionals: 1,
   completes: 'files',
   async run(call) {
@@ -31,9 +28,7 @@ export const trust: Verb = {
 };
 
 async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<number> {
-  const {
-    state: { trust: trustStore },
-  } = toolbox();
+  const trustStore = toolbox().state.trust;
   const workspaces = trustStore.list().map(({ directory, since }) => ({
     directory,
     since,
@@ -54,24 +49,20 @@ async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<numbe
 
 async function grant({ terminal, json, toolbox: open }: VerbCall, workdir: string): Promise<number> {
   const toolbox = open();
-  const {
-    state: { trust: trustStore },
-  } = toolbox;
+  const trustStore = toolbox.state.trust;
   const changes = trustStore
     .changes(workdir)
     .map(({ file, before, after }) => ({ file, diff: toShownDiff(lineDiff(before, after)) }));
   trustStore.trust(workdir, new Date(terminal.io.now()));
   const tools = (await toolbox.list()).filter(needsTrust);
-  if (json) {
-    printJson(terminal, {
+  if (json)
+    return printJson(terminal, {
       ok: true,
       directory: workdir,
       trusted: true,
       changes,
       tools: tools.map((tool) => tool.name),
     });
-    return 0;
-  }
   for (const { file, diff } of changes) {
     terminal.out(`  ${terminal.paint('bold', file)} changed since you trusted it\n`);
     printDiff(terminal, diff);

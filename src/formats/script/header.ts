@@ -1,7 +1,9 @@
-// Parses the comment header of a script into its declarations and problems.
+// Parses the comment header of a script, and turns it into the schemas and traits of a tool.
 
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
+import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import type { Traits } from '../../core/tool.js';
 import {
   type HeaderParameter,
   readEnv,
@@ -102,4 +104,36 @@ function readShebang(text: string): string | HeaderFinding {
     };
   }
   return line.slice(2).trim();
+}
+
+/** Returns the input schema: one property per parameter, in header order (SCR-8). */
+export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
+  if (parameters.length === 0) return NO_PARAMETERS;
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      parameters.map(({ name, type, description }) => [name, { type, description }]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+  };
+}
+
+export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefined {
+  if (returns === undefined) return undefined;
+  const { type, description } = returns;
+  return description === '' ? { type } : { type, description };
+}
+
+export function toTraits({ group, tags, flags, timeoutMs, examples }: ScriptHeader): Traits {
+  return {
+    group,
+    tags,
+    hidden: flags.has('hidden'),
+    terminal: flags.has('terminal'),
+    readOnly: flags.has('readonly') || undefined,
+    destructive: flags.has('destructive') || undefined,
+    timeoutMs,
+    examples,
+  };
 }

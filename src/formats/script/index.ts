@@ -11,9 +11,15 @@ import type { FileIdentity, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { type ReadFault, readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
-import { type HeaderFinding, readScriptHeader, type ScriptHeader } from './header.js';
+import {
+  type HeaderFinding,
+  readScriptHeader,
+  type ScriptHeader,
+  toInputSchema,
+  toOutputSchema,
+  toTraits,
+} from './header.js';
 import { HEADER_LINES } from './tags.js';
-import { toInputSchema, toOutputSchema, toTraits } from './to-tool.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 // Nearly every header fits the first read; the second covers 80 lines of reasonable length (SCR-19).

@@ -30,11 +30,7 @@ export function crossCheck(options: CrossCheckOptions): void {
     const declared = tools.find((candidate) => candidate.name === tool);
     if (declared === undefined) {
       const names = tools.map((candidate) => candidate.name);
-      report({
-        pointer: `${pointer}/tool`,
-        message: `"${quoteOutside(tool, 60)}" is not declared`,
-        hint: suggest(tool, names),
-      });
+      report(`${pointer}/tool`, `"${quoteOutside(tool, 60)}" is not declared`, suggest(tool, names));
       continue;
     }
     checkCommands(execution, pointer, options);
@@ -42,11 +38,11 @@ export function crossCheck(options: CrossCheckOptions): void {
   }
   for (const [index, { name }] of tools.entries()) {
     if (!executions.some((entry) => entry.tool === name)) {
-      reportTool({
-        pointer: `${toolsPointer}/${index}`,
-        message: `"${name}" has no execution`,
-        hint: `add one: { "tool": "${name}", "binary": …, "subcommand": … }`,
-      });
+      reportTool(
+        `${toolsPointer}/${index}`,
+        `"${name}" has no execution`,
+        `add one: { "tool": "${name}", "binary": …, "subcommand": … }`,
+      );
     }
   }
   checkAlternatives(executions, report);
@@ -60,17 +56,17 @@ function checkCommands(
   const check = (binary: string, subcommand: string, at: string, key = 'subcommand'): void => {
     const listed = Object.hasOwn(allowlist, binary) ? allowlist[binary] : undefined;
     if (listed === undefined) {
-      report({
-        pointer: `${at}/binary`,
-        message: `"${quoteOutside(binary, 60)}" is not in the allowlist`,
-        hint: suggest(binary, Object.keys(allowlist)),
-      });
+      report(
+        `${at}/binary`,
+        `"${quoteOutside(binary, 60)}" is not in the allowlist`,
+        suggest(binary, Object.keys(allowlist)),
+      );
     } else if (!listed.includes(subcommand)) {
-      report({
-        pointer: `${at}/${key}`,
-        message: `"${quoteOutside(subcommand, 60)}" is not in allowlist["${binary}"]`,
-        hint: suggest(subcommand, listed),
-      });
+      report(
+        `${at}/${key}`,
+        `"${quoteOutside(subcommand, 60)}" is not in allowlist["${binary}"]`,
+        suggest(subcommand, listed),
+      );
     }
   };
   // TJS-17: checked even if there is a script, since the binary runs when scripts are disabled.
@@ -96,11 +92,7 @@ function checkParameters(
   const properties = isRecord(parameters.properties) ? Object.keys(parameters.properties) : [];
   const check = (name: string, at: string): void => {
     if (properties.includes(name)) return;
-    report({
-      pointer: at,
-      message: `"${quoteOutside(name, 60)}" is not a parameter of the tool`,
-      hint: suggest(name, properties),
-    });
+    report(at, `"${quoteOutside(name, 60)}" is not a parameter of the tool`, suggest(name, properties));
   };
   args.forEach((mapping, index) => {
     if (mapping.kind !== 'literal') check(mapping.param, `${pointer}/args/${index}/param`);
@@ -122,11 +114,11 @@ function checkAlternatives(executions: readonly PlacedExecution[], report: Repor
   for (const { tool, execution, pointer } of executions) {
     const key = JSON.stringify([tool, execution.when ?? null, execution.binGroup ?? null]);
     if (seen.has(key)) {
-      report({
+      report(
         pointer,
-        message: `a second execution of "${tool}" with the same condition`,
-        hint: 'give each a different paramCondition: { "present": [...], "absent": [...] }',
-      });
+        `a second execution of "${tool}" with the same condition`,
+        'give each a different paramCondition: { "present": [...], "absent": [...] }',
+      );
     }
     seen.add(key);
   }

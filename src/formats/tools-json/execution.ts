@@ -46,7 +46,7 @@ export function readExecution(
     (mapping, index) => readMapping(mapping, { ...at, pointer: `${pointer}/args/${index}` }) ?? [],
   );
   if (args.filter((mapping) => mapping.kind === 'stdin').length > 1)
-    report({ pointer: `${pointer}/args`, message: 'two parameters go to stdin', hint: 'keep one' });
+    report(`${pointer}/args`, 'two parameters go to stdin', 'keep one');
   return {
     tool: entry.tool as string,
     execution: {
@@ -88,19 +88,11 @@ function readHint(value: unknown, pointer: string, report: Report): OutputHint |
   if (entry === undefined) return undefined;
   const { match, exitCode, notEmpty, whenArg } = entry;
   if (exitCode !== undefined && exitCode !== 'nonzero' && !Number.isSafeInteger(exitCode)) {
-    report({
-      pointer: `${pointer}/exitCode`,
-      message: 'must be a number or "nonzero"',
-      hint: 'write "nonzero"',
-    });
+    report(`${pointer}/exitCode`, 'must be a number or "nonzero"', 'write "nonzero"');
     return undefined;
   }
   if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined) {
-    report({
-      pointer,
-      message: 'a hint without a condition',
-      hint: 'add match, exitCode, notEmpty or whenArg',
-    });
+    report(pointer, 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
     return undefined;
   }
   return {

@@ -65,11 +65,7 @@ export function reportUnsupported(value: unknown, { pointer, report }: ReadAt): 
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
   const found = keys.filter((key) => Object.hasOwn(UNSUPPORTED, key));
   for (const key of found) {
-    report({
-      pointer: `${pointer}/${key}`,
-      message: `"${key}" is not supported: ${UNSUPPORTED[key]}`,
-      hint: 'remove it',
-    });
+    report(`${pointer}/${key}`, `"${key}" is not supported: ${UNSUPPORTED[key]}`, 'remove it');
   }
   return found.length > 0;
 }
@@ -81,20 +77,16 @@ export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
   if (entry === undefined) return undefined;
   const kind = ((entry.kind as string | undefined) ?? 'positional').toLowerCase() as MappingKind;
   if (!KINDS.includes(kind)) {
-    report({
-      pointer: `${pointer}/kind`,
-      message: `"${quoteOutside(String(entry.kind), 40)}" is not a kind`,
-      hint: `use one of ${KINDS.join(', ')}`,
-    });
+    report(
+      `${pointer}/kind`,
+      `"${quoteOutside(String(entry.kind), 40)}" is not a kind`,
+      `use one of ${KINDS.join(', ')}`,
+    );
     return undefined;
   }
   const needed = kind === 'literal' ? 'value' : 'param';
   if (typeof entry[needed] !== 'string') {
-    report({
-      pointer: `${pointer}/${needed}`,
-      message: `"${needed}" is missing`,
-      hint: `add it to the ${kind}`,
-    });
+    report(`${pointer}/${needed}`, `"${needed}" is missing`, `add it to the ${kind}`);
     return undefined;
   }
   const param = (entry.param as string | undefined) ?? '';
@@ -139,22 +131,18 @@ export function readResolver(
   const script = optionalString(entry.script);
   const binary = optionalString(entry.binary);
   if (script === undefined && binary === undefined)
-    report({ pointer, message: 'has neither a script nor a binary', hint: 'add one of them' });
+    report(pointer, 'has neither a script nor a binary', 'add one of them');
   // TJS-16: a file name, never a path.
   if (script !== undefined && (!SCRIPT_NAME.test(script) || script.includes('..'))) {
-    report({
-      pointer: `${pointer}/script`,
-      message: `"${quoteOutside(script, 60)}" is not the name of a file in scripts/`,
-      hint: 'use a plain name, without separators',
-    });
+    report(
+      `${pointer}/script`,
+      `"${quoteOutside(script, 60)}" is not the name of a file in scripts/`,
+      'use a plain name, without separators',
+    );
   }
   const { onFailure = 'keep' } = entry;
   if (onFailure !== 'keep' && onFailure !== 'reject') {
-    report({
-      pointer: `${pointer}/onFailure`,
-      message: 'must be "keep" or "reject"',
-      hint: 'write "reject"',
-    });
+    report(`${pointer}/onFailure`, 'must be "keep" or "reject"', 'write "reject"');
   }
   return {
     script,

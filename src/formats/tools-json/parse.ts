@@ -53,7 +53,8 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
   const split = isSplitLayout(files.tools);
   const part = (name: 'tools' | 'allowlist' | 'execution'): Part => ({
     base: split ? '' : `/${name}`,
-    report: (finding) => findings.push({ ...finding, path: split ? `${name}.json` : 'tools.json' }),
+    report: (pointer, message, hint) =>
+      findings.push({ pointer, message, hint, path: split ? `${name}.json` : 'tools.json' }),
   });
   const parts = split
     ? files
@@ -100,15 +101,14 @@ function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, '
     if (tool === undefined) return [];
     const name = tool.name as string;
     if (!isToolName(name)) {
-      report({
-        pointer: `${pointer}/name`,
-        message: `"${quoteOutside(name, 60)}" is not a tool name`,
-        hint: 'use at most 64 letters, digits, _ and -',
-      });
+      report(
+        `${pointer}/name`,
+        `"${quoteOutside(name, 60)}" is not a tool name`,
+        'use at most 64 letters, digits, _ and -',
+      );
       return [];
     }
-    if (names.has(name))
-      report({ pointer: `${pointer}/name`, message: `"${name}" is declared twice`, hint: 'rename one' });
+    if (names.has(name)) report(`${pointer}/name`, `"${name}" is declared twice`, 'rename one');
     names.add(name);
     return [
       {
@@ -122,24 +122,20 @@ function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, '
 
 function readAllowlist(value: unknown, { base, report }: Part): Allowlist {
   if (!isRecord(value)) {
-    report({
-      pointer: base,
-      message: 'the allowlist is missing',
-      hint: 'write { "binary": ["subcommand"] }',
-    });
+    report(base, 'the allowlist is missing', 'write { "binary": ["subcommand"] }');
     return {};
   }
   const allowlist: Record<string, readonly string[]> = {};
   for (const [binary, subcommands] of Object.entries(value)) {
     const pointer = `${base}/${escapePointer(binary)}`;
     if (!/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(binary)) {
-      report({
+      report(
         pointer,
-        message: `"${quoteOutside(binary, 60)}" is not a program name`,
-        hint: 'write the name as found on PATH, without a directory',
-      });
+        `"${quoteOutside(binary, 60)}" is not a program name`,
+        'write the name as found on PATH, without a directory',
+      );
     } else if (!Array.isArray(subcommands) || subcommands.some((entry) => typeof entry !== 'string')) {
-      report({ pointer, message: 'must be an array of subcommands', hint: 'write ["search", "list"]' });
+      report(pointer, 'must be an array of subcommands', 'write ["search", "list"]');
     } else {
       allowlist[binary] = subcommands;
     }
@@ -149,11 +145,7 @@ function readAllowlist(value: unknown, { base, report }: Part): Allowlist {
 
 function readExecutions(value: unknown, split: boolean, { base, report }: Part): PlacedExecution[] {
   if (!Array.isArray(value)) {
-    report({
-      pointer: base,
-      message: 'the executions are missing',
-      hint: 'write an array with an entry for each tool',
-    });
+    report(base, 'the executions are missing', 'write an array with an entry for each tool');
     return [];
   }
   return value.flatMap((entry, index) => {

@@ -8,8 +8,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { describe, expect, onTestFinished } from 'vitest';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import type { VerbCall } from '../../../src/cli/verb.js';
-import { login as loginAction, loginTo } from '../../../src/cli/verbs/mcp/login.js';
-import { logoutOf } from '../../../src/cli/verbs/mcp/logout.js';
+import { login as loginAction, loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
 import type { World } from '../../../src/core/world.js';

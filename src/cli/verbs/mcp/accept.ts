@@ -7,10 +7,9 @@ import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { confirmDestructive, DRY_RUN, printDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
-import { widthOf } from '../../read-line.js';
+import { widthOf } from '../../terminal.js';
 import { usageError, type VerbCall } from '../../verb.js';
-import type { McpAction } from './action.js';
-import { findState, type ServerState, someOf } from './server.js';
+import { findState, type McpAction, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
   usage: 'accept NAME [TOOL …] [--dry-run | --yes]',

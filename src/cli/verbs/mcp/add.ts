@@ -12,7 +12,7 @@ import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
-import { type McpAction, SCOPE } from './action.js';
+import { type McpAction, SCOPE } from './server.js';
 
 export const add: McpAction = {
   usage: 'add NAME (-- COMMAND … | --url URL) [--env K=V …] [--header K=V …] [--scope user|project]',

@@ -21,7 +21,7 @@ import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent, DRY_RUN, YES } from '../../consent.js';
 import { printJson, printTable } from '../../print.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
-import { type McpAction, SCOPE } from './action.js';
+import { type McpAction, SCOPE } from './server.js';
 
 export const importServers: McpAction = {
   usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project]',
@@ -155,10 +155,7 @@ function listSources({ terminal, json }: VerbCall, environment: ClientEnvironmen
     });
     return [{ id: client.id, name: client.name, files, command: `wield mcp import ${client.id}` }];
   });
-  if (json) {
-    printJson(terminal, { ok: true, clients });
-    return 0;
-  }
+  if (json) return printJson(terminal, { ok: true, clients });
   if (clients.length === 0) {
     terminal.out('No client configuration found.\n');
     return 0;

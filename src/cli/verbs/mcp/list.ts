@@ -5,8 +5,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson, printTable } from '../../print.js';
 import type { VerbCall } from '../../verb.js';
-import type { McpAction } from './action.js';
-import { describePlace, findLine, type ServerState, someOf } from './server.js';
+import { describePlace, findLine, type McpAction, type ServerState, someOf } from './server.js';
 
 export const list: McpAction = {
   usage: '[list]',

@@ -1,14 +1,13 @@
-// `wield mcp login`: logs in to an upstream server in the browser.
+// `wield mcp login` and `logout`: log in to an upstream server in the browser, revoke and delete the login.
 
 import { join } from 'node:path';
 import { assertPerson } from '../../../core/caller.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
 import { printJson } from '../../print.js';
-import { readLine } from '../../read-line.js';
+import { readLine } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
-import type { McpAction } from './action.js';
-import { findAddressed } from './server.js';
+import { findAddressed, type McpAction } from './server.js';
 
 const FLAGS: McpAction['flags'] = {
   'no-browser': toggle('With login: print the URL without opening it'),
@@ -31,9 +30,7 @@ const MAX_ADDRESS = 4096;
 /** Logs in to a server whose references were expanded. */
 export async function loginTo(call: VerbCall, server: HttpServer): Promise<number> {
   const { terminal, flags, signal } = call;
-  const {
-    machine: { wieldHome, world, insideCall },
-  } = call.toolbox();
+  const { wieldHome, world, insideCall } = call.toolbox().machine;
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
   const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];
@@ -90,4 +87,24 @@ function readPort(flag: string | true | undefined): number | undefined {
   const port = Number(flag);
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
   throw usageError('--port is not a port number', 'for example --port 8976');
+}
+
+export const logout: McpAction = {
+  usage: 'logout NAME',
+  example: 'wield mcp logout github',
+  flags: {},
+  positionals: 1,
+  run: async (call, [name]) => logoutOf(call, await findAddressed(call.toolbox(), name, 'logout')),
+};
+
+/** Logs out of a server whose references were expanded. */
+export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
+  const { wieldHome, world, insideCall } = call.toolbox().machine;
+  assertPerson(insideCall, 'logging out');
+  const { logout: logOut } = await import('../../../upstream/login/index.js');
+  const existed = await logOut(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });
+  if (call.json) return printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
+  const name = spellOut(server.name);
+  call.terminal.out(existed ? `Logged out of ${name}.\n` : `Not logged in to ${name}.\n`);
+  return 0;
 }

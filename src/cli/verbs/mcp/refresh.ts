@@ -8,9 +8,8 @@ import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
 import { showWait } from '../../status-line.js';
 import type { VerbCall } from '../../verb.js';
-import type { McpAction } from './action.js';
 import { toServerJson } from './list.js';
-import { findState, findUsable, someOf } from './server.js';
+import { findState, findUsable, type McpAction, someOf } from './server.js';
 
 // A server can take hundreds of megabytes.
 const MAX_CONCURRENT = 4;

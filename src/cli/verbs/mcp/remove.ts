@@ -11,17 +11,12 @@ import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { usageError } from '../../verb.js';
-import { type McpAction, SCOPE } from './action.js';
-import { describePlace, findState } from './server.js';
+import { describePlace, findState, type McpAction, SCOPE } from './server.js';
 
 export const remove: McpAction = {
   usage: 'remove NAME [--scope user|project]',
   example: 'wield mcp remove files',
-  flags: {
-    scope: SCOPE,
-    'dry-run': DRY_RUN,
-    yes: YES,
-  },
+  flags: { scope: SCOPE, 'dry-run': DRY_RUN, yes: YES },
   positionals: 1,
   async run(call, [name]) {
     if (name === undefined)

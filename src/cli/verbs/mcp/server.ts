@@ -1,4 +1,4 @@
-// Finds and describes upstream servers, for the actions of `wield mcp`.
+// Shared by the actions of `wield mcp`: their definition, and finding and describing servers.
 
 import { findJsonLine } from '../../../clients/forms/json.js';
 import { ToolError } from '../../../core/error.js';
@@ -6,7 +6,24 @@ import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text
 import type { HttpServer, ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
-import { usageError } from '../../verb.js';
+import { type FlagHelp, option, usageError, type VerbCall } from '../../verb.js';
+
+/** Selects one of the two files that wield writes. */
+export const SCOPE: FlagHelp = option(
+  'SCOPE',
+  'user (default): ~/.agents/mcp.json; project: .agents/mcp.json of this directory',
+);
+
+export interface McpAction {
+  /** The usage after `wield mcp`. */
+  readonly usage: string;
+  readonly example: string;
+  readonly flags: Readonly<Record<string, FlagHelp>>;
+  /** The maximum number of positionals after its name. */
+  readonly positionals: number;
+  /** Returns the exit status. */
+  run(call: VerbCall, positionals: readonly string[]): Promise<number>;
+}
 
 const SHOWN_NAMES = 3;
 
