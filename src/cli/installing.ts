@@ -27,8 +27,10 @@ export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
   yes: YES,
 };
 export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
-  ...REMOVE_FLAGS,
+  'dry-run': DRY_RUN,
+  'run-hooks': RUN_HOOKS,
   force: toggle('Discard local changes, and move files aside that are in the way of a link'),
+  yes: YES,
 };
 
 /** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */
