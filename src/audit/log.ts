@@ -1,4 +1,4 @@
-// The audit log on disk: numbered files, appended a whole line at a time by any number of processes.
+// The files of the audit log: numbered, appended by any number of processes, one whole line per write.
 
 import {
   closeSync,
@@ -17,17 +17,17 @@ import { join } from 'node:path';
 import { MAX_LINE } from './record.js';
 
 export interface AuditLog {
-  /** Appends a line with one write. Throws where it cannot. */
+  /** Appends a line with one write. Throws if that fails. */
   append(line: string, sizes: LogSizes): void;
-  /** Makes sure that there is room for one more line, and keeps it. Throws where there is none. */
+  /** Reserves disk space for one more line. Throws if there is none. */
   reserve(sizes: LogSizes): void;
   close(): void;
 }
 
 export interface LogSizes {
-  /** From which size on a file is followed by the next. */
+  /** Size at which the next file is started. */
   readonly rotateBytes: number;
-  /** How many full files stay. */
+  /** Number of full files that are kept. */
   readonly keep: number;
 }
 
@@ -41,8 +41,8 @@ interface OpenFile {
 
 const NEWLINE = 0x0a;
 const ATTEMPTS = 5;
-const LOOKS = 5;
-const MOST_FILES = 100;
+const MAX_READS = 5;
+const MAX_OPENED = 100;
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
 
 export function createAuditLog(directory: string): AuditLog {
@@ -54,7 +54,7 @@ export function createAuditLog(directory: string): AuditLog {
     file = undefined;
   };
 
-  // Rotation is opening the next number. Nothing is renamed, so processes that do it at once do the same thing.
+  // Rotation opens the next number. Nothing is renamed, so parallel rotations have the same result.
   const openNext = (after: number, keep: number): OpenFile => {
     close();
     const numbers = listFiles(directory);
@@ -67,19 +67,19 @@ export function createAuditLog(directory: string): AuditLog {
 
   const prune = (older: readonly number[], keep: number): void => {
     for (const number of older.slice(0, Math.max(0, older.length - keep)))
-      unlinkOrNothing(join(directory, fileName(number)));
+      tryUnlink(join(directory, fileName(number)));
   };
 
-  // A file that was moved or removed by someone else is let go of, and one that is full is followed by the next.
+  // Reopens a file that was moved or removed, and rotates a full one.
   const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
-    for (let look = 0; look < MOST_FILES; look++) {
+    for (let opened = 0; opened < MAX_OPENED; opened++) {
       const current = file ?? openNext(0, keep);
       const stats = statSync(current.path, { throwIfNoEntry: false });
       if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
       else if (stats.size >= rotateBytes) openNext(current.number, keep);
       else return { current, size: stats.size };
     }
-    throw new Error('its files are removed or filled as fast as they are made');
+    throw new Error('its files are removed or filled as fast as they are created');
   };
 
   return {
@@ -87,16 +87,17 @@ export function createAuditLog(directory: string): AuditLog {
       for (let attempt = 1; ; attempt++) {
         try {
           const { current, size } = openCurrent(sizes);
-          // Whoever was killed in the midst of a line costs that line, and not this one.
+          // A process that was killed while writing leaves a partial line; this one starts on its own line.
           const bytes = Buffer.from(endsWhole(current.descriptor, size) ? line : `\n${line}`);
           const written = writeSync(current.descriptor, bytes);
-          if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were taken`);
-          // Removed in this very moment: the line went with the file.
+          if (written < bytes.length)
+            throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+          // Removed while writing: the line is lost with the file.
           if (fstatSync(current.descriptor).nlink > 0) return;
           close();
-          if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are made');
+          if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
         } catch (error) {
-          if (attempt >= ATTEMPTS || !unlinkOrNothing(reserved)) throw error;
+          if (attempt >= ATTEMPTS || !tryUnlink(reserved)) throw error;
         }
       }
     },
@@ -108,7 +109,7 @@ export function createAuditLog(directory: string): AuditLog {
   };
 }
 
-/** The numbers of the log's files, oldest first. */
+/** Returns the numbers of the log files, oldest first. */
 export function listFiles(directory: string): number[] {
   try {
     return readdirSync(directory)
@@ -127,7 +128,7 @@ export function fileName(number: number): string {
 
 function openFile(directory: string, number: number): OpenFile {
   const path = join(directory, fileName(number));
-  // To be read too, for its last byte. Never through a link, and never waiting for the other end of a pipe.
+  // Readable, for its last byte; no links, and no waiting on a pipe.
   const open = (): number => openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   let descriptor: number;
   try {
@@ -140,21 +141,21 @@ function openFile(directory: string, number: number): OpenFile {
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, number, path, inode: stats.ino, device: stats.dev };
   closeSync(descriptor);
-  throw new Error(`${path} is no regular file`);
+  throw new Error(`${path} is not a regular file`);
 }
 
-// A line that another process is writing at this moment looks torn too, so that a torn one is looked at again.
+// Whether the file ends with a newline. Reads again a few times, because another process may be writing a line.
 function endsWhole(descriptor: number, size: number): boolean {
   const last = Buffer.alloc(1);
-  for (let look = 1, end = size; ; look++) {
+  for (let reads = 1, end = size; ; reads++) {
     if (end === 0 || readSync(descriptor, last, 0, 1, end - 1) === 0 || last[0] === NEWLINE) return true;
-    if (look === LOOKS) return false;
+    if (reads === MAX_READS) return false;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     end = fstatSync(descriptor).size;
   }
 }
 
-// Blocks that are given back when the disk is full, so that a call which ran is still recorded.
+// Space that is freed when the disk is full, so that a call that ran is still recorded.
 function writeReserve(path: string): void {
   const descriptor = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   let complete = false;
@@ -165,12 +166,12 @@ function writeReserve(path: string): void {
     complete = true;
   } finally {
     closeSync(descriptor);
-    if (!complete) unlinkOrNothing(path);
+    if (!complete) tryUnlink(path);
   }
 }
 
-/** Whether there was something to remove. */
-function unlinkOrNothing(path: string): boolean {
+/** Removes a file; returns whether it existed. */
+function tryUnlink(path: string): boolean {
   try {
     unlinkSync(path);
     return true;

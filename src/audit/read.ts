@@ -1,4 +1,4 @@
-// Reads the audit log: all files in order, whole records only, and what is appended while one looks on.
+// Reads the audit log: all files in order, whole records only, and records appended later.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,22 +7,22 @@ import { fileName, listFiles } from './log.js';
 import type { AuditRecord } from './record.js';
 
 export interface AuditReader {
-  /** Hands over the records that were appended since the last time, in order. */
+  /** Passes on the records that were appended since the last read, in order. */
   read(take: (record: AuditRecord) => void): void;
-  /** Lines that were no whole records, so far. */
+  /** Number of lines so far that were not whole records. */
   skipped(): number;
 }
 
 interface Position {
   readonly inode: number;
   offset: number;
-  /** The beginning of a line whose end is not there yet. */
+  /** The start of a line that is not complete yet. */
   rest: Buffer;
 }
 
 const CHUNK = 256 * 1024;
 const NEWLINE = 0x0a;
-// How every record begins. Within a text the quotes would be escaped.
+// The start of every record; inside a string the quotes would be escaped.
 const BEGINNING = '{"time":"';
 
 export function createAuditReader(directory: string): AuditReader {
@@ -37,21 +37,21 @@ export function createAuditReader(directory: string): AuditReader {
       return;
     }
     skipped++;
-    // A torn line and a whole one behind it, from two processes at once.
+    // A partial line followed by a whole one, from two processes.
     const joined = parseRecord(line.slice(line.lastIndexOf(BEGINNING)));
     if (joined !== undefined) take(joined);
   };
 
   const readFile = (number: number, take: (record: AuditRecord) => void): void => {
     const path = join(directory, fileName(number));
-    const descriptor = openOrNothing(path);
+    const descriptor = tryOpen(path);
     if (descriptor === undefined) return;
     try {
       const stats = fstatSync(descriptor);
       if (!stats.isFile()) return;
       const { size, ino: inode } = stats;
       let position = positions.get(number);
-      // Emptied or exchanged by someone else: what is there now is new.
+      // Truncated or replaced: everything in it is new.
       if (position === undefined || position.inode !== inode || size < position.offset) {
         position = { inode, offset: 0, rest: Buffer.alloc(0) };
         positions.set(number, position);
@@ -93,12 +93,12 @@ function parseRecord(line: string): AuditRecord | undefined {
   }
 }
 
-function openOrNothing(path: string): number | undefined {
+function tryOpen(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Removed since it was listed, or put there by someone as a link or a socket.
+    // Removed since it was listed, or a link or socket.
     if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENXIO') return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-// The record of a call: what became of it, in one line that can be read again and holds no secret. Pure.
+// The audit record of a call, as one line of JSON without secrets. Pure.
 
 import type { Consent } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
@@ -8,7 +8,7 @@ import { canonicalJson, type Json } from '../core/json.js';
 import { redactKnown } from '../core/redact.js';
 import type { Part, ToolResult } from '../core/result.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
-import { cutText, findTellingValues, redactJson, redactText } from './redact.js';
+import { cutText, findSensitiveValues, redactJson, redactText } from './redact.js';
 
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
 export interface AuditRecord {
@@ -39,11 +39,11 @@ export interface AuditRecord {
   readonly outputHash: string | null;
   readonly truncated: boolean;
   readonly handle: string | null;
-  /** Contents, only where the configuration asks for them. */
+  /** Contents, only if configured. */
   readonly input?: Json;
   readonly output?: string;
   readonly message?: string;
-  /** Set where contents were asked for and would have made the line too long. */
+  /** Set if the contents would have made the line too long. */
   readonly contentsLeftOut?: true;
 }
 
@@ -53,13 +53,13 @@ export interface RecordContext {
   readonly workdir: string;
   readonly contents: boolean;
   readonly secrets: readonly string[];
-  /** SHA-256 of texts one after the other. */
+  /** SHA-256 of the concatenated texts. */
   readonly hash: (texts: readonly string[]) => string;
 }
 
 const MAX_NAME = 200;
 const MAX_TEXT = 1000;
-/** How much of an input and of an output is kept where contents are. */
+/** Limit of a recorded input or output, in characters. */
 const MAX_CONTENT = 16 * 1024;
 
 export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
@@ -102,7 +102,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   };
 }
 
-// A value that is nested too deep to be walked through must not cost the record.
+// A value that is nested too deep is omitted.
 function contentsOrNone(
   input: Json | undefined,
   result: ToolResult,
@@ -115,24 +115,24 @@ function contentsOrNone(
   }
 }
 
-// What a tool was given under a telling name must not come back in what it says.
+// Values of sensitive names in the input are also redacted in the output.
 function toContents(
   input: Json | undefined,
   result: ToolResult,
   known: readonly string[],
 ): Pick<AuditRecord, 'input' | 'output' | 'message'> {
-  const secrets = [...known, ...findTellingValues(input), ...findTellingValues(result.structured)];
-  // Of what was stored the beginning is kept, not the words about it.
+  const secrets = [...known, ...findSensitiveValues(input), ...findSensitiveValues(result.structured)];
+  // For a stored result the preview is recorded, not the note about the handle.
   const shown = result.content.map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`));
   const text = result.meta.handle?.preview ?? shown.join('');
   return {
-    ...(input === undefined ? {} : { input: fitContent(redactJson(input, secrets, MAX_CONTENT)) }),
+    input: input === undefined ? undefined : fitContent(redactJson(input, secrets, MAX_CONTENT)),
     output: redactText(text, secrets, MAX_CONTENT),
-    ...(result.error === undefined ? {} : { message: redactText(result.error.message, secrets, MAX_TEXT) }),
+    message: result.error && redactText(result.error.message, secrets, MAX_TEXT),
   };
 }
 
-// An input that is too long is kept as the beginning of its text.
+// An input that is too long is recorded as the start of its JSON text.
 function fitContent(input: Json): Json {
   const text = JSON.stringify(input);
   return text.length <= MAX_CONTENT ? input : cutText(text, MAX_CONTENT);
@@ -140,7 +140,7 @@ function fitContent(input: Json): Json {
 
 function bytesOf(part: Part): string {
   const bytes = readBytes(part);
-  // Parts come from code of others; one that is not what it says must not cost the record.
+  // Parts come from other code and may be malformed.
   return typeof bytes === 'string' ? bytes : '';
 }
 
@@ -160,17 +160,17 @@ function readBytes(part: Part): string | undefined {
   }
 }
 
-// Characters that JSON lets through and a terminal or an editor does not show as what they are.
+// Characters that JSON does not escape and a terminal or editor does not show.
 const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]/g;
 
-/** The longest line there is, in bytes: it is written at once, and room for one can be kept. */
+/** Maximum length of a line in bytes; it is written at once, and space for one can be reserved. */
 export const MAX_LINE = 64 * 1024;
 
-/** A record as a line: no control character but the newline at its end, so that nothing can look like another. */
+/** Formats a record as a line without control characters, so that its texts cannot forge another record. */
 export function toLine(record: AuditRecord): string {
   const line = `${escapeInvisible(JSON.stringify(record))}\n`;
   if (Buffer.byteLength(line) <= MAX_LINE) return line;
-  // Contents full of what must be escaped take more room than they seem to.
+  // Escaping can make contents much longer.
   const { input, output, message, ...rest } = record;
   return `${escapeInvisible(JSON.stringify({ ...rest, contentsLeftOut: true }))}\n`;
 }

@@ -1,4 +1,4 @@
-// Records every call in the audit log; where that fails, calls that must be recorded do not run.
+// Records calls in the audit log; if that fails, calls that must be recorded do not run.
 
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
@@ -10,9 +10,8 @@ import { createAuditLog } from './log.js';
 import { toLine, toRecord } from './record.js';
 
 export interface AuditRecorder extends Recorder {
-  /** Where the log lies. */
   readonly directory: string;
-  /** What keeps the log from being written now; undefined where nothing does. */
+  /** Returns why the log cannot be written; undefined if it can. */
   findFault(settings: Settings['audit']): string | undefined;
 }
 
@@ -20,7 +19,7 @@ export interface RecorderOptions {
   readonly wieldHome: string;
   readonly pid: number;
   readonly world: World;
-  /** Where a failure that stops no call is told, once. */
+  /** Called once for failures that stop no call. */
   readonly warn: (message: string) => void;
 }
 
@@ -28,7 +27,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
   const { pid, world, warn } = options;
   const directory = join(options.wieldHome, 'audit');
   const log = createAuditLog(directory);
-  let told = false;
+  let warned = false;
 
   const findFault = (settings: Settings['audit']): string | undefined => {
     try {
@@ -46,8 +45,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       if (verdict === 'deny' || (verdict === 'allow' && !audit.required)) return;
       const fault = findFault(audit);
       if (fault === undefined) return;
-      throw new ToolError('unavailable', `nothing was run, since ${fault}`, {
-        hint: 'make room or give back the right to write there, then call again; wield doctor looks at it',
+      throw new ToolError('unavailable', `nothing was run: ${fault}`, {
+        hint: 'free space or make it writable, then call again; wield doctor checks it',
       });
     },
     record(event, { workdir, settings: { audit }, secrets }) {
@@ -66,8 +65,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       } catch (error) {
         const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${(error as Error).message}`;
         world.debug(message);
-        if (!told) warn(message);
-        told = true;
+        if (!warned) warn(message);
+        warned = true;
       }
     },
     close: log.close,

@@ -1,4 +1,4 @@
-// One approval on disk: the name of its file says the state, the record in it what it is about.
+// Files of approvals: the name has the id and the state, the contents are the record of the call.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { idOf, isIntact, standingIdOf } from './binding.js';
 
-/** `pending` waits, `approved` may run once, `denied` may not, `standing` always may; `last` is remembered. */
+/** `approved` may run once, `standing` always; `last` is what a tool was last approved for. */
 export type ApprovalState = 'pending' | 'approved' | 'denied' | 'standing' | 'last';
 
 export interface Approval {
@@ -25,11 +25,11 @@ export interface ApprovalEntry {
   readonly id: string;
   readonly state: ApprovalState;
   readonly path: string;
-  /** In the name, so that one rename both approves and says when; undefined where the record says it. */
+  /** Part of the name, so that one rename changes state and time; undefined: the record has it. */
   readonly time: number | undefined;
 }
 
-// What a person cannot read in one sitting is not approved from a list; and a model must not fill the disk.
+// Bounds what a model can write to the disk and a person has to read.
 const MAX_RECORD_BYTES = 256 * 1024;
 const NAME = /^([0-9a-f]{16})\.(pending|approved|denied|standing|last)(?:-(\d{1,15}))?\.json$/;
 
@@ -38,7 +38,7 @@ export function approvalName(id: string, state: ApprovalState, now: number): str
   return `${id}.${state}${time}.json`;
 }
 
-/** The approvals of a directory, by their names alone; none where there is no directory. */
+/** Lists the approvals of a directory by their file names. */
 export function listEntries(directory: string): ApprovalEntry[] {
   if (!isPrivate(directory)) return [];
   return readdirSync(directory).flatMap((name) => {
@@ -56,7 +56,7 @@ export function listEntries(directory: string): ApprovalEntry[] {
   });
 }
 
-/** Undefined where the file is gone, torn, or not what its name says: such a one approves nothing. */
+/** Reads an approval; undefined if the file is missing, damaged or does not match its name. */
 export function readApproval({ id, state, path, time }: ApprovalEntry): Approval | undefined {
   const record = parseRecord(path);
   if (record === undefined) return undefined;
@@ -66,7 +66,7 @@ export function readApproval({ id, state, path, time }: ApprovalEntry): Approval
   return { id, state, record, since: time ?? record.created, path };
 }
 
-/** Writes a record; false where it is too long to be kept. */
+/** Writes a record; returns false if it is too long. */
 export function writeApproval(path: string, record: ApprovalRecord): boolean {
   const text = `${JSON.stringify({ version: 1, call: record }, null, 2)}\n`;
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) return false;
@@ -74,16 +74,14 @@ export function writeApproval(path: string, record: ApprovalRecord): boolean {
   return true;
 }
 
-// Records that others could write would be consent that nobody gave.
+// Throws if another user could have written the records.
 function isPrivate(directory: string): boolean {
   const stats = statSync(directory, { throwIfNoEntry: false });
   if (stats === undefined) return false;
   const isOwn = stats.uid === (process.getuid?.() ?? stats.uid);
   if (isOwn && (stats.mode & 0o022) === 0) return true;
-  throw new ToolError('io', `others can write to ${directory}, so no approval in it counts`, {
-    hint: isOwn
-      ? `chmod 700 ${directory}`
-      : 'it belongs to another user: move it away, and a new one is made',
+  throw new ToolError('io', `others can write to ${directory}, so its approvals are not used`, {
+    hint: isOwn ? `chmod 700 ${directory}` : 'it belongs to another user; move it away',
   });
 }
 

@@ -1,4 +1,4 @@
-// What an approval is bound to: makes the record of a call, and proves that a record is what its id says.
+// Binds an approval to a call: creates its record, and checks that a record matches its id.
 
 import type { ApprovalRecord } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
@@ -21,15 +21,15 @@ export interface BindOptions {
 const ID_LENGTH = 16;
 const MAX_SOURCE_BYTES = 64 * 1024;
 
-/** The record of a planned call (POL-7). */
+/** Returns the record of a planned call (POL-7). */
 export function toRecord({ plan, caller, verdict, workdir, now }: BindOptions): ApprovalRecord {
   const { tool } = plan;
+  const { source } = verdict;
   const isProcess = plan.kind === 'process';
   const bound = {
     principal: `${caller.kind} ${formatCaller(caller)}`,
     tool: tool.name,
     uri: tool.origin.uri,
-    // A found tool has one.
     toolDigest: tool.origin.digest!,
     planDigest: digestPlan(plan),
     workdir,
@@ -46,29 +46,28 @@ export function toRecord({ plan, caller, verdict, workdir, now }: BindOptions): 
     variables: isProcess ? Object.keys(plan.environment).sort() : [],
     definition: describeDefinition(tool),
     rule: verdict.rule,
-    reason:
-      verdict.source === undefined ? verdict.reason : `${verdict.reason} (${formatSource(verdict.source)})`,
+    reason: source === undefined ? verdict.reason : `${verdict.reason} (${source.file}:${source.line})`,
     created: now,
   };
 }
 
-/** The id of a recorded call: the same for the same call. */
+/** Returns the id of a recorded call, which is the same for the same call. */
 export function idOf({ binding }: ApprovalRecord): string {
   return binding.slice(0, ID_LENGTH);
 }
 
-/** The id of a standing approval: of this tool as it is, for this caller, in this directory. */
+/** Returns the id of a standing approval: this version of the tool, this caller, this directory. */
 export function standingIdOf(record: ApprovalRecord): string {
   const { principal, tool, uri, toolDigest, workdir } = record;
   return digestParts(['standing', principal, tool, uri ?? '', toolDigest, workdir]).slice(0, ID_LENGTH);
 }
 
-/** The id of what is remembered of a tool, whatever it was like. */
+/** Returns the id of the `last` record of a tool, the same for all its versions. */
 export function toolIdOf({ tool, uri }: ApprovalRecord): string {
   return digestParts(['tool', tool, uri ?? '']).slice(0, ID_LENGTH);
 }
 
-/** Whether the fields of a record are those that its binding names. */
+/** Whether the binding of a record matches its fields. */
 export function isIntact(record: ApprovalRecord): boolean {
   return digestBound(record) === record.binding;
 }
@@ -91,7 +90,7 @@ function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, in
   ]);
 }
 
-// Everything that decides what runs, values of variables included; the tool by its digest, which has its bytes.
+// Includes the values of variables; the digest of the tool includes its bytes.
 function digestPlan({ tool, ...plan }: Plan): string {
   return digestParts(['plan', tool.name, tool.origin.digest ?? '', canonicalJson(plan)]);
 }
@@ -101,17 +100,13 @@ function otherCommands({ command }: ProcessPlan): (readonly string[])[] {
   return steps.filter(({ skipped }) => skipped === null).map(({ argv }) => argv);
 }
 
-function formatSource({ file, line }: NonNullable<Verdict['source']>): string {
-  return `${file}:${line}`;
-}
-
 function describeDefinition(tool: Tool): string {
   const source = readSource(tool);
   const schema = JSON.stringify(tool.input.json, null, 2);
   return source ?? (schema.length > MAX_SOURCE_BYTES ? '' : `${tool.description}\n${schema}`);
 }
 
-// The text that will run, where it is a script and still the one that was planned: else nothing is shown.
+// Returns the text of a script, empty if the file is no longer the planned one.
 function readSource({ action }: Tool): string | undefined {
   if (action.kind !== 'process' || action.runs !== 'script') return undefined;
   const reading = readHead(action.file, MAX_SOURCE_BYTES);

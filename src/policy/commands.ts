@@ -1,10 +1,10 @@
-// The allowlist of declared commands: a pair of binary and subcommand runs only where it is listed.
+// The allowlist of declared commands: only listed pairs of binary and subcommand run.
 
 import type { Allowlist } from '../core/command.js';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 
-/** Throws `not_allowlisted` that names both, unless the pair is listed (TJS-15). */
+/** Throws `not_allowlisted` unless the pair is listed (TJS-15). */
 export function assertAllowlisted(allowlist: Allowlist, binary: string, subcommand: string): void {
   const listed = Object.hasOwn(allowlist, binary) ? allowlist[binary]! : [];
   if (listed.includes(subcommand)) return;
@@ -12,8 +12,8 @@ export function assertAllowlisted(allowlist: Allowlist, binary: string, subcomma
   throw new ToolError('not_allowlisted', `"${named}" is not in the allowlist`, {
     hint:
       listed.length > 0
-        ? `listed are ${listed.join(', ')}`
-        : `nothing is listed for ${quoteOutside(binary, 60)}`,
+        ? `allowed subcommands: ${listed.join(', ')}`
+        : `the allowlist has no entry for ${quoteOutside(binary, 60)}`,
     data: { binary, subcommand },
   });
 }

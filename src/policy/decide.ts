@@ -1,4 +1,4 @@
-// The one decision: may this plan run for this caller, and may its tool be named at all. Pure.
+// Decides whether a plan may run for a caller, and whether its tool may be named. Pure.
 
 import { isRecord } from '../core/json.js';
 import type { CommandPlan, Plan } from '../core/plan.js';
@@ -7,20 +7,20 @@ import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } fr
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 
-/** What the decision depends on besides the plan and the caller. */
+/** Inputs of the decision besides the plan and the caller. */
 export interface Rules {
   /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
   readonly trusted: boolean;
   readonly policy: Policy;
-  /** Lists of the tools that this call is made by: each must select it too (RUN-11). */
+  /** Lists of the tools that make this call; each must select it too (RUN-11). */
   readonly within: readonly AllowList[];
-  /** What changed in the tool's definition since it was pinned, where it did (POL-21). */
+  /** Changes of the tool's definition since it was pinned (POL-21). */
   readonly changes?: readonly string[] | undefined;
-  /** How its bytes differ from those that were installed, where they do: no model runs them (INS-23). */
+  /** How its bytes differ from the installed ones; models cannot run it then (INS-23). */
   readonly altered?: { readonly reason: string; readonly hint: string } | undefined;
 }
 
-/** What is judged: a plan, or the tool and input of one that cannot be made here. */
+/** A plan, or the tool and input of a call that cannot be planned here. */
 export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: CommandPlan };
 
 type Level = Verdict['verdict'];
@@ -28,16 +28,15 @@ type Matches = (selector: Selector) => boolean;
 type Listing = Pick<Rules, 'policy' | 'within' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
-// POL-12: reading what was already given to a model is no more than giving it.
+// POL-12: these return only what the model was already given.
 const ALWAYS: readonly string[] = ['read_result', 'read_skill', 'skill-list', 'skill-describe'];
-const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'no rule names it' });
+const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'no rule matches it' });
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;
   const ruling = hasRules(rules) ? judge(tool, rules, matchCall(plan)) : byDefault(tool);
   if (ruling.verdict === 'deny') return ruling;
-  // A person who types the call consents by typing it; code that assembled the toolbox did so too (SCR-20).
-  // A text runs nothing: a model may read it, as it may with `read_skill`.
+  // A person or a program consents by calling (SCR-20). A text tool runs nothing.
   const runs = tool.action.kind !== 'text';
   if (caller.kind === 'model' && runs && needsTrust(tool) && !rules.trusted) {
     return {
@@ -45,12 +44,12 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
       rule: null,
       reason: 'the workspace is not trusted',
       code: 'needs_trust',
-      hint: 'a person must look at its tools and run: wield trust',
+      hint: 'a person must review its tools and run: wield trust',
     };
   }
   if (caller.kind === 'model' && rules.altered !== undefined) return alteration(rules.altered);
   if (rules.changes === undefined) return ruling;
-  // Whoever is asked is shown what changed, whatever else they are asked for.
+  // The question shows the changes, even if a rule asks anyway.
   const asking =
     ruling.verdict === 'ask'
       ? ruling
@@ -59,15 +58,14 @@ export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
 }
 
 /**
- * Why a tool is denied to a caller whatever the input, or undefined where some call of it may run (POL-8). Rules
- * that cannot be read may have denied anything, so a model sees nothing then; a person sees what is there to mend.
+ * Returns why a tool is denied to a caller with any input; undefined if some call may run (POL-8). If the rules cannot
+ * be read, a model sees no tools; a person sees them all.
  */
 export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict | undefined {
-  // What an altered file says about itself counts for as little as what it does.
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
   if (!hasRules(rules) || (rules.policy.fault !== undefined && caller.kind !== 'model')) return undefined;
   const selected = toSelected(tool);
-  // A rule that names arguments denies some calls, and allows some.
+  // A deny rule with argument patterns does not deny every call.
   const ruling = judge(tool, rules, (selector) =>
     selector.arguments.length > 0 && selector.policy === 'deny'
       ? false
@@ -80,7 +78,7 @@ function alteration(altered: NonNullable<Rules['altered']>): Verdict {
   return { verdict: 'deny', rule: null, code: 'integrity', ...altered };
 }
 
-/** The rules of the configuration that are not about this call, for whoever asks why (POL-10). */
+/** Returns the rules of the configuration that do not match a call (POL-10). */
 export function findUnmatched(plan: Judged, { policy }: Pick<Rules, 'policy'>): readonly Rule[] {
   const matches = matchCall(plan);
   const all = [...policy.lists.flatMap(({ rules }) => rules), ...policy.rules, ...policy.projectRules];
@@ -96,7 +94,7 @@ function matchCall(plan: Judged): Matches {
   };
 }
 
-// POL-4: what is left out is what the tool says it is then, and what a command's declaration makes of a value counts.
+// POL-4: adds defaults of the schema, and values as the declaration of a command changed them.
 function effectiveInput({ tool, input, command }: Judged): unknown {
   if (!isRecord(input)) return input;
   const values = new Map(Object.entries(input));
@@ -109,28 +107,28 @@ function effectiveInput({ tool, input, command }: Judged): unknown {
   return Object.fromEntries(values);
 }
 
-// A reserved tag is no tool's own to claim (RES-31). `#destructive` is also about tools that say it as a hint.
+// A tool cannot claim reserved tags (RES-31). `#destructive` also matches tools with the hint.
 function toSelected({ name, traits, origin }: Tool): SelectedTool {
   const builtin = origin.builtin === true;
   const tags = builtin ? traits.tags : traits.tags.filter((tag) => !tag.startsWith('meta-'));
   return { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
 }
 
-/** Whether there is anything to look at; mostly there is not, and then a call costs nothing more. */
+/** Whether there are any rules; most calls have none. */
 export function hasRules({ policy, within }: Listing): boolean {
   const { fault, lists, rules, projectRules } = policy;
   return fault !== undefined || lists.length + rules.length + projectRules.length + within.length > 0;
 }
 
-// Every list and every rule, by one way of matching; trust in the workspace is not looked at.
+// Applies all lists and rules; does not check trust in the workspace.
 function judge(tool: Tool, rules: Listing, matches: Matches): Verdict {
   const { policy } = rules;
   if (policy.fault !== undefined) {
     return {
       verdict: 'deny',
       rule: null,
-      reason: `the configuration cannot be read (${policy.fault})`,
-      hint: 'mend that file; until then nothing runs',
+      reason: `the configuration is invalid (${policy.fault})`,
+      hint: 'fix that file; until then nothing runs',
     };
   }
   const lists = [...policy.lists, ...rules.within];
@@ -148,7 +146,7 @@ function judge(tool: Tool, rules: Listing, matches: Matches): Verdict {
   return strictest([trusted, ...listed]);
 }
 
-// POL-3: wherever it stands, and whatever stands before it.
+// POL-3: the order of rules does not matter.
 function findDeny(lists: readonly AllowList[], policy: Policy, matches: Matches): Rule | undefined {
   for (const { rules } of lists) {
     for (const rule of rules) if (rule.selector.policy === 'deny' && matches(rule.selector)) return rule;
@@ -157,7 +155,7 @@ function findDeny(lists: readonly AllowList[], policy: Policy, matches: Matches)
   return policy.rules.find(denies) ?? policy.projectRules.find(denies);
 }
 
-// POL-2: what a list does not select is not called. `$policy=ask` in it selects, and asks.
+// POL-2: denies what the list does not select. `$policy=ask` selects and asks.
 function byList({ of, rules, fault, file, line }: AllowList, matches: Matches): Verdict {
   const matching = rules.filter(({ selector }) => selector.policy !== 'deny' && matches(selector));
   const [rule] = matching;
@@ -169,7 +167,7 @@ function byList({ of, rules, fault, file, line }: AllowList, matches: Matches): 
     verdict: 'deny',
     rule: null,
     reason: fault === undefined ? `${of} does not select it` : `${of} cannot be read: ${fault}`,
-    ...toSource({ file, line }),
+    source: toSource({ file, line }),
   };
 }
 
@@ -190,11 +188,11 @@ function byDefault({ origin, traits }: Tool): Verdict {
   return {
     verdict: 'ask',
     rule: null,
-    reason: 'it says that it can destroy something, and no rule names it',
+    reason: 'it is marked as destructive, and no rule matches it',
   };
 }
 
-// Of two that are as strict, one that a rule gave, and else the first.
+// Of equally strict verdicts, prefers one that a rule gave, then the first.
 function strictest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((best, verdict) => {
     const by = STRICTNESS[verdict.verdict] - STRICTNESS[best.verdict];
@@ -213,10 +211,10 @@ function byRule(verdict: Level, { selector, file, line }: Rule): Verdict {
     verdict,
     rule: selector.text,
     reason: `${REASONS[verdict]}: ${selector.text}`,
-    ...toSource({ file, line }),
+    source: toSource({ file, line }),
   };
 }
 
-function toSource({ file, line }: Pick<Rule, 'file' | 'line'>): Pick<Verdict, 'source'> {
-  return file === null || line === null ? {} : { source: { file, line } };
+function toSource({ file, line }: Pick<Rule, 'file' | 'line'>): Verdict['source'] {
+  return file === null || line === null ? undefined : { file, line };
 }

@@ -1,4 +1,4 @@
-// What a tool may call in turn: the `allowed-tools` that hold for it, each read once (SKL-4).
+// The `allowed-tools` lists of nested calls, each parsed once (SKL-4).
 
 import { isToolError } from '../core/error.js';
 import type { AllowList } from '../core/rule.js';
@@ -6,7 +6,7 @@ import { parseSelectors } from '../core/selector.js';
 
 const known = new WeakMap<readonly string[], AllowList>();
 
-/** The lists that hold for calls of a tool, given what it may call and the lists that hold for the call of it (RUN-11). */
+/** Returns the lists for calls that a tool makes: its own, and those of the calls around it (RUN-11). */
 export function listsWithin(
   name: string,
   permissions: readonly (readonly string[])[],

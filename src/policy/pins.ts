@@ -1,4 +1,4 @@
-// Pins: what a tool of a package or an upstream server was when someone approved it (POL-21).
+// Pins: the approved definitions of tools from packages and upstream servers (POL-21).
 
 import { join } from 'node:path';
 import { lineDiff } from '../core/diff.js';
@@ -13,13 +13,13 @@ import { writeFileAtomic } from '../files/write.js';
 
 export interface PinStore {
   /**
-   * How a tool stands to its pin: never pinned, the same, or changed, with lines that say how. A tool that needs
-   * no pin, because it is the user's own or trusted with its workspace, is always the same.
+   * Compares a tool with its pin: never pinned, the same, or changed, with a diff. Tools of the user and of
+   * workspaces have no pins and are always the same.
    */
   check(tool: Tool): 'new' | 'same' | { readonly diff: readonly string[] };
-  /** Remembers found tools as they are now. */
+  /** Pins the present definitions of tools. */
   pin(tools: readonly Tool[], now: Date): void;
-  /** What was approved of a tool, where something was. */
+  /** Returns the approved definition of a tool. */
   approved(tool: Tool): ApprovedTool | undefined;
 }
 
@@ -33,14 +33,14 @@ export interface ApprovedTool {
 interface Pin {
   readonly key: string;
   readonly digest: string;
-  /** What a person was shown of it. */
+  /** As a person was shown it. */
   readonly definition: string;
   readonly since: string;
 }
 
 type Pins = ReadonlyMap<string, Pin>;
 
-// A package or a server has a file of its own: a call reads no other's, and whoever pins at the same time writes another.
+// Each package and each server has its own file, so that a call reads little and parallel pinning does not conflict.
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export function createPinStore(wieldHome: string, now: () => number): PinStore {
@@ -90,7 +90,7 @@ export function createPinStore(wieldHome: string, now: () => number): PinStore {
   };
 }
 
-// Whose tool it is, as the name of a file; undefined where it needs no pin.
+// Returns the name of the file for the source of a tool; undefined if it needs no pin.
 function sourceOf({ origin: { owner, source, server } }: Tool): string | undefined {
   if (owner !== 'package' && owner !== 'upstream') return undefined;
   const parts = [owner, source ?? '', server ?? ''];
@@ -103,15 +103,14 @@ function sourceOf({ origin: { owner, source, server } }: Tool): string | undefin
   return name;
 }
 
-// As many as there are packages and servers.
 const sources = new Map<string, string>();
 
-// Two tools of a server can have one name here, and only one of them gets it.
+// Two tools of a server can have the same name here.
 function keyOf({ name, origin: { owner, uri } }: Tool): string {
   return owner === 'upstream' && uri !== null ? uri : name;
 }
 
-// A line a fact, so that a diff shows which of them changed.
+// One fact per line, so that a diff shows what changed.
 function describeTool({ description, input, output, action, traits }: Tool): string {
   return JSON.stringify(
     {
@@ -119,10 +118,10 @@ function describeTool({ description, input, output, action, traits }: Tool): str
       traits,
       input: input.json,
       output: output?.json,
-      // The state of a file is not what it says, and a hash says nothing to a person.
+      // File states and hashes mean nothing to a person.
       action: {
-        // First, so that no other line changes with it.
-        ...('described' in action ? { described: action.described } : {}),
+        // First, so that adding it changes no other line.
+        described: 'described' in action ? action.described : undefined,
         ...action,
         identity: undefined,
         configuration: undefined,
@@ -136,8 +135,8 @@ function describeTool({ description, input, output, action, traits }: Tool): str
 
 function unseenChange({ action }: Tool): string {
   return action.kind === 'remote'
-    ? 'how its server is configured changed, or what its server adds for programs'
-    : 'what it runs changed, and nothing of its description';
+    ? 'the configuration of its server changed, or fields that only programs see'
+    : 'what it runs changed; its description did not';
 }
 
 function readDefinition(definition: string): ApprovedTool {
@@ -147,7 +146,7 @@ function readDefinition(definition: string): ApprovedTool {
     readonly input: JsonSchema;
     readonly output?: JsonSchema;
   };
-  return { description: description.join('\n'), traits, input, ...(output === undefined ? {} : { output }) };
+  return { description: description.join('\n'), traits, input, output };
 }
 
 function parsePins(text: string, file: string): Pins {
@@ -159,8 +158,8 @@ function parsePins(text: string, file: string): Pins {
     pins = undefined;
   }
   if (!Array.isArray(pins) || !pins.every(isPin)) {
-    throw new ToolError('io', `${file} cannot be read as a record of pins`, {
-      hint: 'move it away; what was approved is then asked for again',
+    throw new ToolError('io', `${file} is not a valid pins file`, {
+      hint: 'move it away; you will be asked to approve its tools again',
     });
   }
   return new Map(pins.map((pin) => [pin.key, pin]));

@@ -1,4 +1,4 @@
-// Trust in workspaces: recorded with the user's state, by real path, never in the checkout (POL-20).
+// Trusted workspaces: recorded in the wield home by real path, never in the checkout (POL-20).
 
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
@@ -11,7 +11,7 @@ import { writeFileAtomic } from '../files/write.js';
 export interface TrustedWorkspace {
   readonly directory: string;
   readonly since: string;
-  /** The files that decide what may run, as they were: a change asks again. Null: there was none. */
+  /** Contents of the files that decide what may run; a change asks again. Null: the file did not exist. */
   readonly files: Readonly<Record<string, string | null>>;
 }
 
@@ -24,10 +24,10 @@ export interface TrustChange {
 export interface TrustStore {
   list(): readonly TrustedWorkspace[];
   isTrusted(directory: string): boolean;
-  /** What changed since a workspace was trusted; empty where nothing did or it never was. */
+  /** Returns what changed since a workspace was trusted; empty if it never was. */
   changes(directory: string): readonly TrustChange[];
   trust(directory: string, now: Date): TrustedWorkspace;
-  /** Whether there was something to revoke. */
+  /** Returns whether the workspace was trusted. */
   revoke(directory: string): boolean;
 }
 
@@ -63,7 +63,7 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
     list: () => [...read().values()],
     changes,
     isTrusted(named) {
-      // Resolved on every call, because a link can point elsewhere by now.
+      // Resolved on every call, because links can change.
       const directory = realPath(named);
       if (directory === undefined) return false;
       const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
@@ -84,8 +84,8 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
     trust(directory, at) {
       const real = realPath(directory);
       if (real === undefined) {
-        throw new ToolError('not_found', `there is no directory ${directory}`, {
-          hint: 'name one that exists',
+        throw new ToolError('not_found', `directory not found: ${directory}`, {
+          hint: 'pass an existing directory',
         });
       }
       const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
@@ -111,7 +111,7 @@ function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> 
     workspaces = undefined;
   }
   if (!Array.isArray(workspaces)) {
-    throw new ToolError('io', `${file} cannot be read as a record of trust`, {
+    throw new ToolError('io', `${file} is not a valid trust file`, {
       hint: 'move it away and trust your workspaces again',
     });
   }

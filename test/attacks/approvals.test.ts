@@ -1,4 +1,4 @@
-// What will be tried against approvals: replay, spoofed questions, changes behind one's back, models that approve.
+// Attacks on approvals: replay, spoofed questions, changed definitions, models that approve.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { spec, specIf } from '../support/spec.js';
 const MODEL = { kind: 'model', door: 'mcp', name: 'cursor' } as const;
 
 describe('A40 an approval replayed', () => {
-  spec('POL-7', 'with other arguments on the command line, of the same input, does not fit', async () => {
+  spec('POL-7', 'with the same input and another command line is not valid', async () => {
     const workspace = createSkillWorkspace();
     const flag = (name: string) => declare([{ param: 'text', kind: 'flag', flag: name }]);
     workspace.skill('say', { 'tools.json': flag('--text') });
@@ -31,7 +31,7 @@ describe('A40 an approval replayed', () => {
     expect(json(await call()).error.code).toBe('needs_approval');
   });
 
-  spec('POL-7', 'with another search path, which decides what a script runs, does not fit', async () => {
+  spec('POL-7', 'with another PATH is not valid', async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
     const env = { PATH: `${workspace.home}:${workspace.env.PATH}` };
@@ -41,7 +41,7 @@ describe('A40 an approval replayed', () => {
 
   spec(
     'POL-7',
-    'where the directory moves while the question is open: it runs where it was asked for',
+    'runs in the directory of the question, even if the workdir changes while it is open',
     async () => {
       const workspace = createAskingWorkspace();
       workspace.config('[trust]\nrules = "where"\n');
@@ -87,7 +87,7 @@ describe('A41 spoofed text', () => {
         env: { NO_COLOR: '1' },
       });
       expect(status).toBe(5);
-      // What is wider than the terminal goes on below, indented.
+      // Wider text is wrapped and indented.
       assertHarmless(screen.replaceAll(/\n {12}/g, ''));
       expect(screen).not.toContain('\u001b');
       expect(workspace.runs()).toEqual([]);
@@ -117,7 +117,7 @@ describe('A41 spoofed text', () => {
     },
   );
 
-  spec('POL-6', 'is spelled out in lists, in records that are shown, and over the protocol', async () => {
+  spec('POL-6', 'is escaped in lists, in shown records and over MCP', async () => {
     const workspace = createAskingWorkspace();
     const messages: string[] = [];
     const client = await connectAsking(workspace, 'older', 'stdio', (message) => {
@@ -133,7 +133,7 @@ describe('A41 spoofed text', () => {
     expect(listed).not.toMatch(/[\u001b\u202e\u200b]/);
   });
 
-  spec('POL-6', 'in the name of a client forges no other principal', async () => {
+  spec('POL-6', 'in the name of a client cannot forge another principal', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox({ trust: true });
     const name = 'cursor\nperson cli\u202e';
@@ -156,7 +156,7 @@ describe('A42 a definition changed', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('POL-7', 'after a standing approval asks again, with what changed', async () => {
+  spec('POL-7', 'after a standing approval asks again and shows the change', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox();
     await toolbox.call('deploy', { branch: 'main' }, { approve: async () => 'always' });
@@ -190,7 +190,7 @@ describe('A44 a model approves', () => {
     return JSON.stringify(result.content);
   };
 
-  spec('POL-23', 'no tool of the server approves, and none is found', async () => {
+  spec('POL-23', 'has no tool for it', async () => {
     const workspace = createAskingWorkspace();
     const client = await connectStdio(workspace, 'older');
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy', 'read_result']);
@@ -198,7 +198,7 @@ describe('A44 a model approves', () => {
     expect(result.isError).toBe(true);
   });
 
-  spec('POL-23', 'a tool that runs wield approvals approve is refused, and told why', async () => {
+  spec('POL-23', 'a tool that runs wield approvals approve is refused', async () => {
     const workspace = createAskingWorkspace();
     const id = await askFor(workspace);
     for (const flags of ['', '--always', '--json']) {
@@ -209,14 +209,14 @@ describe('A44 a model approves', () => {
     expect((await workspace.deploy()).status).toBe(5);
   });
 
-  spec('POL-23 CLI-8', 'a tool that runs wield call --yes consents to nothing', async () => {
+  spec('POL-23 CLI-8', "--yes has no effect in a tool's process", async () => {
     const workspace = createAskingWorkspace();
     sneak(workspace, `${WIELD} call deploy --branch main --yes`);
     expect(await callSneaky(workspace)).toContain('--yes is ignored inside a tool call');
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('POL-23', 'a tool trusts no workspace, by any command', async () => {
+  spec('POL-23', 'a tool cannot trust a workspace by any command', async () => {
     const workspace = createAskingWorkspace();
     for (const command of ['trust', 'call sneaky --trust', 'serve --trust']) {
       sneak(workspace, `${WIELD} ${command} </dev/null`);
@@ -227,7 +227,7 @@ describe('A44 a model approves', () => {
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
   });
 
-  spec('POL-23', "what a person approved for their own calls is no tool's to use", async () => {
+  spec('POL-23', "a tool cannot use approvals of a person's own calls", async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
     expect((await workspace.deploy()).status).toBe(0);
@@ -259,7 +259,7 @@ describe('A44 a model approves', () => {
     },
   );
 
-  spec('POL-23', 'a client cannot turn a yes into a standing one', async () => {
+  spec('POL-23', 'a client cannot create a standing approval', async () => {
     const workspace = createAskingWorkspace();
     const client = await connectAsking(workspace, 'older', 'stdio', () => ({
       ...ACCEPT,

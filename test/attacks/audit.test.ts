@@ -15,7 +15,7 @@ const FORGED =
 const SEPARATORS = ['\n', '\r\n', '\r', '\u2028', '\u2029', '\u0085', '\v', '\f', '\u001e', '"}\n', '\\n'];
 
 describe('lines', () => {
-  spec('OBS-1 OBS-2', 'A60 no name, reference or client can make a line of its own', async () => {
+  spec('OBS-1 OBS-2', 'A60 no name, reference or client can forge a line', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\ncontents = true\n');
     const echo = defineTool({
@@ -36,7 +36,7 @@ describe('lines', () => {
     }
     const text = logText(workspace);
     expect(text.split('\n')).toHaveLength(calls + 1);
-    // Nothing but printable characters and the newlines at the ends.
+    // Only printable characters and the newlines at the ends.
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\ufeff]/);
     const records = logRecords(workspace);
     expect(records).toHaveLength(calls);
@@ -60,11 +60,11 @@ describe('lines', () => {
     const records = logRecords(workspace);
     expect(records).toHaveLength(1);
     expect(records[0]).toMatchObject({ door: 'mcp', kind: 'model', format: null });
-    // The door stands first, so that no name passes for another door.
+    // The door comes first, so that no name can look like another door.
     expect(records[0].caller).toMatch(/^mcp:cli \{/);
   });
 
-  spec('OBS-1 OBS-2', 'A60 whatever the text, a record is one line that reads back', async () => {
+  spec('OBS-1 OBS-2', 'A60 a record with any text is one line that parses', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\nrotate = "1G"\n');
     const toolbox = workspace.toolbox();
@@ -84,7 +84,7 @@ describe('lines', () => {
 describe('secrets', () => {
   const SECRET = 'hunter2-S3"cr3t/va\\lue +=';
 
-  spec('OBS-1', 'A60 a seeded secret is in no record, contents or not', async () => {
+  spec('OBS-1', 'A60 a known secret is in no record, with or without contents', async () => {
     for (const contents of [false, true]) {
       const workspace = createWorkspace();
       workspace.env.DEPLOY_TOKEN = SECRET;
@@ -121,11 +121,11 @@ describe('secrets', () => {
       await toolbox.call('prints', {});
       await toolbox.call('throws', {});
       await toolbox.call('gives', {});
-      await toolbox.call('takes', { text: `in the midst ${SECRET} of text` });
+      await toolbox.call('takes', { text: `in the middle ${SECRET} of text` });
       await toolbox.call(SECRET, {}, { caller: { kind: 'model', door: 'mcp', name: SECRET } });
       await toolbox.call('takes', { [SECRET]: 1 });
       await toolbox.call('gives', {}, { caller: { kind: 'code', door: `${SECRET}-of-the-server` } });
-      // Not known from anywhere: only the name of the parameter tells.
+      // Not a known secret: only the name of the parameter is sensitive.
       const other = 'correct horse battery staple';
       await toolbox.call('takes', { password: other });
       await toolbox.call('takes', { apiKey: other, text: `once more ${other}` });
@@ -139,7 +139,7 @@ describe('secrets', () => {
     }
   });
 
-  spec('OBS-1', 'A60 what follows a telling name in text is left out, and the rest stays', async () => {
+  spec('OBS-1', 'A60 values after sensitive names in text are redacted, and nothing else', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\ncontents = true\n');
     const say = defineTool({
@@ -170,28 +170,24 @@ describe('secrets', () => {
     expect(log).toContain('qwertz');
   });
 
-  spec(
-    'OBS-1',
-    'A60 a secret at the place where a long text is cut does not show its beginning',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.env.DEPLOY_TOKEN = SECRET;
-      workspace.config('[audit]\ncontents = true\n[env]\npass = ["DEPLOY_TOKEN"]\n');
-      const say = defineTool({
-        name: 'say',
-        description: 'x',
-        inputSchema: { type: 'object', properties: { length: { type: 'integer' } } },
-        execute: ({ length }: { length: number }) => `${'.'.repeat(length)}${SECRET}${'.'.repeat(50_000)}`,
-      });
-      const toolbox = workspace.toolbox({ tools: [say] });
-      const edges = [16 * 1024, 20 * 1024].flatMap((edge) => [-22, -12, -3, -1, 0].map((by) => edge + by));
-      for (const length of edges) await toolbox.call('say', { length });
-      expect(logRecords(workspace)).toHaveLength(edges.length);
-      expect(logText(workspace)).not.toContain('hunt');
-    },
-  );
+  spec('OBS-1', 'A60 a secret at the cut of a long text is redacted', async () => {
+    const workspace = createWorkspace();
+    workspace.env.DEPLOY_TOKEN = SECRET;
+    workspace.config('[audit]\ncontents = true\n[env]\npass = ["DEPLOY_TOKEN"]\n');
+    const say = defineTool({
+      name: 'say',
+      description: 'x',
+      inputSchema: { type: 'object', properties: { length: { type: 'integer' } } },
+      execute: ({ length }: { length: number }) => `${'.'.repeat(length)}${SECRET}${'.'.repeat(50_000)}`,
+    });
+    const toolbox = workspace.toolbox({ tools: [say] });
+    const edges = [16 * 1024, 20 * 1024].flatMap((edge) => [-22, -12, -3, -1, 0].map((by) => edge + by));
+    for (const length of edges) await toolbox.call('say', { length });
+    expect(logRecords(workspace)).toHaveLength(edges.length);
+    expect(logText(workspace)).not.toContain('hunt');
+  });
 
-  spec('OBS-1', 'A60 hostile text costs no time to redact', async () => {
+  spec('OBS-1', 'A60 hostile text is redacted quickly', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\ncontents = true\n');
     const say = defineTool({

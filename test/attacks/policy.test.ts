@@ -1,4 +1,4 @@
-// Attacks on the rules: holes in patterns, patterns that take for ever, rules that are none, text that deceives.
+// Attacks on rules: holes in patterns, glob bombs, invalid rules, deceptive text.
 
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,8 +35,8 @@ function withRules(
 const codeOf = async (toolbox: NodeToolbox, name: string, input: JsonObject = {}) =>
   (await toolbox.call(name, input, { caller: MODEL })).error?.code;
 
-describe('holes in patterns (A37)', () => {
-  spec('POL-3 SEL-4', 'a rule for everything has none: odd names, namespaces, long ones', async () => {
+describe('A37 holes in patterns', () => {
+  spec('POL-3 SEL-4', 'a rule for everything matches odd names, namespaces and long names', async () => {
     const names = ['a', '_a', '9', 'A-b', 'ns:tool', 'n'.repeat(64)];
     for (const all of ['*', '**', '*($policy=allow)']) {
       const toolbox = withRules(names, [all, '*($deny)']);
@@ -45,7 +45,7 @@ describe('holes in patterns (A37)', () => {
     }
   });
 
-  spec('POL-4 SEL-2', 'a value cannot slip by with a dot, a slash, a newline or another type', async () => {
+  spec('POL-4 SEL-2', 'a value with a dot, a slash, a newline or another type is matched', async () => {
     const toolbox = withRules(['say'], ['*', 'say(text=*secret*,$deny)']);
     const values = [
       'secret',
@@ -63,7 +63,7 @@ describe('holes in patterns (A37)', () => {
     expect(await codeOf(toolbox, 'say', { text: 'public' })).toBeUndefined();
   });
 
-  spec('POL-4', 'what every object has is no argument', async () => {
+  spec('POL-4', 'inherited properties are not arguments', async () => {
     const toolbox = withRules(['say'], ['*', 'say(constructor=*,$deny)', 'say(toString=*,$deny)']);
     expect(await codeOf(toolbox, 'say', {})).toBeUndefined();
     expect(await codeOf(toolbox, 'say', { constructor: 'x' })).toBe('denied');
@@ -71,7 +71,7 @@ describe('holes in patterns (A37)', () => {
     expect(await codeOf(selected, 'say', {})).toBe('denied');
   });
 
-  spec('POL-3', 'no order of the same selectors lets it through', async () => {
+  spec('POL-3', 'the order of selectors does not matter', async () => {
     const selectors = ['*', 'say', 'say(text=*)', 'say($deny)', '#*'];
     for (const order of permutations(selectors)) {
       const toolbox = withRules(['say'], order);
@@ -84,8 +84,8 @@ describe('holes in patterns (A37)', () => {
   });
 });
 
-describe('patterns that take for ever (A38)', () => {
-  spec('SEL-5 POL-4', 'stars and braces against a long value decide in a moment', async () => {
+describe('A38 glob bombs', () => {
+  spec('SEL-5 POL-4', 'stars and braces against a long value are matched quickly', async () => {
     const bombs = [
       `say(text=${'*a'.repeat(400)}*b,$deny)`,
       `say(text=${'{a,aa}'.repeat(150)}b,$deny)`,
@@ -99,12 +99,12 @@ describe('patterns that take for ever (A38)', () => {
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 
-  spec('POL-9', 'as many rules as there may be, over many tools, stay bearable', async () => {
+  spec('POL-9', 'the maximum number of rules over many tools stays fast', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `tool-${index}`);
     const rules = Array.from({ length: 4999 }, (_, index) => `*x${index}*y*z*`);
     const toolbox = withRules(names, ['tool-1*', ...rules]);
     const began = performance.now();
-    // And read_result, which no list has to name (POL-12).
+    // And read_result, which needs no list entry (POL-12).
     expect((await toolbox.list({ caller: MODEL })).length).toBe(112);
     expect(await codeOf(toolbox, 'tool-1')).toBeUndefined();
     expect(await codeOf(toolbox, 'tool-2')).toBe('denied');
@@ -112,7 +112,7 @@ describe('patterns that take for ever (A38)', () => {
   });
 });
 
-describe('rules that are none (A39)', () => {
+describe('A39 invalid rules', () => {
   const createMarked = (): Workspace & { readonly mark: string } => {
     const workspace = createWorkspace();
     const mark = join(workspace.home, 'mark');
@@ -129,7 +129,7 @@ describe('rules that are none (A39)', () => {
     ['a key twice', 'allowed-tools = "*"\nallowed-tools = "*"\n'],
   ];
 
-  spec('POL-9', 'each denies at the shell and over the protocol, and nothing has run', async () => {
+  spec('POL-9', 'deny at the shell and over MCP, and nothing runs', async () => {
     for (const [what, text] of texts) {
       for (const layer of ['user', 'project'] as const) {
         const workspace = createMarked();
@@ -140,14 +140,14 @@ describe('rules that are none (A39)', () => {
         const toolbox = workspace.toolbox({ trust: true });
         expect([what, await codeOf(toolbox, 'touch')]).toEqual([what, 'denied']);
         const listed = (await toolbox.list({ caller: MODEL })).map(({ name }) => name);
-        // A list that allows nothing still lets a model read what it was given (POL-12).
+        // An empty list still allows reading tools (POL-12).
         expect([what, listed.filter((name) => name !== 'read_result')]).toEqual([what, []]);
         expect([what, existsSync(workspace.mark)]).toEqual([what, false]);
       }
     }
   });
 
-  spec('POL-9', 'rules that break while a server runs shut it, and open it again when mended', async () => {
+  spec('POL-9', 'that break while a server runs deny everything until they are fixed', async () => {
     const workspace = createMarked();
     workspace.config('allowed-tools = "*"\n');
     const server = serveStdio(workspace);
@@ -166,7 +166,7 @@ describe('rules that are none (A39)', () => {
     }
   });
 
-  spec('POL-9', 'a file reached by a link counts, and a link to nothing denies (A20)', async () => {
+  spec('POL-9', 'a linked file counts, and a dangling link denies (A20)', async () => {
     const workspace = createMarked();
     const real = join(workspace.home, 'rules.toml');
     symlinkSync(real, join(workspace.dir, '.agents/config.toml'));
@@ -180,14 +180,14 @@ describe('rules that are none (A39)', () => {
   });
 });
 
-describe('text that deceives (A43)', () => {
-  // Clears the screen, turns the line round, hides words, and words that only a model reads.
+describe('A43 deceptive text', () => {
+  // Clears the screen, reverses the line, hides words, and contains instructions to a model.
   const POISON =
     '\u001b[2J\u001b]0;title\u0007\u202egnp.exe\u2066\u200b\u{e0053}\u{e0045}\u{e004e}\u{e0044}\u0000\u009b31m';
   const UNSAFE =
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u;
 
-  spec('POL-8 POL-10 ERR-5', 'of a description, nothing harmful reaches a person', async () => {
+  spec('POL-8 POL-10 ERR-5', 'in a description does not reach a person', async () => {
     const workspace = createWorkspace();
     const text = `Harmless.${POISON.replace('\u0000', '')}`;
     workspace.script('poisoned', `#!/bin/sh\n# @description ${text}\n# @tag net\necho ran\n`);
@@ -207,7 +207,7 @@ describe('text that deceives (A43)', () => {
     }
   });
 
-  spec('POL-10 POL-9', "of a checkout's rules, nothing harmful reaches a person or a model", async () => {
+  spec('POL-10 POL-9', "in a checkout's rules does not reach a person or a model", async () => {
     const rule = JSON.stringify(`say(text=${POISON},$deny)`).replaceAll('\u{e0053}', '');
     for (const text of [
       `allowed-tools = ["*", ${rule}, "say($deny)"]\n`,

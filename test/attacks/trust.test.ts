@@ -37,7 +37,7 @@ const record = (directory: string): string =>
   });
 
 describe('what a checkout ships', () => {
-  spec('POL-20 POL-11', 'a configuration of its own raises nothing (A45)', async () => {
+  spec('POL-20 POL-11', 'A45 its configuration cannot raise its trust', async () => {
     const workspace = createWorkspace();
     const sentinel = join(workspace.dir, 'ran');
     workspace.script('attack', touching(sentinel));
@@ -70,35 +70,31 @@ describe('what a checkout ships', () => {
     }
   });
 
-  spec(
-    'POL-20',
-    'state of its own, in every place where ours might be looked for, is not read (A45 A16)',
-    async () => {
-      const workspace = createWorkspace();
-      const sentinel = join(workspace.dir, 'ran');
-      workspace.script('attack', touching(sentinel));
-      for (const directory of ['.wield', '.agents/.wield', '.agents', '.agents/wield', 'home/.wield']) {
-        workspace.write(`${directory}/trust.json`, record(workspace.dir));
-        workspace.write(
-          `${directory}/config.toml`.replace('.agents/config.toml', '.agents/x.toml'),
-          'trusted = true\n',
-        );
-      }
-      const hash = createHash('sha256').update(join(workspace.dir, '.agents/tools')).digest('hex');
-      workspace.write(`.wield/cache/index/${hash}.index`, 'wield-index\t1\n');
-      for (const name of ['.env', '.agents/.env', '.env.local', '.envrc']) {
-        workspace.write(
-          name,
-          `WIELD_HOME=${workspace.dir}/.wield\nHOME=${workspace.dir}/home\nWIELD_TRUST=1\n`,
-        );
-      }
-      expect(codeOf(await callAsModel(workspace))).toBe('needs_trust');
-      expect(existsSync(sentinel)).toBe(false);
-      expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toEqual([]);
-    },
-  );
+  spec('POL-20', 'A45 A16 state files in a checkout are not read', async () => {
+    const workspace = createWorkspace();
+    const sentinel = join(workspace.dir, 'ran');
+    workspace.script('attack', touching(sentinel));
+    for (const directory of ['.wield', '.agents/.wield', '.agents', '.agents/wield', 'home/.wield']) {
+      workspace.write(`${directory}/trust.json`, record(workspace.dir));
+      workspace.write(
+        `${directory}/config.toml`.replace('.agents/config.toml', '.agents/x.toml'),
+        'trusted = true\n',
+      );
+    }
+    const hash = createHash('sha256').update(join(workspace.dir, '.agents/tools')).digest('hex');
+    workspace.write(`.wield/cache/index/${hash}.index`, 'wield-index\t1\n');
+    for (const name of ['.env', '.agents/.env', '.env.local', '.envrc']) {
+      workspace.write(
+        name,
+        `WIELD_HOME=${workspace.dir}/.wield\nHOME=${workspace.dir}/home\nWIELD_TRUST=1\n`,
+      );
+    }
+    expect(codeOf(await callAsModel(workspace))).toBe('needs_trust');
+    expect(existsSync(sentinel)).toBe(false);
+    expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toEqual([]);
+  });
 
-  spec('POL-20', 'links for .agents and .agents/tools lend it nothing (A45)', async () => {
+  spec('POL-20', 'A45 links for .agents and .agents/tools gain no trust', async () => {
     const trusted = createWorkspace();
     trusted.script('attack', touching(join(trusted.dir, 'ran')));
     for (const link of ['.agents', '.agents/tools'] as const) {
@@ -109,7 +105,7 @@ describe('what a checkout ships', () => {
       symlinkSync(join(trusted.dir, link), join(checkout.dir, link));
       expect(codeOf(await callAsModel(same)), link).toBe('needs_trust');
     }
-    // Nor do the person's own tools, which need no trust where they are.
+    // Neither do links to the user's own tools, which need no trust in their place.
     const checkout = createWorkspace();
     mkdirSync(join(checkout.home, '.agents', 'tools'), { recursive: true });
     symlinkSync(join(checkout.home, '.agents'), join(checkout.dir, '.agents'));
@@ -121,7 +117,7 @@ describe('what a checkout ships', () => {
     expect(existsSync(join(trusted.dir, 'ran'))).toBe(false);
   });
 
-  spec('POL-20', 'a checkout that takes the place of a link to a trusted one is not trusted', async () => {
+  spec('POL-20', 'A45 a checkout that replaces a link to a trusted one is not trusted', async () => {
     const trusted = createWorkspace();
     trusted.script('attack', touching(join(trusted.dir, 'ran')));
     const link = join(trusted.home, 'link');
@@ -138,28 +134,24 @@ describe('what a checkout ships', () => {
     expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
   });
 
-  spec(
-    'POL-20',
-    'a link that is turned to another checkout while the toolbox lives takes no trust along',
-    async () => {
-      const trusted = createWorkspace();
-      trusted.script('attack', touching(join(trusted.dir, 'ran')));
-      const checkout = createWorkspace();
-      checkout.script('attack', touching(join(checkout.dir, 'ran')));
-      const link = join(trusted.home, 'link');
-      symlinkSync(trusted.dir, link);
-      const toolbox = trusted.toolbox({ workdir: link });
-      toolbox.state.trust.trust(link, new Date());
-      const call = () => toolbox.call('attack', {}, { caller: { kind: 'model', door: 'test' } });
-      expect((await call()).ok).toBe(true);
-      rmSync(link);
-      symlinkSync(checkout.dir, link);
-      expect((await call()).error?.code).toBe('needs_trust');
-      expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
-    },
-  );
+  spec('POL-20', 'A45 a link that is changed to another checkout is not trusted', async () => {
+    const trusted = createWorkspace();
+    trusted.script('attack', touching(join(trusted.dir, 'ran')));
+    const checkout = createWorkspace();
+    checkout.script('attack', touching(join(checkout.dir, 'ran')));
+    const link = join(trusted.home, 'link');
+    symlinkSync(trusted.dir, link);
+    const toolbox = trusted.toolbox({ workdir: link });
+    toolbox.state.trust.trust(link, new Date());
+    const call = () => toolbox.call('attack', {}, { caller: { kind: 'model', door: 'test' } });
+    expect((await call()).ok).toBe(true);
+    rmSync(link);
+    symlinkSync(checkout.dir, link);
+    expect((await call()).error?.code).toBe('needs_trust');
+    expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
+  });
 
-  spec('POL-20', 'a deciding file that cannot be read is no way around its change', async () => {
+  spec('POL-20', 'A45 an unreadable deciding file counts as changed', async () => {
     const workspace = createWorkspace();
     const sentinel = join(workspace.dir, 'ran');
     workspace.script('attack', touching(sentinel));
@@ -176,13 +168,13 @@ describe('what a checkout ships', () => {
       expect(['needs_trust', 'denied'], what).toContain(code);
       rmSync(config, { recursive: true });
     }
-    // A circle of links is no file, and no failure of ours either.
+    // A loop of links is not a file, and not an internal error.
     symlinkSync('config.toml', config);
     expect((await wield(workspace, ['list'])).status).toBe(0);
     expect(existsSync(sentinel)).toBe(false);
   });
 
-  spec('POL-20', 'a record that cannot be read trusts nothing', async () => {
+  spec('POL-20', 'A45 an unreadable trust file trusts nothing', async () => {
     const workspace = createWorkspace();
     workspace.script('attack', touching(join(workspace.dir, 'ran')));
     await wield(workspace, ['trust']);
@@ -201,27 +193,23 @@ describe('what a checkout ships', () => {
 });
 
 describe('what a tool writes', () => {
-  spec(
-    'POL-20',
-    'a configuration that was not there when the workspace was trusted asks again (A25)',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script(
-        'attack',
-        '#!/bin/sh\n# @description Write our configuration.\nprintf \'[limits]\\ntimeout = "1s"\\n\' >.agents/config.toml\necho ran\n',
-      );
-      await wield(workspace, ['trust']);
-      const server = serveStdio(workspace, { args: [] });
-      await server.initialize();
-      const first = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });
-      expect(first.result.isError ?? false).toBe(false);
-      const second = await server.request(2, 'tools/call', { name: 'attack', arguments: {} });
-      expect(codeOf(second.result)).toBe('needs_trust');
-      expect((await wield(workspace, ['trust'])).stdout).toContain('+ timeout = "1s"');
-    },
-  );
+  spec('POL-20', 'A25 a configuration created after the workspace was trusted asks again', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'attack',
+      '#!/bin/sh\n# @description Write our configuration.\nprintf \'[limits]\\ntimeout = "1s"\\n\' >.agents/config.toml\necho ran\n',
+    );
+    await wield(workspace, ['trust']);
+    const server = serveStdio(workspace, { args: [] });
+    await server.initialize();
+    const first = await server.request(1, 'tools/call', { name: 'attack', arguments: {} });
+    expect(first.result.isError ?? false).toBe(false);
+    const second = await server.request(2, 'tools/call', { name: 'attack', arguments: {} });
+    expect(codeOf(second.result)).toBe('needs_trust');
+    expect((await wield(workspace, ['trust'])).stdout).toContain('+ timeout = "1s"');
+  });
 
-  spec('POL-20', 'a deciding file exchanged for another of the same size is seen (A25)', async () => {
+  spec('POL-20', 'A25 a deciding file replaced by another of the same size is noticed', async () => {
     const workspace = createWorkspace();
     workspace.script('attack', touching(join(workspace.dir, 'ran')));
     workspace.write('.mcp.json', '{"a":1}');

@@ -1,4 +1,4 @@
-// Approvals under fire: killed at every step, raced for, with a moved clock, a full disk and torn files.
+// Approvals under faults: killed at every step, races, a changed clock, a full disk and damaged files.
 
 import { spawn } from 'node:child_process';
 import {
@@ -22,10 +22,10 @@ import { hasStrace, traceSteps, underStrace } from '../support/strace.js';
 const DAY = 24 * 3_600_000;
 const CALL = ['call', 'deploy', '--branch', 'main'];
 
-// Everything that changes what is on disk, or starts a process.
+// System calls that change the disk or start a process.
 const STEPS = 'mkdir,rename,fsync,unlink,clone,vfork';
 
-/** Lets a run live to its end, then kills one at each step that it took; gives the calls that were the last. */
+/** Counts the steps of a run, then kills one run at each step; returns the system calls. */
 async function killAtEachStep(
   prepare: () => Promise<{ workspace: AskingWorkspace; args: readonly string[] }>,
   judge: (workspace: AskingWorkspace) => Promise<void>,
@@ -142,7 +142,7 @@ describe('killed without warning', () => {
       child.kill('SIGKILL');
       await ended;
       await workspace.deploy();
-      // What was started before the kill may still be at it.
+      // A process started before the kill may still be running.
       await sleep(50);
       expect(workspace.runs().length - ran).toBeLessThanOrEqual(1);
       rmSync(workspace.approvals, { recursive: true, force: true });
@@ -160,7 +160,7 @@ spec('POL-7', 'of many processes that race for one approval, exactly one runs', 
   }
 });
 
-spec('POL-7', 'many who approve one question at once give one approval', async () => {
+spec('POL-7', 'parallel approvals of one question give one approval', async () => {
   const workspace = createAskingWorkspace();
   const id = await askFor(workspace);
   const given = await Promise.all(
@@ -173,13 +173,13 @@ spec('POL-7', 'many who approve one question at once give one approval', async (
 
 describe('F21 the clock', () => {
   for (const shift of [DAY, -DAY]) {
-    spec('POL-7', `moved by ${shift / DAY} day: an approval counts no more, and nothing runs`, async () => {
+    spec('POL-7', `moved by ${shift / DAY} day: the approval is not valid, and nothing runs`, async () => {
       const workspace = createAskingWorkspace();
       await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
       const moved = atClock(shift);
       expect((await workspace.deploy('main', [], moved)).status).toBe(5);
       expect(workspace.runs()).toEqual([]);
-      // What was asked under the moved clock can be approved under it.
+      // A question asked under the changed clock can be approved under it.
       const { error } = json(await workspace.deploy('main', ['--json'], moved));
       expect((await wieldHere(workspace, ['approvals', 'approve', error.data.id], moved)).status).toBe(0);
       expect((await workspace.deploy('main', [], moved)).status).toBe(0);
@@ -205,7 +205,7 @@ describe('F21 the clock', () => {
 });
 
 describe('a state directory that cannot be written', () => {
-  spec('POL-7', 'refuses: what cannot be recorded is not asked for, and nothing runs', async () => {
+  spec('POL-7', 'refuses the call, and nothing runs', async () => {
     const workspace = createAskingWorkspace();
     writeFileSync(workspace.approvals, 'a file where the directory should be');
     const run = await workspace.deploy();
@@ -218,7 +218,7 @@ describe('a state directory that cannot be written', () => {
     hasStrace,
     'no strace',
     'POL-7',
-    'F06 F11 full or read-only: refused, not run, and whole afterwards',
+    'F06 F11 full or read-only: refuses the call, and damages nothing',
     async () => {
       const workspace = createAskingWorkspace();
       for (const fault of ['rename:error=ENOSPC', 'fsync:error=ENOSPC', 'rename:error=EROFS']) {
@@ -231,7 +231,7 @@ describe('a state directory that cannot be written', () => {
     },
   );
 
-  spec('POL-7', 'that others can write to approves nothing', async () => {
+  spec('POL-7', 'that others can write to is not used', async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
     chmodSync(workspace.approvals, 0o777);
@@ -243,7 +243,7 @@ describe('a state directory that cannot be written', () => {
 });
 
 describe('files', () => {
-  spec('POL-7', 'that are torn, altered or renamed approve nothing, and doctor tells of them', async () => {
+  spec('POL-7', 'that are damaged, changed or renamed approve nothing, and doctor reports them', async () => {
     const workspace = createAskingWorkspace();
     const id = await askFor(workspace);
     await wield(workspace, ['approvals', 'approve', id]);
@@ -269,7 +269,7 @@ describe('files', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('POL-7', 'of a write that was killed are removed by clean', async () => {
+  spec('POL-7', 'of a killed write are removed by clean', async () => {
     const workspace = createAskingWorkspace();
     await askFor(workspace);
     const leftover = join(workspace.approvals, '.0123456789abcdef01.tmp');
@@ -282,7 +282,7 @@ describe('files', () => {
     expect(workspace.records()).toHaveLength(1);
   });
 
-  spec('POL-7', 'are bounded: a model cannot fill the disk with questions', async () => {
+  spec('POL-7', 'are limited: a model cannot fill the disk with questions', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox({ trust: true });
     const caller = { kind: 'model', door: 'mcp' } as const;

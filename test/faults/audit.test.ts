@@ -1,4 +1,4 @@
-// Faults around the audit log: many writers, killed writers, files that go away, a disk that is full.
+// Faults of the audit log: many writers, killed writers, removed files, a full disk.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -30,7 +30,7 @@ import { createWorkspace, type Workspace } from '../support/workspace.js';
 const CODE = { kind: 'code', door: 'library' } as const;
 const LIBRARY = pathToFileURL(join(import.meta.dirname, '../../dist/node.js')).href;
 
-/** A process that makes calls and prints the name of each when it is answered, until it has made enough. */
+/** A process that makes calls and prints the name of each answered one. */
 function startCaller(
   workspace: Workspace,
   name: string,
@@ -70,7 +70,7 @@ const idsIn = (records: readonly LogRecord[]): string[] => records.map(({ input 
 describe('many writers', () => {
   spec(
     'OBS-2',
-    'sixteen processes that append and rotate at once: every answered call has exactly one whole line',
+    'sixteen processes append and rotate in parallel: every answered call has exactly one whole line',
     async () => {
       const workspace = createWorkspace();
       workspace.config('[audit]\ncontents = true\nrotate = "16K"\nkeep = 1000\n');
@@ -80,7 +80,7 @@ describe('many writers', () => {
       expect(idsIn(logRecords(workspace)).sort()).toEqual(answered.sort());
       const files = logFiles(workspace);
       expect(files.length).toBeGreaterThan(20);
-      // Nobody went ahead before a file was full.
+      // No file was started before the previous one was full.
       for (const file of files.slice(0, -1)) expect(statSync(file).size).toBeGreaterThanOrEqual(16 * 1024);
       const { records } = json(await wield(workspace, ['audit', '--json']));
       expect(idsIn(records).sort()).toEqual(answered.sort());
@@ -90,7 +90,7 @@ describe('many writers', () => {
 
   spec(
     'OBS-2',
-    'F03 writers that are killed cost nobody else a line, and lose no call that was answered',
+    'F03 killed writers damage no other line and lose no answered call',
     async () => {
       const workspace = createWorkspace();
       workspace.config('[audit]\ncontents = true\nrotate = "64K"\nkeep = 1000\n');
@@ -112,7 +112,7 @@ describe('many writers', () => {
       expect(new Set(ids).size).toBe(ids.length);
       const recorded = new Set(ids);
       expect(answered.filter((id) => !recorded.has(id))).toEqual([]);
-      // A killed process may have recorded the one call that it did not live to answer.
+      // A killed process may have recorded a call that it did not answer.
       expect(ids.length - answered.length).toBeLessThanOrEqual(killed);
       expect(skipped).toBeLessThanOrEqual(killed);
     },
@@ -156,8 +156,8 @@ describe('many writers', () => {
   });
 });
 
-describe('files that go away', () => {
-  spec('OBS-2', 'F20 a log that is removed, moved or emptied while it is open is made anew', async () => {
+describe('removed files', () => {
+  spec('OBS-2', 'F20 a log that is removed, moved or truncated while open is created again', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\ncontents = true\n');
     const echo = defineTool({
@@ -188,7 +188,7 @@ describe('files that go away', () => {
     expect(statSync(logDirectory(workspace)).mode & 0o777).toBe(0o700);
   });
 
-  spec('OBS-2', 'F20 removed again and again under many writers, the log goes on', async () => {
+  spec('OBS-2', 'F20 a log that is removed repeatedly under many writers continues', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\ncontents = true\n');
     const callers = Array.from({ length: 4 }, (_, at) => startCaller(workspace, `p${at}`, 400));
@@ -212,7 +212,7 @@ describe('files that go away', () => {
     expect(idsIn(logRecords(workspace)).at(-1)).toBe('last-0');
   });
 
-  spec('OBS-2', 'what stands in the way is not followed, and not waited for', async () => {
+  spec('OBS-2', 'links and pipes in place of files are neither followed nor waited for', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', shellScript('echo hello'));
     mkdirSync(logDirectory(workspace), { recursive: true });
@@ -231,7 +231,7 @@ describe('files that go away', () => {
 });
 
 describe('a log that cannot be written', () => {
-  /** A workspace whose state directory takes nothing: a file stands where the log's directory should be. */
+  /** A workspace with a file in place of the directory of the log. */
   function blocked(config = ''): Workspace {
     const workspace = createWorkspace();
     workspace.config(config);
@@ -240,7 +240,7 @@ describe('a log that cannot be written', () => {
     return workspace;
   }
 
-  spec('OBS-7', 'calls run and it is told once; doctor says what to do', async () => {
+  spec('OBS-7', 'calls run with one warning; doctor says what to do', async () => {
     const workspace = blocked();
     const said: string[] = [];
     const toolbox = workspace.toolbox({ warn: (message) => said.push(message) });
@@ -260,23 +260,23 @@ describe('a log that cannot be written', () => {
     ]);
   });
 
-  spec('OBS-7', 'where records are required, nothing runs', async () => {
+  spec('OBS-7', 'nothing runs if records are required', async () => {
     const workspace = blocked('[audit]\nrequired = true\n');
     const run = await wield(workspace, ['call', 'hello', '--json']);
     expect([run.status, json(run).error.code]).toEqual([8, 'unavailable']);
     expect(json(run).error.message).toContain('nothing was run');
     expect(json(run).error.hint).toContain('wield doctor');
     expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
-    // A refusal is still a refusal.
+    // A denied call is still denied.
     const denied = await workspace.toolbox().call('hello', {}, { caller: { kind: 'model', door: 'mcp' } });
     expect(denied.error?.code).toBe('needs_trust');
-    // When it can be written again, the next call runs.
+    // Once it is writable again, calls run.
     unlinkSync(logDirectory(workspace));
     expect(await wield(workspace, ['call', 'hello'])).toMatchObject({ status: 0, stderr: '' });
     expect(logRecords(workspace)).toHaveLength(1);
   });
 
-  spec('OBS-7', 'a call that would be asked about is refused before anyone is, approved or not', async () => {
+  spec('OBS-7', 'a call that needs approval is refused before the question, approved or not', async () => {
     const workspace = createAskingWorkspace();
     const id = await askFor(workspace);
     expect((await wield(workspace, ['approvals', 'approve', id])).status).toBe(0);
@@ -302,7 +302,7 @@ describe('a log that cannot be written', () => {
     const client = await connectProcess(workspace, 'older', ['--trust']);
     const refused = await client.callTool({ name: 'deploy', arguments: { branch: 'main' } });
     expect(refused._meta?.['wield/error']).toMatchObject({ code: 'unavailable' });
-    // Nothing ran, nobody was asked, nothing new waits, and the approval was not used up.
+    // Nothing ran, no question was asked, nothing new is pending, and the approval was not used.
     expect([workspace.runs(), asked, workspace.records()]).toEqual([[], 0, before]);
     unlinkSync(log);
     expect((await workspace.deploy()).status).toBe(0);
@@ -334,7 +334,7 @@ describe('a log that cannot be written', () => {
     expect(codeOf('ask')).toBe('ready');
   });
 
-  /** A small disk of its own for the state of a workspace. */
+  /** A small disk for the state of a workspace. */
   function mountSmall(workspace: Workspace, size: string): boolean {
     const home = workspace.env.WIELD_HOME!;
     mkdirSync(home, { recursive: true });
@@ -357,7 +357,7 @@ describe('a log that cannot be written', () => {
     canMount,
     'no right to mount',
     'OBS-7',
-    'F06 a full disk: what ran is recorded, what is not recorded does not run',
+    'F06 a full disk: every call that ran is recorded',
     async () => {
       const workspace = createWorkspace();
       expect(mountSmall(workspace, '512k')).toBe(true);
@@ -385,7 +385,7 @@ describe('a log that cannot be written', () => {
       expect(runs).toBeGreaterThan(1);
       expect(said).toEqual([]);
       expect((await wield(workspace, ['doctor'])).status).toBe(1);
-      // Room again: the next call runs, on a line of its own.
+      // With space again, the next call runs and has its own line.
       unlinkSync(join(workspace.env.WIELD_HOME!, 'filler'));
       expect((await toolbox.call('work', {})).ok).toBe(true);
       const after = json(await wield(workspace, ['audit', '--json']));
@@ -397,7 +397,7 @@ describe('a log that cannot be written', () => {
     canMount,
     'no right to mount',
     'OBS-7',
-    'F06 a full disk stops no call that needs no record',
+    'F06 a full disk does not stop calls that need no record',
     async () => {
       const workspace = createWorkspace();
       expect(mountSmall(workspace, '64k')).toBe(true);

@@ -1,4 +1,4 @@
-// Proves the audit log: one record a call, through every door, and what `wield audit` shows of it.
+// The audit log: one record per call at every door, and `wield audit`.
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -113,7 +113,7 @@ describe('a record', () => {
     expect(logRecords(workspace)).toMatchObject([{ code: null, binary: join(workspace.bin, 'args') }]);
   });
 
-  spec('OBS-1', 'is there for every way a call can end, exactly once', async () => {
+  spec('OBS-1', 'is written exactly once for every outcome of a call', async () => {
     const workspace = workspaceWithHello();
     workspace.script('fails', shellScript('exit 3'));
     workspace.script('slow', shellScript('sleep 30'));
@@ -162,7 +162,7 @@ describe('a record', () => {
     expect(new Set(records.map(({ call }) => call)).size).toBe(records.length);
   });
 
-  spec('OBS-1', 'is there for calls that a denying configuration stops', async () => {
+  spec('OBS-1', 'is written for calls that the configuration denies', async () => {
     const workspace = workspaceWithHello();
     workspace.config('= = =');
     const run = await wield(workspace, ['call', 'hello']);
@@ -170,7 +170,7 @@ describe('a record', () => {
     expect(logRecords(workspace)).toMatchObject([{ verdict: 'deny', code: 'denied', caller: 'cli' }]);
   });
 
-  spec('OBS-1', 'is there for calls within calls, with the call around them', async () => {
+  spec('OBS-1', 'is written for nested calls, with their parent', async () => {
     const workspace = workspaceWithHello();
     const outer = defineTool({
       name: 'outer',
@@ -193,7 +193,7 @@ describe('a record', () => {
     expect([first.parent, second.parent, last.parent]).toEqual([last.call, last.call, null]);
   });
 
-  spec('OBS-1', 'is there through every door', async () => {
+  spec('OBS-1', 'is written at every door', async () => {
     const workspace = workspaceWithHello();
     expect((await wield(workspace, ['call', 'hello', '--name', 'Ada'])).stdout).toBe('hello Ada');
     expect((await wield(workspace, ['call', 'hello', '--nme', 'Ada'])).status).toBe(2);
@@ -226,7 +226,7 @@ describe('a record', () => {
     ]);
   });
 
-  spec('OBS-1', 'is not made of a dry run, a listing or help', async () => {
+  spec('OBS-1', 'is not written for a dry run, a listing or help', async () => {
     const workspace = workspaceWithHello();
     await wield(workspace, ['call', 'hello', '--dry-run']);
     await wield(workspace, ['call', 'hello', '--help']);
@@ -235,7 +235,7 @@ describe('a record', () => {
     expect(logFiles(workspace)).toEqual([]);
   });
 
-  spec('OBS-1', 'has contents where the configuration asks for them, and only there', async () => {
+  spec('OBS-1', 'has contents only if configured', async () => {
     const workspace = workspaceWithHello();
     workspace.config('[audit]\ncontents = true\n[results]\ninline = 1000000\n');
     const toolbox = workspace.toolbox();
@@ -250,7 +250,7 @@ describe('a record', () => {
     expect(long.input).toMatch(/^\{"name":"x+…$/);
     expect(long.output).toMatch(/^hello x+…$/);
     expect(escaped).toMatchObject({ contentsLeftOut: true, code: null });
-    // A project cannot ask for them, nor make the log shorter.
+    // A project can neither enable them nor shorten the log.
     const other = workspaceWithHello();
     other.write(
       '.agents/config.toml',
@@ -268,7 +268,7 @@ describe('a record', () => {
     expect(problems).toHaveLength(4);
   });
 
-  spec('OBS-1', 'is there whatever a tool gives back', async () => {
+  spec('OBS-1', 'is written for any output of a tool', async () => {
     const workspace = createWorkspace();
     workspace.config('[audit]\ncontents = true\n');
     const give = (name: string, execute: () => unknown) => defineTool({ name, description: 'x', execute });
@@ -289,7 +289,7 @@ describe('a record', () => {
     expect(records[3]).toMatchObject({ output: '[image]', outputHash: sha256('aGk=') });
   });
 
-  spec('OBS-1', 'lies in a private file of a private directory, whatever the umask', async () => {
+  spec('OBS-1', 'is in a private file of a private directory, with any umask', async () => {
     const workspace = workspaceWithHello();
     const umask = process.umask(0);
     try {
@@ -355,7 +355,7 @@ describe('wield audit', () => {
     expect(await only('--tool', 'deploy', '--denied', '--caller', 'cli')).toEqual([]);
   });
 
-  spec('OBS-3', 'refuses what it cannot understand', async () => {
+  spec('OBS-3', 'rejects invalid arguments', async () => {
     const workspace = createWorkspace();
     for (const flags of [
       ['--since', 'yesterday'],
@@ -369,7 +369,7 @@ describe('wield audit', () => {
     }
   });
 
-  spec('OBS-3 OBS-2', 'reads rotated files too, in order, and says what it left out', async () => {
+  spec('OBS-3 OBS-2', 'reads rotated files in order, and says how many records were omitted', async () => {
     const workspace = workspaceWithHello();
     workspace.config('[audit]\nrotate = "2K"\nkeep = 100\ncontents = true\n');
     const toolbox = workspace.toolbox();
@@ -385,7 +385,7 @@ describe('wield audit', () => {
     expect(few.stderr).toContain('the newest 3 of 12; --limit 12 shows all');
   });
 
-  spec('OBS-2', 'keeps as many full files as configured, and no more', async () => {
+  spec('OBS-2', 'keeps as many full files as configured', async () => {
     const workspace = workspaceWithHello();
     workspace.config('[audit]\nrotate = "1K"\nkeep = 2\ncontents = true\n');
     const toolbox = workspace.toolbox();
@@ -396,17 +396,17 @@ describe('wield audit', () => {
     expect(names.length).toBeGreaterThanOrEqual(3);
   });
 
-  spec('OBS-2', 'reading skips torn lines, says how many, and loses no whole one', async () => {
+  spec('OBS-2', 'reading skips and counts partial lines, and loses no whole one', async () => {
     const workspace = workspaceWithHello();
     const toolbox = workspace.toolbox();
     await toolbox.call('hello', { name: 'first' });
     const [file] = logFiles(workspace);
     const whole = readFileSync(file!, 'utf8');
-    // The server has the file open when another process is killed in the midst of a line.
+    // The server has the file open while another process is killed writing a line.
     appendFileSync(file!, whole.slice(0, 100));
     await toolbox.call('hello', { name: 'second' });
     expect(readFileSync(file!, 'utf8').split('\n')).toHaveLength(4);
-    // Two whole lines behind torn ones without an end, bytes that are no text, and JSON that is no record.
+    // Two whole lines after partial ones, bytes that are not text, and JSON that is not a record.
     appendFileSync(file!, `${whole.slice(0, 57)}${whole}`);
     appendFileSync(file!, Buffer.from([0xff, 0x00, 0x0a, 0x0a]));
     appendFileSync(file!, '[1]\n"x"\n{"time":1}\n');
@@ -418,7 +418,7 @@ describe('wield audit', () => {
     expect((await wield(workspace, ['audit'])).stderr).toContain('skipped 7 incomplete lines');
   });
 
-  spec('OBS-3', 'follows the log, across files, a JSON document a line', async () => {
+  spec('OBS-3', 'follows the log across files, one JSON document per line', async () => {
     const workspace = workspaceWithHello();
     workspace.config('[audit]\nrotate = "1K"\nkeep = 100\ncontents = true\n');
     const toolbox = workspace.toolbox();
@@ -459,7 +459,7 @@ describe('wield audit', () => {
     expect(lines().every(({ ok, schema }) => ok === true && schema === 1)).toBe(true);
   });
 
-  spec('OBS-3 ERR-5', 'prints nothing that moves a cursor, whatever stands in the file', async () => {
+  spec('OBS-3 ERR-5', 'prints no control sequences from the file', async () => {
     const workspace = createWorkspace();
     mkdirSync(logDirectory(workspace), { recursive: true });
     const evil = '\u001b[2J\u001b]0;title\u0007\u202enimda\r\n  fake  row';

@@ -1,4 +1,4 @@
-// Proves observers: they see every call, change none, and one that fails does not fail it.
+// Observers: they see every call, change none, and their failures fail no call.
 
 import { describe, expect } from 'vitest';
 import type { CallEvent } from '../../../src/index.js';
@@ -30,7 +30,7 @@ const tools = [
 ];
 
 describe('observers', () => {
-  spec('OBS-4', 'see start, progress and end of every call, nested ones too', async () => {
+  spec('OBS-4', 'see start, progress and end of every call, including nested ones', async () => {
     const toolbox = createToolbox({ tools });
     const events: CallEvent[] = [];
     const stop = toolbox.on((event) => events.push(event));
@@ -75,7 +75,7 @@ describe('observers', () => {
     expect(events).toEqual([]);
   });
 
-  spec('OBS-4', 'cannot change anything: not the input, the result, the tool or the caller', async () => {
+  spec('OBS-4', 'cannot change the input, the result, the tool or the caller', async () => {
     const toolbox = createToolbox({ tools });
     const tampered: string[] = [];
     const tamper = (value: unknown, path: string): void => {
@@ -86,7 +86,7 @@ describe('observers', () => {
           (value as Record<string, unknown>)[key] = 'tampered';
           tampered.push(`${path}.${key}`);
         } catch {
-          // Frozen, as it should be.
+          // Frozen.
         }
       }
     };
@@ -103,7 +103,7 @@ describe('observers', () => {
     ]);
     expect((await toolbox.call('nothing', {})).error?.code).toBe('not_found');
     expect(tampered).toEqual([]);
-    // What belongs to the caller and to the tool is neither changed nor frozen.
+    // Objects of the caller and the tool are neither changed nor frozen.
     expect(input).toEqual({ name: 'Ada' });
     expect(caller).toEqual({ kind: 'code', door: 'library', name: 'me' });
     for (const own of [input, caller]) expect(Object.isFrozen(own)).toBe(false);
@@ -112,7 +112,7 @@ describe('observers', () => {
     expect(Object.isFrozen(parts.structured.list)).toBe(false);
   });
 
-  spec('OBS-4', 'that throw fail no call, and keep no other from hearing of it', async () => {
+  spec('OBS-4', 'that throw fail no call, and other observers still get the event', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', shellScript('echo "::progress 1/2 half" >&2; echo hello'));
     const heard: string[] = [];
@@ -127,7 +127,7 @@ describe('observers', () => {
     expect(logRecords(workspace)).toHaveLength(2);
   });
 
-  spec('OBS-4', 'that call tools themselves, or leave, disturb nobody', async () => {
+  spec('OBS-4', 'can call tools and unsubscribe', async () => {
     const toolbox = createToolbox({ tools });
     const inner: Promise<unknown>[] = [];
     const stop = toolbox.on((event) => {

@@ -1,4 +1,4 @@
-// Proves telemetry: where a program has set up OpenTelemetry, each call is a span; else nothing is loaded.
+// Telemetry: each call is a span if OpenTelemetry is set up; otherwise nothing is loaded.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -134,17 +134,14 @@ describe('spans', () => {
     expect(spans()).toHaveLength(1);
   });
 
-  spec(
-    'OBS-5',
-    'come from a server that is started with tracing, with the parent that the client names',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('hello', shellScript('echo hello'));
-      const file = join(workspace.home, 'spans');
-      const setup = join(workspace.home, 'setup.cjs');
-      writeFileSync(
-        setup,
-        `const from = require('node:module').createRequire(${JSON.stringify(join(ROOT, 'package.json'))});
+  spec('OBS-5', 'are created by a server with tracing, with the parent that the client names', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', shellScript('echo hello'));
+    const file = join(workspace.home, 'spans');
+    const setup = join(workspace.home, 'setup.cjs');
+    writeFileSync(
+      setup,
+      `const from = require('node:module').createRequire(${JSON.stringify(join(ROOT, 'package.json'))});
        const { trace, propagation } = from('@opentelemetry/api');
        const { W3CTraceContextPropagator } = from('@opentelemetry/core');
        const { BasicTracerProvider, SimpleSpanProcessor } = from('@opentelemetry/sdk-trace-base');
@@ -155,19 +152,18 @@ describe('spans', () => {
        } };
        trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
        propagation.setGlobalPropagator(new W3CTraceContextPropagator());`,
-      );
-      const server = serveStdio(workspace, { env: { NODE_OPTIONS: `--require ${setup}` } });
-      await server.initialize();
-      await server.request(1, 'tools/call', {
-        name: 'hello',
-        arguments: {},
-        _meta: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
-      });
-      expect(readFileSync(file, 'utf8')).toBe(
-        `["tools/call hello",${SpanKind.SERVER},"4bf92f3577b34da6a3ce929d0e0e4736"]\n`,
-      );
-    },
-  );
+    );
+    const server = serveStdio(workspace, { env: { NODE_OPTIONS: `--require ${setup}` } });
+    await server.initialize();
+    await server.request(1, 'tools/call', {
+      name: 'hello',
+      arguments: {},
+      _meta: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
+    });
+    expect(readFileSync(file, 'utf8')).toBe(
+      `["tools/call hello",${SpanKind.SERVER},"4bf92f3577b34da6a3ce929d0e0e4736"]\n`,
+    );
+  });
 });
 
 describe('without tracing', () => {

@@ -1,4 +1,4 @@
-// Consent to a call: at a terminal, beforehand, and from elsewhere by a record that is used once.
+// Approval of calls: at a terminal, with --yes, in code, and by a stored approval that is used once.
 
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe('without a terminal', () => {
     expect(workspace.runs()).toEqual(['main']);
   });
 
-  spec('POL-7', 'an approval does not fit other input, another caller or another directory', async () => {
+  spec('POL-7', 'an approval is not valid for other input, another caller or another directory', async () => {
     const workspace = createAskingWorkspace();
     const id = await askFor(workspace);
     await wield(workspace, ['approvals', 'approve', id]);
@@ -60,7 +60,7 @@ describe('without a terminal', () => {
 
   spec(
     'POL-7',
-    'an approval does not fit a changed tool, and fits it again when it is as it was',
+    'an approval is not valid for a changed tool, and is valid again when the change is undone',
     async () => {
       const workspace = createAskingWorkspace();
       await wield(workspace, ['approvals', 'approve', await askFor(workspace)]);
@@ -72,7 +72,7 @@ describe('without a terminal', () => {
     },
   );
 
-  spec('POL-7', 'the same call has one id however often it is made, and records are private', async () => {
+  spec('POL-7', 'the same call always has the same id, and records are private', async () => {
     const workspace = createAskingWorkspace();
     const ids = await Promise.all([askFor(workspace), askFor(workspace), askFor(workspace)]);
     expect(new Set(ids).size).toBe(1);
@@ -94,12 +94,12 @@ describe('without a terminal', () => {
     expect(workspace.runs()).toEqual(['main']);
   });
 
-  spec('POL-6', 'a run in CI is never asked, and a closed standard input does not hold it', async () => {
+  spec('POL-6', 'a run in CI does not ask, and does not wait for a closed stdin', async () => {
     const workspace = createAskingWorkspace();
     expect((await workspace.deploy('main', [], { env: { CI: '1' } })).status).toBe(5);
   });
 
-  specIf(hasPty, 'script(1) is not installed', 'POL-6', 'a terminal in CI is never asked', async () => {
+  specIf(hasPty, 'script(1) is not installed', 'POL-6', 'does not ask at a terminal in CI', async () => {
     const workspace = createAskingWorkspace();
     const run = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', 'main'], {
       env: { CI: '1' },
@@ -109,11 +109,11 @@ describe('without a terminal', () => {
   });
 });
 
-spec('CLI-8', '--yes is consent to this call, and leaves no question behind', async () => {
+spec('CLI-8', '--yes approves this call, and leaves no pending question', async () => {
   const workspace = createAskingWorkspace();
   expect(await workspace.deploy('main', ['--yes'])).toMatchObject({ status: 0, stdout: 'deployed\n' });
   expect((await workspace.deploy('main')).status).toBe(5);
-  // The question of the call before waits no longer once it was consented to.
+  // The approval also answers the pending question of the call before.
   expect(workspace.records()).toHaveLength(1);
   await workspace.deploy('main', ['--yes']);
   expect(workspace.records()).toEqual([]);
@@ -121,7 +121,7 @@ spec('CLI-8', '--yes is consent to this call, and leaves no question behind', as
 });
 
 describe('wield approvals', () => {
-  spec('POL-6', 'lists and shows what waits, with the exact command and input', async () => {
+  spec('POL-6', 'lists and shows pending calls with the exact command and input', async () => {
     const workspace = createAskingWorkspace();
     expect((await wield(workspace, ['approvals'])).stdout).toBe('No pending approvals.\n');
     const id = await askFor(workspace, 'main');
@@ -150,7 +150,7 @@ describe('wield approvals', () => {
     expect(Date.parse(approved.until) - Date.parse(approved.since)).toBe(3_600_000);
   });
 
-  spec('POL-6', 'shows the commands that run before and after the one that is called', async () => {
+  spec('POL-6', 'shows the commands that run before and after the called one', async () => {
     const workspace = createSkillWorkspace();
     const first = workspace.program('find-it', '#!/bin/sh\necho found\n');
     const resolveCommand = { binary: 'find-it', subcommand: '', args: ['$param'] };
@@ -165,7 +165,7 @@ describe('wield approvals', () => {
     expect((await wield(workspace, ['approvals', 'show', error.data.id])).stdout).toContain(`${first} it\n`);
   });
 
-  spec('POL-6', 'says what is wrong with an id or an action', async () => {
+  spec('POL-6', 'reports an unknown id or action', async () => {
     const workspace = createAskingWorkspace();
     expect((await wield(workspace, ['approvals', 'approve', 'ffffffffffffffff'])).status).toBe(3);
     expect((await wield(workspace, ['approvals', 'approve', '../../x'])).status).toBe(3);
@@ -196,7 +196,7 @@ describe('wield approvals', () => {
     expect(workspace.runs()).toEqual(['main', 'prod', 'prod']);
   });
 
-  spec('POL-23', 'a standing approval is for the caller whose call it was', async () => {
+  spec('POL-23', 'a standing approval is valid for its caller only', async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
     const toolbox = workspace.toolbox({ trust: true });
@@ -205,7 +205,7 @@ describe('wield approvals', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  spec('POL-7', 'doctor tells of what waits, and clean removes what expired and nothing else', async () => {
+  spec('POL-7', 'doctor reports pending calls, and clean removes expired ones only', async () => {
     const workspace = createAskingWorkspace();
     await askFor(workspace, 'main');
     const old = await askFor(workspace, 'old');
@@ -255,7 +255,7 @@ describe('at a terminal', () => {
     },
   );
 
-  specIf(hasPty, 'no script', 'POL-6', 'n, nothing, anything else and the end of input refuse', async () => {
+  specIf(hasPty, 'no script', 'POL-6', 'n, an empty line, other text and end of input refuse', async () => {
     const workspace = createAskingWorkspace();
     for (const typed of ['n\n', '\n', 'yeah\n', 'ja\n', '\u0004']) {
       const { status, screen } = await ask(workspace, typed);
@@ -271,7 +271,7 @@ describe('at a terminal', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
-  specIf(hasPty, 'no script', 'POL-6', 'a changed tool is asked for with what changed since', async () => {
+  specIf(hasPty, 'no script', 'POL-6', 'the question about a changed tool shows what changed', async () => {
     const workspace = createAskingWorkspace();
     await ask(workspace, 'y\n');
     workspace.script('deploy', DEPLOY.replace('echo deployed', 'rm -rf site; echo deployed'));
@@ -297,7 +297,7 @@ describe('at a terminal', () => {
     },
   );
 
-  specIf(hasPty, 'no script', 'POL-6', 'NO_COLOR takes the colour, not the question', async () => {
+  specIf(hasPty, 'no script', 'POL-6', 'NO_COLOR removes the colour only', async () => {
     const workspace = createAskingWorkspace();
     const { status, screen } = await ask(workspace, 'y\n', 'main', { NO_COLOR: '1' });
     expect(status).toBe(0);
@@ -306,7 +306,7 @@ describe('at a terminal', () => {
 });
 
 describe('in code', () => {
-  spec('POL-6', 'approve is asked with the frozen plan, and its word counts', async () => {
+  spec('POL-6', 'approve gets the frozen plan, and its answer decides', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox();
     const requests: ApprovalRequest[] = [];
@@ -388,7 +388,7 @@ describe('in code', () => {
     ]);
   });
 
-  spec('POL-6', 'the end of a call tells how consent was given', async () => {
+  spec('POL-6', 'the end event says how consent was given', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox();
     const ends: (CallEvent & { type: 'end' })[] = [];

@@ -1,4 +1,4 @@
-// One policy before every door: generated rule sets, each asked of every door, against a judge of our own.
+// The same policy at every door: generated rule sets, compared with an independent implementation.
 
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +24,11 @@ import { spec } from '../../support/spec.js';
 
 const SETS = rounds(20, 200);
 const SEED = 20_261_115;
-// Near to a name each, and none of them the beginning of another's.
+// Each is similar to one name, and none is a prefix of another.
 const MISSING = ['file-rea', 'file-writ', 'deplo', 'looku', 'read_skil'];
 
 interface RuledWorkspace extends SkillWorkspace {
-  /** Left behind by whatever ran. */
+  /** Written by tools that ran. */
   readonly mark: string;
 }
 
@@ -68,7 +68,7 @@ spec(
 
 spec(
   'POL-1 POL-8 POL-13',
-  'and so they do for calls that callbacks, modules, code in skills and delegates make',
+  'the same holds for calls by callbacks, modules, code in skills and delegates',
   () => {
     const workspace = createRuledWorkspace();
     writeBetween(workspace);
@@ -107,7 +107,7 @@ async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets
       expect({ ...about, shown }).toEqual({ ...about, shown: wanted });
     }
   }
-  // The sets are worth something only where they differ.
+  // The generated sets must differ.
   for (const [kind, times] of Object.entries(seen)) expect([kind, times >= sets / 10]).toEqual([kind, true]);
 }
 
@@ -117,7 +117,7 @@ function expectedAt({ through }: Door, set: RuleSet, { input }: Probe, expected:
   return outer === 'allow' ? expected : outer;
 }
 
-// The command itself is silent; its resolver runs where there is something to resolve.
+// The command prints nothing; its resolver runs if there is something to resolve.
 function leavesMark({ tool, input }: { readonly tool: string; readonly input: object }): boolean {
   return tool !== 'lookup' || 'op' in input;
 }
@@ -158,7 +158,7 @@ spec(
       const text = await ask(`${BETWEEN}text`, {});
       if (text.ok) {
         seen.text++;
-        // What stays as it was written was not answered.
+        // A reference that was not resolved stays as written.
         const shown = shownNames(textOf(text).replace(/:tool\[[^\]]*\]/g, ''));
         expect({ ...about, shown }).toEqual({ ...about, shown: visible });
       }

@@ -1,4 +1,4 @@
-// `wield explain`, and where else the rule that decides is told.
+// `wield explain`, and other output that names the deciding rule.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,48 +19,59 @@ describe('wield explain', () => {
     return workspace;
   };
 
-  spec('POL-10', 'prints the verdict, the rule with file and line, and what does not match', async () => {
-    const workspace = createDeploy(RULES);
-    const file = join(workspace.env.WIELD_HOME!, 'config.toml');
-    const run = await wield(workspace, ['explain', 'deploy', '--input', '{"branch":"main"}', '--as', 'mcp']);
-    expect(run.status).toBe(0);
-    expect(run.stdout.split('\n')[0]).toBe('  deny   ~/.wield/config.toml:6   deploy(branch=main,$deny)');
-    expect(run.stdout).toContain('~/.wield/config.toml:7   other');
-    expect(run.stdout).not.toContain(':8');
-    const explain = async (...args: string[]) =>
-      json(await wield(workspace, ['explain', 'deploy', '--json', ...args]));
-    expect(await explain('--input', '{"branch":"main"}', '--as', 'user')).toEqual({
-      ok: true,
-      schema: 1,
-      verdict: 'deny',
-      rule: { text: 'deploy(branch=main,$deny)', file, line: 6 },
-      reason: 'a rule denies it: deploy(branch=main,$deny)',
-      unmatched: [{ text: 'other', file, line: 7 }],
-    });
-    expect(await explain('--input', '{"branch":"next"}', '--as', 'code')).toMatchObject({
-      verdict: 'ask',
-      rule: { text: 'deploy($policy=ask)', file, line: 8 },
-      unmatched: [
-        { text: 'deploy(branch=main,$deny)', line: 6 },
-        { text: 'other', line: 7 },
-      ],
-    });
-    // Without an input rules about arguments do not match, whatever is required.
-    expect(await explain()).toMatchObject({ verdict: 'ask', rule: { line: 8 } });
-    expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
-  });
+  spec(
+    'POL-10',
+    'prints the verdict, the rule with file and line, and the rules that do not match',
+    async () => {
+      const workspace = createDeploy(RULES);
+      const file = join(workspace.env.WIELD_HOME!, 'config.toml');
+      const run = await wield(workspace, [
+        'explain',
+        'deploy',
+        '--input',
+        '{"branch":"main"}',
+        '--as',
+        'mcp',
+      ]);
+      expect(run.status).toBe(0);
+      expect(run.stdout.split('\n')[0]).toBe('  deny   ~/.wield/config.toml:6   deploy(branch=main,$deny)');
+      expect(run.stdout).toContain('~/.wield/config.toml:7   other');
+      expect(run.stdout).not.toContain(':8');
+      const explain = async (...args: string[]) =>
+        json(await wield(workspace, ['explain', 'deploy', '--json', ...args]));
+      expect(await explain('--input', '{"branch":"main"}', '--as', 'user')).toEqual({
+        ok: true,
+        schema: 1,
+        verdict: 'deny',
+        rule: { text: 'deploy(branch=main,$deny)', file, line: 6 },
+        reason: 'a rule denies it: deploy(branch=main,$deny)',
+        unmatched: [{ text: 'other', file, line: 7 }],
+      });
+      expect(await explain('--input', '{"branch":"next"}', '--as', 'code')).toMatchObject({
+        verdict: 'ask',
+        rule: { text: 'deploy($policy=ask)', file, line: 8 },
+        unmatched: [
+          { text: 'deploy(branch=main,$deny)', line: 6 },
+          { text: 'other', line: 7 },
+        ],
+      });
+      // Without an input, rules with argument patterns do not match.
+      expect(await explain()).toMatchObject({ verdict: 'ask', rule: { line: 8 } });
+      expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+    },
+  );
 
   spec(
     'POL-10',
-    'says what no rule decides: trust, a list, the default, a file that cannot be read',
+    'explains decisions without a rule: trust, a list, the default, an unreadable file',
     async () => {
       const workspace = createDeploy('');
       const explain = async (...args: string[]) =>
         json(await wield(workspace, ['explain', 'deploy', '--json', ...args]));
       expect(await explain('--as', 'mcp')).toMatchObject({ verdict: 'deny', rule: null, unmatched: [] });
       expect((await explain('--as', 'mcp')).reason).toContain('not trusted');
-      expect(await explain()).toMatchObject({ verdict: 'allow', rule: null, reason: 'no rule names it' });
-      expect((await wield(workspace, ['explain', 'deploy'])).stdout).toBe('  allow  no rule names it\n');
+      expect(await explain()).toMatchObject({ verdict: 'allow', rule: null, reason: 'no rule matches it' });
+      expect((await wield(workspace, ['explain', 'deploy'])).stdout).toBe('  allow  no rule matches it\n');
       workspace.config(list('hello'));
       const file = join(workspace.env.WIELD_HOME!, 'config.toml');
       expect(await explain()).toEqual({
@@ -76,7 +87,7 @@ describe('wield explain', () => {
     },
   );
 
-  spec('POL-10', 'ends with the status of its own question: 0, 2 or 3', async () => {
+  spec('POL-10', 'exits with 0, 2 or 3', async () => {
     const workspace = createDeploy(list());
     expect((await wield(workspace, ['explain', 'deploy'])).status).toBe(0);
     expect((await wield(workspace, ['explain', 'deplyo'])).status).toBe(3);
@@ -85,7 +96,7 @@ describe('wield explain', () => {
     expect((await wield(workspace, ['explain', 'deploy', '--input', '{"x":1}'])).status).toBe(2);
   });
 
-  test('show and a dry run name the rule and its place', async () => {
+  test('show and a dry run name the rule, its file and line', async () => {
     const workspace = createDeploy(RULES);
     const shown = await wield(workspace, ['show', 'deploy']);
     expect(shown.stdout).toMatch(/you +ask: a rule asks first: deploy\(\$policy=ask\) \(.*config\.toml:8\)/);

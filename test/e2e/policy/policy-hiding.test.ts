@@ -1,4 +1,4 @@
-// What is denied is not named, and rules that cannot be read deny it all.
+// Denied tools are not named, and unreadable rules deny everything.
 
 import { describe, expect, test } from 'vitest';
 import { json, wield } from '../../support/cli.js';
@@ -9,11 +9,11 @@ import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-describe('what is denied', () => {
+describe('a denied tool', () => {
   const words = { description: 'Publish the website somewhere.' };
   const tools = [tool('deploy', words), tool('deplore'), tool('publish', words)];
 
-  spec('POL-8', 'is not listed, not found by search, not named in hints, to anybody', async () => {
+  spec('POL-8', 'is not listed, found by search or named in hints', async () => {
     const toolbox = ruled({ user: list('*', 'deploy($deny)') }, tools);
     for (const caller of [MODEL, PERSON, undefined]) {
       const options = caller === undefined ? {} : { caller };
@@ -32,7 +32,7 @@ describe('what is denied', () => {
     ]);
   });
 
-  spec('POL-8', 'says nothing about itself: neither what it takes nor what it would run', async () => {
+  spec('POL-8', 'reveals neither its parameters nor its command', async () => {
     const ran: unknown[] = [];
     const secretive = tool('deploy', { execute: (input) => ran.push(input) });
     const toolbox = ruled({ user: list('*', 'deploy($deny)') }, [secretive]);
@@ -42,7 +42,7 @@ describe('what is denied', () => {
     expect(ran).toEqual([]);
   });
 
-  spec('POL-8', 'only some input of it: it stays listed', async () => {
+  spec('POL-8', 'stays listed if only some input is denied', async () => {
     for (const user of [
       list('*', 'deploy(op=x,$deny)'),
       list('deploy(op=x)', 'publish', 'deplore'),
@@ -65,28 +65,32 @@ describe('what is denied', () => {
     }
   });
 
-  spec('POL-8', 'at the shell: list, search and call; list --all shows it with its rule', async () => {
-    const workspace = createWorkspace();
-    workspace.script('deploy', shellScript('echo ran'));
-    workspace.script('deplore', shellScript('echo ran'));
-    workspace.config(list('*', 'deploy($deny)'));
-    expect((await wield(workspace, ['list'])).stdout).not.toContain('deploy');
-    expect((await wield(workspace, ['search', 'deploy'])).stdout).not.toContain('deploy ');
-    const all = await wield(workspace, ['list', '--all']);
-    expect(all.stdout).toMatch(/deploy .*denied: deploy\(\$deny\)/);
-    const { tools: shown } = json(await wield(workspace, ['list', '--all', '--json']));
-    expect(shown.map(({ name, deniedBy }: Record<string, string>) => [name, deniedBy])).toEqual([
-      ['deplore', null],
-      ['deploy', 'deploy($deny)'],
-    ]);
-    const called = await wield(workspace, ['call', 'deploy']);
-    expect([called.status, called.stdout]).toEqual([5, '']);
-    expect(called.stderr).toContain('deploy($deny)');
-    workspace.config(list());
-    expect((await wield(workspace, ['list'])).stdout).toContain('wield list --all');
-  });
+  spec(
+    'POL-8',
+    'is hidden by list, search and call at the shell; list --all shows it with its rule',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.script('deploy', shellScript('echo ran'));
+      workspace.script('deplore', shellScript('echo ran'));
+      workspace.config(list('*', 'deploy($deny)'));
+      expect((await wield(workspace, ['list'])).stdout).not.toContain('deploy');
+      expect((await wield(workspace, ['search', 'deploy'])).stdout).not.toContain('deploy ');
+      const all = await wield(workspace, ['list', '--all']);
+      expect(all.stdout).toMatch(/deploy .*denied: deploy\(\$deny\)/);
+      const { tools: shown } = json(await wield(workspace, ['list', '--all', '--json']));
+      expect(shown.map(({ name, deniedBy }: Record<string, string>) => [name, deniedBy])).toEqual([
+        ['deplore', null],
+        ['deploy', 'deploy($deny)'],
+      ]);
+      const called = await wield(workspace, ['call', 'deploy']);
+      expect([called.status, called.stdout]).toEqual([5, '']);
+      expect(called.stderr).toContain('deploy($deny)');
+      workspace.config(list());
+      expect((await wield(workspace, ['list'])).stdout).toContain('wield list --all');
+    },
+  );
 
-  spec('POL-8', 'the tool that reads skills: a model is not told to call it', async () => {
+  spec('POL-8', 'is not mentioned in instructions if it is read_skill', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes');
     const toolbox = workspace.toolbox({ trust: true });
@@ -97,7 +101,7 @@ describe('what is denied', () => {
     expect(await toolbox.workspace.instructions()).toContain('Text of notes.');
   });
 
-  spec('POL-8', 'over the protocol: gone from the list at once, and told', async () => {
+  spec('POL-8', 'disappears from an MCP listing at once, with a notification', async () => {
     const workspace = createWorkspace();
     workspace.script('deploy', shellScript('echo ran'));
     workspace.script('deplore', shellScript('echo ran'));
@@ -118,7 +122,7 @@ describe('what is denied', () => {
   });
 });
 
-describe('rules that cannot be read', () => {
+describe('unreadable rules', () => {
   const bad: readonly (readonly [string, string])[] = [
     ['repair = true\nallowed-tools = "* a($denied)"\n', ':2: allowed-tools: an unknown directive'],
     [
@@ -150,7 +154,7 @@ describe('rules that cannot be read', () => {
     });
   }
 
-  test('a list that only denies is a problem, since it selects nothing', async () => {
+  test('a list that only denies is reported, because it selects nothing', async () => {
     const toolbox = ruled({ user: list('a($deny)', 'b($policy=deny)') }, [tool('a'), tool('c')]);
     expect(await outcome(toolbox, 'c')).toBe('deny');
     expect(await toolbox.catalog.problems()).toMatchObject([
@@ -170,11 +174,11 @@ describe('rules that cannot be read', () => {
     ]);
   });
 
-  spec('POL-9', 'a change is seen by the next call, however soon it comes', async () => {
+  spec('POL-9', 'a change applies to the next call, even immediately after it', async () => {
     const workspace = createWorkspace();
     const toolbox = workspace.toolbox({ tools: [tool('a'), tool('b')] });
     for (let round = 0; round < 50; round++) {
-      // The same length, so that only the bytes tell.
+      // The same length, so that only the bytes differ.
       const [one, other] = round % 2 === 0 ? ['a', 'b'] : ['b', 'a'];
       workspace.config(list(one!));
       expect([round, await outcome(toolbox, one!)]).toEqual([round, 'allow']);

@@ -1,4 +1,4 @@
-// Calls and commands within a call: the policy of every tool on the way holds for them.
+// Nested calls and commands: the policies of all calling tools apply.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ describe('calls that tools make', () => {
     return error?.code ?? (content[0] as { text: string }).text;
   };
 
-  spec('RUN-11', "are held to the caller's rules and to those of every tool on the way", async () => {
+  spec('RUN-11', 'are subject to the rules of the caller and of every calling tool', async () => {
     const tools = [
       tool('leaf'),
       calling('free', 'leaf'),
@@ -51,7 +51,7 @@ describe('calls that tools make', () => {
       none: 'denied',
       denying: 'denied',
       outer: 'allow',
-      // `free` has no list of its own, and is bound by that of the tool that called it.
+      // `free` has no list; that of the calling tool applies.
       relay: 'denied',
     });
     const ruledBox = ruled({ user: list('*', 'leaf($deny)') }, tools);
@@ -61,7 +61,7 @@ describe('calls that tools make', () => {
     expect(await inner(asking, 'bound')).toBe('needs_approval');
   });
 
-  spec('RUN-11', 'a list does not outlive the call that it belongs to, nor reach another', async () => {
+  spec('RUN-11', 'a list applies to its own call only', async () => {
     const toolbox = createToolbox({ tools: [tool('leaf'), calling('narrow', 'leaf', { allowedTools: [] })] });
     const answers = await Promise.all([
       inner(toolbox, 'narrow'),
@@ -72,7 +72,7 @@ describe('calls that tools make', () => {
     expect(answers).toEqual(['denied', 'leaf ran', 'denied', 'leaf ran']);
   });
 
-  spec('RUN-11 POL-8', 'what is outside the list is not named to the tool either', async () => {
+  spec('RUN-11 POL-8', 'tools outside the list are not named to the calling tool', async () => {
     const seen: string[] = [];
     const curious = tool('curious', {
       allowedTools: ['leaf-b'],
@@ -86,7 +86,7 @@ describe('calls that tools make', () => {
     expect(seen[0]).not.toContain('leaf-a');
   });
 
-  test('a definition with selectors that are none is refused; a skill with them lets its tools call nothing', async () => {
+  test('rejects a definition with invalid selectors; tools of a skill with invalid selectors can call nothing', async () => {
     expect(() => tool('bad', { allowedTools: ['a('] })).toThrow(/allowedTools is invalid/);
     const workspace = createSkillWorkspace();
     workspace.skill('own', {

@@ -1,11 +1,11 @@
-// Patterns that people know, each with the calls that it allows and refuses.
+// Common policies, each with calls that it allows and refuses.
 
 import { describe, expect } from 'vitest';
 import type { Json } from '../../../src/core/json.js';
 import { list, outcome, ruled, tool, trust } from '../../support/ruled.js';
 import { spec } from '../../support/spec.js';
 
-describe('patterns that people know', () => {
+describe('common policies', () => {
   const tools = [
     tool('custom-tool'),
     tool('other-tool'),
@@ -75,7 +75,7 @@ describe('patterns that people know', () => {
     ],
   ];
   for (const [user, calls] of cases) {
-    spec('POL-2 POL-3 POL-4 POL-5', `decide as it says: ${user.trim().replace('\n', ' ')}`, async () => {
+    spec('POL-2 POL-3 POL-4 POL-5', `decide: ${user.trim().replace('\n', ' ')}`, async () => {
       const toolbox = ruled({ user }, tools);
       for (const [name, input, expected] of calls)
         expect([name, input, await outcome(toolbox, name, input)]).toEqual([name, input, expected]);

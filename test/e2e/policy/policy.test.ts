@@ -1,4 +1,4 @@
-// Rules of the configuration: lists, denials, arguments, and what asks first.
+// Rules of the configuration: lists, denials, arguments and questions.
 
 import { describe, expect } from 'vitest';
 import { defineTool } from '../../../src/index.js';
@@ -9,7 +9,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('allowed-tools', () => {
-  spec('POL-2', 'absent: everything is allowed, local scripts too; set: only what it selects', async () => {
+  spec('POL-2', 'allows everything if absent, and only what it selects if set', async () => {
     const workspace = createWorkspace();
     workspace.script('local', shellScript('echo ran'));
     const toolbox = workspace.toolbox({ tools: [tool('a'), tool('b')], trust: true });
@@ -24,7 +24,7 @@ describe('allowed-tools', () => {
     }
   });
 
-  spec('POL-2 POL-11', 'every layer must select: a project narrows and never widens', async () => {
+  spec('POL-2 POL-11', 'every layer must select a call: a project can only narrow', async () => {
     const tools = [tool('a'), tool('b'), tool('c')];
     const each = async (files: Files) => {
       const toolbox = ruled(files, tools);
@@ -40,7 +40,7 @@ describe('allowed-tools', () => {
     ]);
   });
 
-  spec('POL-3', '$deny wins over every allow, whatever the order, the file and the key', async () => {
+  spec('POL-3', '$deny wins over every allow, regardless of order, file and key', async () => {
     const tools = [tool('a'), tool('b')];
     const files: Files[] = [
       { user: list('*', 'a($deny)') },
@@ -60,7 +60,7 @@ describe('allowed-tools', () => {
     }
   });
 
-  spec('POL-12', 'readers are always allowed unless a rule denies them', async () => {
+  spec('POL-12', 'reading tools are always allowed unless a rule denies them', async () => {
     const workspace = createSkillWorkspace();
     workspace.skill('notes');
     const toolbox = workspace.toolbox({ trust: true });
@@ -74,14 +74,14 @@ describe('allowed-tools', () => {
       workspace.config(user);
       expect([user, await read()]).toEqual([user, 'deny']);
     }
-    // Only wield's own: a tool of that name given by code is a tool like others.
+    // Only built-in ones: a tool of that name defined in code is not exempt.
     const taken = ruled({ user: list('other') }, [tool('read_skill')]);
     expect(await outcome(taken, 'read_skill')).toBe('deny');
   });
 });
 
 describe('arguments', () => {
-  spec('POL-4', 'bind the input as the tool gets it, after repair and defaults', async () => {
+  spec('POL-4', 'match the input as the tool gets it, after repair and defaults', async () => {
     const git = defineTool({
       name: 'git',
       description: 'Version control.',
@@ -102,16 +102,16 @@ describe('arguments', () => {
     expect(await outcome(toolbox, 'git', { op: 'log' })).toBe('allow');
     expect(await outcome(toolbox, 'git', { op: 'push' })).toBe('deny');
     expect(await outcome(toolbox, 'git', { op: 'reset' })).toBe('deny');
-    // The default says push.
+    // The default is push.
     expect(await outcome(toolbox, 'git', {})).toBe('deny');
-    // Text that repair turns into what the schema asks for.
+    // Repair turns the text into the type of the schema.
     expect(await outcome(toolbox, 'git', { op: 'log', force: 'true' })).toBe('deny');
     expect(await outcome(toolbox, 'git', { op: 'log', force: false })).toBe('allow');
     expect(await outcome(toolbox, 'git', { op: 'log', depth: '12' })).toBe('deny');
     expect(await outcome(toolbox, 'git', { op: 'log', depth: 1 })).toBe('allow');
   });
 
-  spec('POL-4', 'bind what the declaration of a command makes of the input', async () => {
+  spec('POL-4', 'match values as the declaration of a command changes them', async () => {
     const workspace = createSkillWorkspace();
     const args = [
       { param: 'a', absentDefault: 'push' },

@@ -1,4 +1,4 @@
-// Trust in workspaces: what a model may call, what a person may, and how trust is given and taken.
+// Trust in workspaces: what a model and a person may call, and how trust is granted and revoked.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
@@ -35,7 +35,7 @@ const isRefused = { isError: true, _meta: { 'wield/error': { code: 'needs_trust'
 describe('an untrusted workspace', () => {
   spec(
     'POL-20 SCR-20',
-    'is listed with a mark, and nothing of it runs for a model, through any door',
+    'is listed with a mark, and none of its code runs for a model at any door',
     async () => {
       const workspace = createGuarded();
       for (const connect of [connectStdio, connectHttp]) {
@@ -62,7 +62,7 @@ describe('an untrusted workspace', () => {
     expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toEqual([]);
   });
 
-  spec('POL-20', "a person's own tools of their home need no trust", async () => {
+  spec('POL-20', "tools in the user's home need no trust", async () => {
     const workspace = createGuarded();
     const own = createWorkspace();
     own.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
@@ -118,7 +118,7 @@ describe('an untrusted workspace', () => {
 describe('wield trust', () => {
   spec(
     'POL-20',
-    'lets models call, is recorded with the user, listed and revoked, without a terminal',
+    "lets models call tools, is stored with the user's state, listed and revoked, without a terminal",
     async () => {
       const workspace = createGuarded();
       const granted = await wield(workspace, ['trust']);
@@ -136,28 +136,20 @@ describe('wield trust', () => {
     },
   );
 
-  spec(
-    'POL-20',
-    'goes by real path: a link leads to the same trust, a directory below has none',
-    async () => {
-      const workspace = createGuarded();
-      const link = join(workspace.home, 'link');
-      symlinkSync(workspace.dir, link);
-      expect(json(await wield(workspace, ['trust', link, '--json'], { cwd: workspace.home })).ok).toBe(true);
-      expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toMatchObject([
-        { directory: workspace.dir },
-      ]);
-      expect((await callAsModel(workspace)).isError ?? false).toBe(false);
-      expect((await callAsModel(workspace, ['--cwd', link])).isError ?? false).toBe(false);
-      workspace.write(
-        'below/.agents/tools/touch-it',
-        '#!/bin/sh\n# @description Below.\necho below\n',
-        0o755,
-      );
-      expect(await callAsModel(workspace, ['--cwd', join(workspace.dir, 'below')])).toMatchObject(isRefused);
-      expect((await wield(workspace, ['trust', '/no/such/directory'])).status).not.toBe(0);
-    },
-  );
+  spec('POL-20', 'uses real paths: a link is trusted like its target, a subdirectory is not', async () => {
+    const workspace = createGuarded();
+    const link = join(workspace.home, 'link');
+    symlinkSync(workspace.dir, link);
+    expect(json(await wield(workspace, ['trust', link, '--json'], { cwd: workspace.home })).ok).toBe(true);
+    expect(json(await wield(workspace, ['trust', '--list', '--json'])).workspaces).toMatchObject([
+      { directory: workspace.dir },
+    ]);
+    expect((await callAsModel(workspace)).isError ?? false).toBe(false);
+    expect((await callAsModel(workspace, ['--cwd', link])).isError ?? false).toBe(false);
+    workspace.write('below/.agents/tools/touch-it', '#!/bin/sh\n# @description Below.\necho below\n', 0o755);
+    expect(await callAsModel(workspace, ['--cwd', join(workspace.dir, 'below')])).toMatchObject(isRefused);
+    expect((await wield(workspace, ['trust', '/no/such/directory'])).status).not.toBe(0);
+  });
 
   for (const file of ['.agents/config.toml', '.mcp.json', '.agents/mcp.json']) {
     spec('POL-20', `a changed ${file} asks again, with a diff`, async () => {
@@ -179,13 +171,13 @@ describe('wield trust', () => {
       expect(again.stdout).toContain(`- ${before.trim()}`);
       expect(again.stdout).toContain(`+ ${after.trim()}`);
       expect((await callAsModel(workspace)).isError ?? false).toBe(false);
-      // Back to what it was when it was not trusted any more is a change as well.
+      // Undoing the change after trust was lost is a change too.
       workspace.write(file, before);
       expect(await callAsModel(workspace)).toMatchObject(isRefused);
     });
   }
 
-  spec('POL-20 SRV-4', 'given while a server runs, reaches its client and its next call', async () => {
+  spec('POL-20 SRV-4', 'applies to a running server, its client and its next call', async () => {
     const workspace = createGuarded();
     workspace.config('');
     const server = serveStdio(workspace, { args: [] });
@@ -207,7 +199,7 @@ describe('wield trust', () => {
 });
 
 describe('--trust', () => {
-  spec('POL-22', 'on serve holds while that server runs, and no longer', async () => {
+  spec('POL-22', 'on serve applies while that server runs', async () => {
     const workspace = createGuarded();
     expect((await callAsModel(workspace, ['--trust'])).content).toEqual([{ type: 'text', text: 'ran\n' }]);
     expect(existsSync(join(workspace.env.WIELD_HOME!, 'trust.json'))).toBe(false);
@@ -216,7 +208,7 @@ describe('--trust', () => {
     await expect.poll(() => server.stderr(), { timeout: 10_000 }).toContain('not trusted');
   });
 
-  spec('POL-22', 'on a call holds for that call alone', async () => {
+  spec('POL-22', 'on a call applies to that call only', async () => {
     const workspace = createGuarded();
     expect((await wield(workspace, ['call', 'touch-it', '--trust'])).status).toBe(0);
     expect(await callAsModel(workspace)).toMatchObject(isRefused);
@@ -228,7 +220,7 @@ describe('--trust', () => {
   });
 });
 
-spec('POL-20 UPS-5', 'what changed in a file of servers is shown without the secrets in it', async () => {
+spec('POL-20 UPS-5', 'the diff of a servers file has no secrets', async () => {
   const workspace = createWorkspace();
   const entry = (token: string) =>
     JSON.stringify({ mcpServers: { one: { command: 'x', env: { API_TOKEN: token } } } }, null, 2);

@@ -273,7 +273,7 @@ describe('a pin', () => {
     const run = await wield(workspace, ['call', 'far_act', '--json']);
     expect(json(run).error).toMatchObject({
       code: 'io',
-      message: expect.stringContaining('cannot be read as a record of pins'),
+      message: expect.stringContaining('is not a valid pins file'),
     });
   });
 });
