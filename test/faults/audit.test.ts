@@ -255,7 +255,7 @@ describe('a log that cannot be written', () => {
       expect.objectContaining({
         path: logDirectory(workspace),
         message: expect.stringContaining('cannot be written'),
-        hint: expect.stringContaining('make room'),
+        hint: expect.stringContaining('free disk space'),
       }),
     ]);
   });

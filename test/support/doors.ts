@@ -148,7 +148,8 @@ function protocolDoor(name: string, connect: (workspace: Workspace) => Promise<C
           return toDecision((_meta?.['wield/error'] as { code?: string } | undefined)?.code);
         },
         async say(_words, missing) {
-          const { tools } = await client.listTools();
+          // The client may cache the list until the server announces a change.
+          const { tools } = await client.listTools({}, { cacheMode: 'refresh' });
           const answers = [];
           for (const ref of missing) answers.push(await call(ref, {}));
           return JSON.stringify([tools, answers]);
