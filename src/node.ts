@@ -16,6 +16,7 @@ import { type Configuration, createConfiguration } from './config/index.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
+import type { KnownSecrets } from './core/redact.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Snapshot, Workspace } from './core/snapshot.js';
 import type { Stores } from './core/store.js';
@@ -52,7 +53,6 @@ import { createFindSteps, toMiddleware } from './runtime/steps.js';
 import { createTracer } from './runtime/telemetry.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
-import { createKnownSecrets } from './upstream/entries/known-secrets.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, type Upstreams } from './upstream/index.js';
 import { createWorld, findEntry, findWieldHome } from './workspace/machine.js';
@@ -141,8 +141,8 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** The default toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
-  const secrets = createKnownSecrets();
-  const world = createWorld(options, secrets.all);
+  const secrets: KnownSecrets = { all: [] };
+  const world = createWorld(options, secrets);
   const machine: ToolboxMachine = {
     world,
     wieldHome: findWieldHome(world),
@@ -161,7 +161,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       store: files.packages.store,
     }),
     servers: files.servers.read,
-    serverSecrets: secrets.all,
+    serverSecrets: secrets,
     onMove: () => watching.refresh(),
     world,
   });
@@ -203,7 +203,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
     configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
     trust: createTrustStore(wieldHome, now),
     pins: createPinStore(wieldHome, now),
-    servers: createServerList({ workdir, world }),
+    servers: createServerList(workdir, world),
     stores: createStores({ wieldHome, workdir, offered: options.offer ?? [], world }),
     recorder: createRecorder({ wieldHome, pid: process.pid, world, warn: options.warn ?? (() => {}) }),
     packages: {

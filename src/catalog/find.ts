@@ -115,7 +115,8 @@ function createReach(options: FinderOptions) {
     if (given) return clean(given);
     const own = builtin.find((tool) => tool.name === name);
     if (own && !yielding.includes(own)) return own;
-    const remote = hasServers(snapshot) ? upstream?.find(name, snapshot) : undefined;
+    // Names of upstream tools are `<server>_<tool>` (UPS-2), so other names need not read the servers.
+    const remote = name.includes('_') && hasServers(snapshot) ? upstream?.find(name, snapshot) : undefined;
     if (remote !== undefined) return clean(remote);
     let problem: Problem | undefined;
     for (const directory of views.inOrder(snapshot.places)) {

@@ -9,7 +9,6 @@ export type Scope = 'project' | 'user';
 /** Determines the paths of configuration files. */
 export interface ClientEnvironment {
   readonly workdir: string;
-
   readonly home: string;
   readonly platform: string;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
-import { type Client, STARTS_IN_PROJECT } from './client.js';
+import { STARTS_IN_PROJECT } from './client.js';
+import { defineClient, namedDirectory } from './define.js';
 import { tomlForm } from './forms/toml.js';
-import { namedDirectory } from './places.js';
 import {
   COMMON_FIELDS,
   disabledWhen,
@@ -20,8 +20,6 @@ import {
   texts,
   time,
 } from './read-entry.js';
-
-const TABLES = [['mcp_servers']];
 
 // Names of variables that the server inherits.
 const variables: FieldReader = (value, draft, field) => {
@@ -66,19 +64,13 @@ const FIELDS: Fields = {
   required: ignored,
 };
 
-export const codex: Client = {
+export const codex = defineClient({
   id: 'codex',
   name: 'Codex',
   form: tomlForm,
   projectDirectory: STARTS_IN_PROJECT,
-  files: (environment) => [
-    { scope: 'project', path: join(environment.workdir, '.codex', 'config.toml'), tables: () => TABLES },
-    {
-      scope: 'user',
-      path: join(namedDirectory(environment, 'CODEX_HOME', join(environment.home, '.codex')), 'config.toml'),
-      tables: () => TABLES,
-    },
-  ],
-  toEntry: ({ command, args }) => ({ command, args }),
+  project: '.codex/config.toml',
+  user: (environment) => join(namedDirectory(environment, 'CODEX_HOME', '.codex'), 'config.toml'),
+  tables: () => [['mcp_servers']],
   readEntry: (entry, draft) => readFields(entry, FIELDS, draft),
-};
+});

@@ -126,9 +126,7 @@ function readWhole(real: string, path: string): string | null {
     throw new ToolError(
       'invalid_definition',
       `${path} is ${reading.complete ? 'not UTF-8 text' : 'too large'}`,
-      {
-        hint: 'check the file; wield edits text files only',
-      },
+      { hint: 'check the file; wield edits text files only' },
     );
   }
 }

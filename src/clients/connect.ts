@@ -6,7 +6,7 @@ import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { statOrNothing } from '../files/read.js';
-import { isOwnServer } from '../upstream/entries/own-server.js';
+import { isOwnServer } from '../upstream/entries/entry.js';
 import type { Client, ClientEnvironment, ClientFile, OwnServer, Scope } from './client.js';
 import {
   type ConfigFile,

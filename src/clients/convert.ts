@@ -4,12 +4,11 @@ import { isAbsolute, join } from 'node:path';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { isSensitiveName } from '../core/sensitive-name.js';
 import { quoteOutside } from '../core/text.js';
-import { isOwnServer } from '../upstream/entries/own-server.js';
+import { isOwnServer } from '../upstream/entries/entry.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
-import { convertUrl } from './convert-url.js';
 import { translateReferences } from './placeholders.js';
 import { createDraft, type Draft } from './read-entry.js';
-import { findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
+import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
 
 export interface ConvertedServer {
   readonly name: string;

@@ -1,21 +1,9 @@
 // Goose: `extensions` in `config.yaml`, some of which are servers.
 
 import { join } from 'node:path';
-import type { Client } from './client.js';
+import { configHome, defineClient } from './define.js';
 import { yamlForm } from './forms/yaml.js';
-import { configHome } from './places.js';
-import {
-  COMMON_FIELDS,
-  type FieldReader,
-  ignored,
-  map,
-  ownRules,
-  readFields,
-  text,
-  texts,
-  time,
-  transport,
-} from './read-entry.js';
+import { type FieldReader, ignored, map, ownRules, text, texts, time, transport } from './read-entry.js';
 
 const type: FieldReader = (value, draft, field) => {
   if (['builtin', 'platform', 'frontend', 'inline_python'].includes(String(value)))
@@ -31,17 +19,12 @@ const keys: FieldReader = (value, draft, field) => {
   }
 };
 
-export const goose: Client = {
+export const goose = defineClient({
   id: 'goose',
   name: 'Goose',
   form: yamlForm,
-  files: (environment) => [
-    {
-      scope: 'user',
-      path: join(configHome(environment), 'goose', 'config.yaml'),
-      tables: () => [['extensions']],
-    },
-  ],
+  user: (environment) => join(configHome(environment), 'goose', 'config.yaml'),
+  tables: () => [['extensions']],
   toEntry: ({ name, command, args }) => ({
     name,
     type: 'stdio',
@@ -51,25 +34,19 @@ export const goose: Client = {
     envs: {},
     timeout: 300,
   }),
-  readEntry: (entry, draft) =>
-    readFields(
-      entry,
-      {
-        ...COMMON_FIELDS,
-        type,
-        cmd: text('command'),
-        args: texts('args'),
-        envs: map('env'),
-        env_keys: keys,
-        uri: text('url'),
-        timeout: time('timeoutMs', 1000),
-        available_tools: (value, draft, field) => {
-          if (Array.isArray(value) && value.length > 0) texts('allow')(value, draft, field);
-        },
-        bundled: ignored,
-        display_name: ignored,
-        allow: ownRules,
-      },
-      draft,
-    ),
-};
+  fields: {
+    type,
+    cmd: text('command'),
+    args: texts('args'),
+    envs: map('env'),
+    env_keys: keys,
+    uri: text('url'),
+    timeout: time('timeoutMs', 1000),
+    available_tools: (value, draft, field) => {
+      if (Array.isArray(value) && value.length > 0) texts('allow')(value, draft, field);
+    },
+    bundled: ignored,
+    display_name: ignored,
+    allow: ownRules,
+  },
+});

@@ -1,4 +1,4 @@
-// Detects secrets in values of other clients, by name or by form.
+// Detects secrets in values of other clients, by name or by form, and replaces those in URLs.
 
 import { isSensitiveName } from '../core/sensitive-name.js';
 
@@ -7,6 +7,7 @@ const KNOWN =
   /^(?:sk|pk|rk)[-_][\w-]{8,}|^gh[pousr]_\w{8,}|^github_pat_\w{8,}|^glpat-[\w-]{8,}|^xox[abeprs]-|^xapp-|^AKIA[0-9A-Z]{8,}|^AIza[\w-]{8,}|^eyJ[\w-]{8,}\.|^npm_\w{8,}|^hf_\w{8,}|^lin_api_|^ntn_|^secret_|^dop_v1_|^pat[-_.]\w{8,}|^fc-\w{8,}/;
 const SCHEME = /^(Bearer|Basic|Token|ApiKey)\s+(\S[\s\S]*)$/i;
 const REFERENCE = /\$\{[^}]*\}/g;
+const URL_PARTS = /^([a-z][\w+.-]*:\/\/)(?:([^/@?#]*)@)?([^?#]*)(?:\?([^#]*))?(#[\s\S]*)?$/i;
 
 /** Whether a string looks like a credential, whatever its name. */
 export function looksSecret(text: string): boolean {
@@ -61,4 +62,22 @@ function isSecretOption(option: string, value: string): boolean {
 
 function isReference(value: string): boolean {
   return value.includes('${') && splitScheme(value).credential.replace(REFERENCE, '').trim() === '';
+}
+
+/** Replaces secrets in a URL by file references; `hide` stores a secret in a private file and returns its path. */
+export function convertUrl(url: string, hide: (part: string, value: string) => string): string {
+  const parts = URL_PARTS.exec(url);
+  if (parts === null) return url;
+  const [, scheme, user, place, query, hash = ''] = parts;
+  const refer = (part: string, value: string): string => `\${file:${hide(part, value)}}`;
+  const who = user === undefined ? '' : `${user.includes('${') ? user : refer('url.user', user)}@`;
+  const path = place!
+    .split('/')
+    .map((word, at) => (at > 0 && looksSecret(word) ? refer(`url.path${at}`, word) : word))
+    .join('/');
+  const fields = query?.split('&').map((field) => {
+    const [name = '', ...value] = field.split('=');
+    return isSecret(name, value.join('=')) ? `${name}=${refer(`url.${name}`, value.join('='))}` : field;
+  });
+  return `${scheme}${who}${path}${fields === undefined ? '' : `?${fields.join('&')}`}${hash}`;
 }

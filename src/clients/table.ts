@@ -2,16 +2,11 @@
 
 import { ToolError } from '../core/error.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import { claudeCode } from './claude-code.js';
+import { amazonQ, claudeCode, claudeDesktop, copilot, gemini, lmStudio, opencode, warp } from './agents.js';
 import type { Client } from './client.js';
 import { codex } from './codex.js';
-import { gemini } from './gemini.js';
+import { cline, cursor, kiro, roo, vscode, windsurf, zed } from './editors.js';
 import { goose } from './goose.js';
-import { opencode } from './opencode.js';
-import { amazonQ, claudeDesktop, cline, copilot, cursor, kiro, lmStudio, roo, warp } from './plain.js';
-import { vscode } from './vscode.js';
-import { windsurf } from './windsurf.js';
-import { zed } from './zed.js';
 
 export const CLIENTS: readonly Client[] = [
   claudeCode,

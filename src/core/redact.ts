@@ -10,6 +10,11 @@ export const REDACTED = '[redacted]';
 /** Shorter secrets are not redacted: they occur in ordinary text too often. */
 export const SHORTEST_SECRET = 4;
 
+/** The secrets of all servers started so far; the array is replaced, not changed. */
+export interface KnownSecrets {
+  all: readonly string[];
+}
+
 // Cached, because the secrets of a call are one array that is used many times.
 const known = new WeakMap<readonly string[], readonly string[]>();
 

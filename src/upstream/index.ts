@@ -3,34 +3,26 @@
 import { join } from 'node:path';
 import { toToolError } from '../core/error.js';
 import type { Executor } from '../core/executor.js';
+import { canonicalJson } from '../core/json.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
-import type { World } from '../core/world.js';
+import { digestParts } from '../files/digest.js';
 import type { PinStore } from '../policy/pins.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
 import { createListingFiles } from './catalog/listing-file.js';
-import { createConfigurationHash } from './entries/configuration-hash.js';
-import type { KnownSecrets } from './entries/known-secrets.js';
+import type { Pool } from './connection/pool.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
-import { createLazyPool } from './lazy-pool.js';
+import type { LoadPoolOptions } from './load-pool.js';
 
-export interface UpstreamsOptions {
-  readonly wieldHome: string;
-  /** The working directory of servers; stays the same if the workdir of the toolbox changes. */
-  readonly workdir: string;
+export interface UpstreamsOptions extends Omit<LoadPoolOptions, 'configurationOf' | 'listings'> {
   readonly servers: ServerList;
   readonly pins: PinStore;
-  /** Secrets of started servers, for redaction. */
-  readonly secrets: KnownSecrets;
   readonly patienceMs: number;
   readonly onWait?: (servers: readonly string[]) => void;
-  readonly onChange: () => void;
-  readonly beforeRun?: () => void;
-  readonly world: World;
 }
 
 export interface Upstreams {
@@ -56,12 +48,18 @@ export interface ChangedTool {
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const { wieldHome, workdir, pins, secrets, onChange, world } = options;
   const configurationOf = createConfigurationHash(workdir);
-  const pool = createLazyPool({ ...options, configurationOf, listings: () => format.listings });
+  let loaded: Promise<Pool> | undefined;
+  const load = (): Promise<Pool> => {
+    loaded ??= import('./load-pool.js').then(({ loadPool }) =>
+      loadPool({ ...options, configurationOf, listings: format.listings }),
+    );
+    return loaded;
+  };
   const refresh: Upstreams['refresh'] = async (server, { settings }) => {
     try {
-      await pool.refresh(server, settings);
+      await (await load()).refresh(server, settings);
     } catch (error) {
-      throw redactError(toToolError(error), secrets.all());
+      throw redactError(toToolError(error), secrets.all);
     }
   };
   const executor = createRemoteExecutor({
@@ -69,9 +67,10 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       const server = snapshot.servers.servers.find((one) => one.name === name);
       return server && { server, configuration: configurationOf(server) };
     },
-    pool,
-    redact: (output) => redactOutput(output, secrets.all()),
-    redactProgress: (progress) => redactValue(progress, secrets.all()),
+    acquire: async (server, settings, signal) => (await load()).acquire(server, settings, signal),
+    close: async () => (await loaded)?.close(),
+    redact: (output) => redactOutput(output, secrets.all),
+    redactProgress: (progress) => redactValue(progress, secrets.all),
   });
   const withDigest = (tool: Tool): Tool => ({
     ...tool,
@@ -119,5 +118,21 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       for (const server of servers.servers) format.listings.reviewAgain(server);
       onChange();
     },
+  };
+}
+
+// Hashes what decides what is started or called, with references as written, so that no secret is in the hash.
+function createConfigurationHash(workdir: string): (server: ServerEntry) => string {
+  const hashes = new WeakMap<ServerEntry, string>();
+  return (server) => {
+    let hash = hashes.get(server);
+    if (hash === undefined) {
+      const { place, owner, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...rest } = server;
+      // A server of a workspace is a different one in another directory.
+      const where = owner === 'workspace' ? workdir : '';
+      hash = digestParts([owner, where, canonicalJson(rest)]).slice(0, 32);
+      hashes.set(server, hash);
+    }
+    return hash;
   };
 }

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ToolError } from '../core/error.js';
-import { redactKnown } from '../core/redact.js';
+import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/world.js';
 
 export interface CreateWorldOptions {
@@ -19,7 +19,7 @@ export interface CreateWorldOptions {
 
 export function createWorld(
   { env = process.env, now = () => Date.now(), debug }: CreateWorldOptions,
-  secrets: () => readonly string[],
+  secrets: KnownSecrets,
 ): World {
   return {
     env,
@@ -31,7 +31,7 @@ export function createWorld(
       const [seconds, nanoseconds] = process.hrtime();
       return seconds * 1e3 + nanoseconds / 1e6;
     },
-    debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets())),
+    debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets.all)),
     debugging: debug !== undefined,
   };
 }

@@ -4,6 +4,7 @@ import { isAbsolute } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
+import type { KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { ConfiguredServers, Snapshot, Workspace } from '../core/snapshot.js';
@@ -21,8 +22,7 @@ export interface WorkspaceOptions {
   readonly isTrusted: (workdir: string) => boolean;
   readonly places: PlacesOf;
   readonly servers: (settings: Settings) => ConfiguredServers;
-  /** Secrets of the servers started so far. */
-  readonly serverSecrets: () => readonly string[];
+  readonly serverSecrets: KnownSecrets;
   readonly onMove: () => void;
   readonly world: World;
 }
@@ -86,7 +86,7 @@ class WorkspaceSnapshot implements Snapshot {
 
   get secrets(): readonly string[] {
     this.#secrets ??= findSecrets(this.settings, this.#options.world);
-    const ofServers = this.#options.serverSecrets();
+    const ofServers = this.#options.serverSecrets.all;
     return ofServers.length === 0 ? this.#secrets : [...this.#secrets, ...ofServers];
   }
 

@@ -5,7 +5,6 @@ import { type Form, FormFault, type KeyPath, lineAt } from './form.js';
 
 interface Pair {
   readonly key: string;
-
   readonly start: number;
   /** End of the last line of the value. */
   readonly end: number;

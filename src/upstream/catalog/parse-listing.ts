@@ -7,10 +7,9 @@ import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
 import { createJsonSchema, DATA } from '../../schema/json.js';
-import { digestDefinition } from './definition.js';
 import type { Listing } from './listing-file.js';
 import { toPrefix, toToolName } from './name.js';
-import type { StoredTool } from './to-tool.js';
+import { digestDefinition, type StoredTool } from './to-tool.js';
 
 const MAX_FAULTS = 200;
 

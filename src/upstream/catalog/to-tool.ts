@@ -1,8 +1,10 @@
 // Converts a stored upstream tool to a Tool; schemas are parsed on first use.
 
+import { canonicalJson, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { RemoteAction, Tool, Traits } from '../../core/tool.js';
-import { type ServerEntry, toRemoteUri } from '../../core/upstream.js';
+import { type RemoteTool, type ServerEntry, toRemoteUri } from '../../core/upstream.js';
+import { digestParts } from '../../files/digest.js';
 import { createJsonSchema } from '../../schema/json.js';
 
 /** A tool in the stored tool list of its server. */
@@ -68,4 +70,16 @@ export interface ToolPlace {
   readonly server: ServerEntry;
   readonly configuration: string;
   readonly target: string;
+}
+
+const digests = new WeakMap<RemoteTool, string>();
+
+/** Returns the digest of a definition as the server sent it (POL-21). */
+export function digestDefinition(tool: RemoteTool): string {
+  let digest = digests.get(tool);
+  if (digest === undefined) {
+    digest = digestParts([canonicalJson(tool as unknown as Json)]);
+    digests.set(tool, digest);
+  }
+  return digest;
 }

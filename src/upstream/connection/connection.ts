@@ -8,7 +8,7 @@ import { quoteOutside } from '../../core/text.js';
 import type { RemoteTool } from '../../core/upstream.js';
 import { callTool, type RemoteCall } from './call.js';
 import { limitQuestions, toElicitation } from './elicitation.js';
-import { createLane } from './lane.js';
+import { Lane } from './lane.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
 import { type NegotiatedVersion, negotiatedVersionOf } from './version.js';
@@ -42,7 +42,7 @@ const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 export async function connect(transport: UpstreamTransport, options: ConnectOptions): Promise<Connection> {
   const { redact } = options;
   const sdk = await import('@modelcontextprotocol/client');
-  const lane = createLane(transport);
+  const lane = new Lane(transport);
   const clientInfo = { name: 'wield', version: options.version };
   const calls = new Set<RemoteCall>();
   const client = createClient(sdk, clientInfo, options, calls);
@@ -57,11 +57,11 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   const version = negotiatedVersionOf(client);
   const isModern = version.kind === 'modern';
   if (isModern) {
-    lane.setEnvelope({
+    lane.envelope = {
       [sdk.PROTOCOL_VERSION_META_KEY]: client.getNegotiatedProtocolVersion(),
       [sdk.CLIENT_INFO_META_KEY]: clientInfo,
       [sdk.CLIENT_CAPABILITIES_META_KEY]: CAPABILITIES,
-    });
+    };
   }
   const { listing, onListing } = await watchTools(client, lane, {
     ...options,

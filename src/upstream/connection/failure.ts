@@ -18,59 +18,29 @@ const SHOWN_LINES = 3;
 export function startFailure(error: unknown, context: FailureContext): ToolError {
   const { server } = context;
   const { kind = 'start-failed', message, hint = `wield mcp refresh ${server}` } = explain(error, context);
-  return (
-    ownError(error) ??
-    serverError(
-      { code: 'unavailable', kind, message: `could not start the server ${server}: ${message}`, hint },
-      context,
-    )
-  );
+  const shown = `could not start the server ${server}: ${message}`;
+  return ownError(error) ?? serverError('unavailable', kind, shown, hint, context);
 }
 
 /** A server that did not respond within its start timeout. */
 export function startTimeout(milliseconds: number, context: FailureContext): ToolError {
-  const { server } = context;
-  const within = formatDuration(milliseconds);
-  return serverError(
-    {
-      code: 'unavailable',
-      kind: 'start-timeout',
-      message: `the server ${server} did not respond within ${within} of starting`,
-      hint: 'run its command by hand, or set a longer startTimeout in its entry',
-    },
-    context,
-  );
+  const message = `the server ${context.server} did not respond within ${formatDuration(milliseconds)} of starting`;
+  const hint = 'run its command by hand, or set a longer startTimeout in its entry';
+  return serverError('unavailable', 'start-timeout', message, hint, context);
 }
 
 /** A server that was lost while it was used. */
 export function serverLost(context: FailureContext): ToolError {
   const { server, exit } = context;
-  return serverError(
-    {
-      code: 'unavailable',
-      kind: 'lost',
-      message: `the server ${server} stopped during a call: ${exit?.reason ?? 'the connection was lost'}`,
-      hint: `wield mcp refresh ${server}`,
-    },
-    context,
-  );
+  const message = `the server ${server} stopped during a call: ${exit?.reason ?? 'the connection was lost'}`;
+  return serverError('unavailable', 'lost', message, `wield mcp refresh ${server}`, context);
 }
 
 /** A call without a response because its server was lost. */
 export function callLost(tool: string, error: unknown, context: FailureContext): ToolError {
   const { kind = 'lost', message, hint = CALL_AGAIN } = explain(error, context);
-  return (
-    ownError(error) ??
-    serverError(
-      {
-        code: 'exec_failed',
-        kind,
-        message: `lost the server ${context.server} while running ${tool}: ${message}`,
-        hint,
-      },
-      context,
-    )
-  );
+  const shown = `lost the server ${context.server} while running ${tool}: ${message}`;
+  return ownError(error) ?? serverError('exec_failed', kind, shown, hint, context);
 }
 
 export const CALL_AGAIN = 'call it again; the first call may have had an effect';
@@ -82,23 +52,16 @@ export function isFinal(error: unknown): boolean {
 
 type FailureKind = 'start-failed' | 'start-timeout' | 'login-required' | 'access-denied' | 'lost';
 
-interface Failure {
-  readonly code: 'unavailable' | 'exec_failed';
-  readonly kind: FailureKind;
-  readonly message: string;
-  readonly hint: string;
-}
-
 function serverError(
-  { code, kind, message, hint }: Failure,
+  code: 'unavailable' | 'exec_failed',
+  kind: FailureKind,
+  summary: string,
+  hint: string,
   { server, exit, lastLines }: FailureContext,
 ): ToolError {
   const lines = exit?.lastLines ?? lastLines ?? [];
   const output = lines.length === 0 ? '' : `; last output: ${lines.slice(-SHOWN_LINES).join(' | ')}`;
-  return new ToolError(code, message + output, {
-    hint,
-    data: { server, kind, summary: message, lastLines: lines },
-  });
+  return new ToolError(code, summary + output, { hint, data: { server, kind, summary, lastLines: lines } });
 }
 
 // A ToolError that the SDK wrapped.
@@ -115,7 +78,7 @@ function isUnauthorized(error: unknown): boolean {
 function explain(
   error: unknown,
   { server, exit }: FailureContext,
-): Partial<Failure> & { readonly message: string } {
+): { readonly kind?: FailureKind; readonly message: string; readonly hint?: string } {
   if (exit !== undefined) return { message: exit.reason };
   const { message, data } = error as Error & { readonly data?: { readonly status?: unknown } };
   const status = typeof data?.status === 'number' ? data.status : undefined;

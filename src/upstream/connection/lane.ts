@@ -33,28 +33,10 @@ export interface LaneRequest {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-export interface Lane {
-  /** The transport for the SDK client: receives every message that is not for this lane. */
-  readonly transport: Transport;
-  /** Sends a request and returns its result. Throws RemoteError, LostError, or an error of the transport. */
-  request(method: string, params: Fields, options: LaneRequest): Promise<unknown>;
-  /** Sets the `_meta` of every later message, which the newer protocol version requires. */
-  setEnvelope(envelope: Fields): void;
-}
-
 interface Waiter {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly onProgress: LaneRequest['onProgress'];
-}
-
-interface LaneState {
-  readonly upstream: UpstreamTransport;
-  readonly transport: Transport;
-  readonly waiters: Map<string, Waiter>;
-  lastId: number;
-  envelope: Fields | undefined;
-  closed: Error | undefined;
 }
 
 // Notifications for the SDK client; others are dropped.
@@ -63,31 +45,116 @@ const NOTIFICATIONS = /^notifications\/(?:tools\/list_changed|cancelled|progress
 // The SDK client uses numbers as ids.
 const ID_PREFIX = 'w';
 
-export function createLane(upstream: UpstreamTransport): Lane {
-  const transport = toClientTransport(upstream);
-  const lane: LaneState = {
-    upstream,
-    transport,
-    waiters: new Map(),
-    lastId: 0,
-    envelope: undefined,
-    closed: undefined,
-  };
-  upstream.onmessage = (message) => receive(lane, message);
-  upstream.onerror = (error) => transport.onerror?.(error);
-  upstream.onclose = () => {
-    lane.closed = new LostError('the connection was closed');
-    for (const waiter of lane.waiters.values()) waiter.reject(lane.closed);
-    lane.waiters.clear();
-    transport.onclose?.();
-  };
-  return {
-    transport,
-    setEnvelope(envelope) {
-      lane.envelope = envelope;
-    },
-    request: (method, params, options) => sendRequest(lane, method, params, options),
-  };
+const SENT = Promise.resolve();
+
+export class Lane {
+  /** The transport for the SDK client: receives every message that is not for this lane. */
+  readonly transport: Transport;
+  /** The `_meta` of every message, which the newer protocol version requires. */
+  envelope: Fields | undefined;
+  readonly #upstream: UpstreamTransport;
+  readonly #waiters = new Map<string, Waiter>();
+  #lastId = 0;
+  #closed: Error | undefined;
+
+  constructor(upstream: UpstreamTransport) {
+    this.#upstream = upstream;
+    this.transport = toClientTransport(upstream);
+    upstream.onmessage = (message) => this.#receive(message);
+    upstream.onerror = (error) => this.transport.onerror?.(error);
+    upstream.onclose = () => {
+      this.#closed = new LostError('the connection was closed');
+      for (const waiter of this.#waiters.values()) waiter.reject(this.#closed);
+      this.#waiters.clear();
+      this.transport.onclose?.();
+    };
+  }
+
+  /** Sends a request and returns its result. Throws RemoteError, LostError, or an error of the transport. */
+  request(method: string, params: Fields, { signal, onProgress }: LaneRequest): Promise<unknown> {
+    const { envelope } = this;
+    const waiters = this.#waiters;
+    return new Promise((resolve, reject) => {
+      if (this.#closed !== undefined) throw this.#closed;
+      const id = `${ID_PREFIX}${++this.#lastId}`;
+      // On a shared stream a request can only be cancelled by a notification.
+      const abort = this.#upstream.write === undefined ? new AbortController() : undefined;
+      const fail = (error: Error): void => {
+        waiters.delete(id);
+        signal.removeEventListener('abort', onAbort);
+        reject(error);
+      };
+      const onAbort = (): void => {
+        fail(new LostError('the request was aborted'));
+        abort?.abort();
+        this.#sendCancellation(id);
+      };
+      waiters.set(id, {
+        resolve: (result) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(result);
+        },
+        reject: fail,
+        onProgress,
+      });
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) return onAbort();
+      const onStreamEnd = (): void => {
+        if (waiters.has(id)) fail(new LostError('the response was incomplete'));
+      };
+      const _meta = onProgress === undefined ? envelope : { ...envelope, progressToken: id };
+      const message = {
+        jsonrpc: '2.0',
+        id,
+        method,
+        params: _meta === undefined ? params : { ...params, _meta },
+      };
+      this.#send(message as unknown as JSONRPCMessage, abort?.signal, onStreamEnd).catch(fail);
+    });
+  }
+
+  /** Returns whether the message was expected; unsolicited messages are limited by the transport. */
+  #receive(message: JSONRPCMessage): boolean {
+    const { id, method, params } = message as Partial<Record<'id' | 'method' | 'params', unknown>>;
+    if (method === undefined && typeof id === 'string') {
+      const waiter = this.#waiters.get(id);
+      if (waiter !== undefined) {
+        this.#waiters.delete(id);
+        settle(waiter, message);
+        return true;
+      }
+    }
+    if (method === 'notifications/progress') {
+      const waiter = isRecord(params) ? this.#waiters.get(String(params.progressToken)) : undefined;
+      if (waiter !== undefined) {
+        waiter.onProgress?.(toProgress(params as Record<string, unknown>));
+        return true;
+      }
+    }
+    if (id === undefined && !(typeof method === 'string' && NOTIFICATIONS.test(method))) return false;
+    this.transport.onmessage?.(message);
+    return method === undefined;
+  }
+
+  #sendCancellation(requestId: string): void {
+    // Over HTTP, the newer protocol version cancels a request by closing its stream.
+    if (this.#upstream.hasPerRequestStream === true && this.envelope !== undefined) return;
+    const params = { requestId, reason: 'cancelled', _meta: this.envelope };
+    void Promise.resolve()
+      .then(() => this.#send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }))
+      .catch(() => {});
+  }
+
+  #send(
+    message: JSONRPCMessage,
+    requestSignal?: AbortSignal,
+    onRequestStreamEnd?: () => void,
+  ): Promise<void> {
+    const upstream = this.#upstream;
+    if (upstream.write === undefined) return upstream.send(message, { requestSignal, onRequestStreamEnd });
+    upstream.write(JSON.stringify(message));
+    return SENT;
+  }
 }
 
 function toClientTransport(upstream: UpstreamTransport): Transport {
@@ -103,104 +170,6 @@ function toClientTransport(upstream: UpstreamTransport): Transport {
     ...('pid' in upstream ? { pid: null, stderr: null } : {}),
     hasPerRequestStream: upstream.hasPerRequestStream,
   };
-}
-
-/** Returns whether the message was expected; unsolicited messages are limited by the transport. */
-function receive({ waiters, transport }: LaneState, message: JSONRPCMessage): boolean {
-  const { id, method, params } = message as {
-    readonly id?: unknown;
-    readonly method?: unknown;
-    readonly params?: unknown;
-  };
-  if (method === undefined && typeof id === 'string') {
-    const waiter = waiters.get(id);
-    if (waiter !== undefined) {
-      waiters.delete(id);
-      settle(waiter, message);
-      return true;
-    }
-  }
-  if (method === 'notifications/progress') {
-    const waiter = isRecord(params) ? waiters.get(String(params.progressToken)) : undefined;
-    if (waiter !== undefined) {
-      waiter.onProgress?.(toProgress(params as Record<string, unknown>));
-      return true;
-    }
-  }
-  if (id === undefined && !(typeof method === 'string' && NOTIFICATIONS.test(method))) return false;
-  transport.onmessage?.(message);
-  return method === undefined;
-}
-
-function sendRequest(
-  lane: LaneState,
-  method: string,
-  params: Fields,
-  { signal, onProgress }: LaneRequest,
-): Promise<unknown> {
-  const { upstream, waiters, envelope } = lane;
-  return new Promise((resolve, reject) => {
-    if (lane.closed !== undefined) throw lane.closed;
-    const id = `${ID_PREFIX}${++lane.lastId}`;
-    // On a shared stream a request can only be cancelled by a notification.
-    const abort = upstream.write === undefined ? new AbortController() : undefined;
-    const fail = (error: Error): void => {
-      waiters.delete(id);
-      signal.removeEventListener('abort', onAbort);
-      reject(error);
-    };
-    const onAbort = (): void => {
-      fail(new LostError('the request was aborted'));
-      abort?.abort();
-      sendCancellation(lane, id);
-    };
-    waiters.set(id, {
-      resolve: (result) => {
-        signal.removeEventListener('abort', onAbort);
-        resolve(result);
-      },
-      reject: fail,
-      onProgress,
-    });
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) {
-      onAbort();
-      return;
-    }
-    const onStreamEnd = (): void => {
-      if (waiters.has(id)) fail(new LostError('the response was incomplete'));
-    };
-    const _meta = onProgress === undefined ? envelope : { ...envelope, progressToken: id };
-    const message = {
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: _meta === undefined ? params : { ...params, _meta },
-    };
-    send(upstream, message as unknown as JSONRPCMessage, abort?.signal, onStreamEnd).catch(fail);
-  });
-}
-
-function sendCancellation({ upstream, envelope }: LaneState, requestId: string): void {
-  // Over HTTP, the newer protocol version cancels a request by closing its stream.
-  if (upstream.hasPerRequestStream === true && envelope !== undefined) return;
-  const params = { requestId, reason: 'cancelled', _meta: envelope };
-  void Promise.resolve()
-    .then(() => send(upstream, { jsonrpc: '2.0', method: 'notifications/cancelled', params }))
-    .catch(() => {});
-}
-
-const SENT = Promise.resolve();
-
-function send(
-  upstream: UpstreamTransport,
-  message: JSONRPCMessage,
-  requestSignal?: AbortSignal,
-  onRequestStreamEnd?: () => void,
-): Promise<void> {
-  if (upstream.write === undefined) return upstream.send(message, { requestSignal, onRequestStreamEnd });
-  upstream.write(JSON.stringify(message));
-  return SENT;
 }
 
 function settle(waiter: Waiter, message: object): void {

@@ -18,14 +18,6 @@ export interface PoolOptions extends OpenOptions {
   readonly onFailure: (server: ServerEntry, error: ToolError) => void;
 }
 
-export interface Pool {
-  /** Returns a lease of the connection to a server, opening it if necessary. Throws if that fails. */
-  acquire(server: ServerEntry, settings: StartSettings, signal?: AbortSignal): Promise<Lease>;
-  /** Opens a connection to list the tools, without waiting for the backoff. */
-  refresh(server: ServerEntry, settings: StartSettings): Promise<Connection>;
-  close(): Promise<void>;
-}
-
 /** A use of a connection; it ends by `release`. */
 export interface Lease {
   readonly connection: Connection;
@@ -41,175 +33,159 @@ interface Slot {
   /** Aborts the opening. */
   readonly stop: AbortController;
   /** Set once open, so that most calls need not await. */
-  opened: Opened | undefined;
+  opened?: Opened;
   users: number;
   wasCalled: boolean;
-  idleTimer: NodeJS.Timeout | undefined;
-}
-
-interface PoolState {
-  readonly options: PoolOptions;
-  readonly slots: Map<string, Slot>;
-  readonly backoff: Backoff;
-  readonly closing: Set<Promise<unknown>>;
-  isClosed: boolean;
+  idleTimer?: NodeJS.Timeout;
 }
 
 const IDLE_MS = 10 * 60_000;
 // For servers that were only listed.
 const LISTED_IDLE_MS = 5000;
 
-export function createPool(options: PoolOptions): Pool {
-  const pool: PoolState = {
-    options,
-    slots: new Map(),
-    backoff: createBackoff(options.world),
-    closing: new Set(),
-    isClosed: false,
-  };
-  return {
-    acquire: (server, settings, signal) => acquire(pool, server, { settings, signal }),
-    async refresh(server, settings) {
-      const lease = await acquire(pool, server, { settings, isForced: true });
-      lease.release('listed');
-      return lease.connection;
-    },
-    async close() {
-      pool.isClosed = true;
-      for (const slot of pool.slots.values()) drop(pool, slot);
-      await Promise.all(pool.closing);
-    },
-  };
-}
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #backoff: Backoff;
+  readonly #slots = new Map<string, Slot>();
+  readonly #closing = new Set<Promise<unknown>>();
+  #isClosed = false;
 
-interface AcquireOptions {
-  readonly settings: StartSettings;
-  readonly signal?: AbortSignal;
-  /** Ignores the backoff. */
-  readonly isForced?: boolean;
-}
-
-async function acquire(
-  pool: PoolState,
-  server: ServerEntry,
-  { settings, signal, isForced = false }: AcquireOptions,
-): Promise<Lease> {
-  if (pool.isClosed) throw closedError(server);
-  const key = pool.options.keyOf(server);
-  let slot = pool.slots.get(key);
-  if (slot === undefined) {
-    if (!isForced) pool.backoff.assertReady(key, server);
-    slot = start(pool, key, server, settings);
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#backoff = createBackoff(options.world);
   }
-  slot.users++;
-  clearTimeout(slot.idleTimer);
-  try {
-    return lease(pool, slot, slot.opened ?? (await waitFor(slot.opening, signal)));
-  } catch (error) {
-    leave(pool, slot);
-    throw error;
+
+  /** Returns a lease of the connection to a server, opening it if necessary. Throws if that fails. */
+  async acquire(server: ServerEntry, settings: StartSettings, signal?: AbortSignal): Promise<Lease> {
+    return this.#acquire(server, settings, signal, false);
   }
-}
 
-function lease(pool: PoolState, slot: Slot, { connection, transport }: Opened): Lease {
-  let isReleased = false;
-  return {
-    connection,
-    transport,
-    release(outcome) {
-      if (outcome !== 'listed') slot.wasCalled = true;
-      if (!isReleased) leave(pool, slot);
-      isReleased = true;
-      if (outcome === 'answered') pool.backoff.clear(slot.key);
-      if (outcome !== 'lost') return;
-      // Only the first of several users records the loss.
-      if (isCurrent(pool, slot)) recordLoss(pool, slot, transport);
-      drop(pool, slot);
-    },
-  };
-}
+  /** Opens a connection to list the tools, without waiting for the backoff. */
+  async refresh(server: ServerEntry, settings: StartSettings): Promise<Connection> {
+    const lease = await this.#acquire(server, settings, undefined, true);
+    lease.release('listed');
+    return lease.connection;
+  }
 
-function start(pool: PoolState, key: string, server: ServerEntry, settings: StartSettings): Slot {
-  const stop = new AbortController();
-  const opening = openConnection(server, settings, pool.options, stop.signal);
-  const slot: Slot = {
-    key,
-    server,
-    opening,
-    stop,
-    opened: undefined,
-    users: 0,
-    wasCalled: false,
-    idleTimer: undefined,
-  };
-  pool.slots.set(key, slot);
-  opening.then(
-    (opened) => onOpen(pool, slot, opened),
-    (error: ToolError) => {
-      if (isCurrent(pool, slot)) pool.slots.delete(key);
-      // An aborted start is not a failure of the server.
-      if (stop.signal.aborted) return;
-      pool.backoff.record(key, error, false);
-      pool.options.onFailure(server, error);
-    },
-  );
-  return slot;
-}
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const slot of this.#slots.values()) this.#drop(slot);
+    await Promise.all(this.#closing);
+  }
 
-function onOpen(pool: PoolState, slot: Slot, opened: Opened): void {
-  const { connection, transport } = opened;
-  const { server } = slot;
-  slot.opened = opened;
-  const onListing = (listing: ToolListing): void => {
-    try {
-      pool.options.onListing(server, listing, connection);
-    } catch (error) {
-      // The connection stays usable if its listing cannot be stored.
-      pool.options.onFailure(server, startFailure(error, { server: server.name }));
+  async #acquire(
+    server: ServerEntry,
+    settings: StartSettings,
+    signal: AbortSignal | undefined,
+    isForced: boolean,
+  ): Promise<Lease> {
+    if (this.#isClosed) throw closedError(server);
+    const key = this.#options.keyOf(server);
+    let slot = this.#slots.get(key);
+    if (slot === undefined) {
+      if (!isForced) this.#backoff.assertReady(key, server);
+      slot = this.#start(key, server, settings);
     }
-  };
-  onListing(connection.listing());
-  connection.onListing(onListing);
-  void connection.closed.then(() => {
+    slot.users++;
     clearTimeout(slot.idleTimer);
-    if (!isCurrent(pool, slot)) return;
-    pool.slots.delete(slot.key);
-    if (slot.users > 0) recordLoss(pool, slot, transport);
-  });
-  if (pool.isClosed) drop(pool, slot);
-  else startIdleTimer(pool, slot);
-}
+    try {
+      return this.#lease(slot, slot.opened ?? (await waitFor(slot.opening, signal)));
+    } catch (error) {
+      this.#leave(slot);
+      throw error;
+    }
+  }
 
-function isCurrent({ slots }: PoolState, slot: Slot): boolean {
-  return slots.get(slot.key) === slot;
-}
+  #lease(slot: Slot, { connection, transport }: Opened): Lease {
+    let isReleased = false;
+    return {
+      connection,
+      transport,
+      release: (outcome) => {
+        if (outcome !== 'listed') slot.wasCalled = true;
+        if (!isReleased) this.#leave(slot);
+        isReleased = true;
+        if (outcome === 'answered') this.#backoff.clear(slot.key);
+        if (outcome !== 'lost') return;
+        // Only the first of several users records the loss.
+        if (this.#isCurrent(slot)) this.#recordLoss(slot, transport);
+        this.#drop(slot);
+      },
+    };
+  }
 
-function recordLoss({ backoff }: PoolState, { key, server }: Slot, transport: UpstreamTransport): void {
-  const { exit, lastLines } = transport;
-  backoff.record(key, serverLost({ server: server.name, exit, lastLines }), true);
-}
+  #start(key: string, server: ServerEntry, settings: StartSettings): Slot {
+    const stop = new AbortController();
+    const opening = openConnection(server, settings, this.#options, stop.signal);
+    const slot: Slot = { key, server, opening, stop, users: 0, wasCalled: false };
+    this.#slots.set(key, slot);
+    opening.then(
+      (opened) => this.#onOpen(slot, opened),
+      (error: ToolError) => {
+        if (this.#isCurrent(slot)) this.#slots.delete(key);
+        // An aborted start is not a failure of the server.
+        if (stop.signal.aborted) return;
+        this.#backoff.record(key, error, false);
+        this.#options.onFailure(server, error);
+      },
+    );
+    return slot;
+  }
 
-function leave(pool: PoolState, slot: Slot): void {
-  slot.users--;
-  if (isCurrent(pool, slot)) startIdleTimer(pool, slot);
-}
+  #onOpen(slot: Slot, opened: Opened): void {
+    const { connection, transport } = opened;
+    const { server } = slot;
+    slot.opened = opened;
+    const onListing = (listing: ToolListing): void => {
+      try {
+        this.#options.onListing(server, listing, connection);
+      } catch (error) {
+        // The connection stays usable if its listing cannot be stored.
+        this.#options.onFailure(server, startFailure(error, { server: server.name }));
+      }
+    };
+    onListing(connection.listing());
+    connection.onListing(onListing);
+    void connection.closed.then(() => {
+      clearTimeout(slot.idleTimer);
+      if (!this.#isCurrent(slot)) return;
+      this.#slots.delete(slot.key);
+      if (slot.users > 0) this.#recordLoss(slot, transport);
+    });
+    if (this.#isClosed) this.#drop(slot);
+    else this.#startIdleTimer(slot);
+  }
 
-function startIdleTimer(pool: PoolState, slot: Slot): void {
-  clearTimeout(slot.idleTimer);
-  if (slot.users > 0) return;
-  const idleMs = slot.wasCalled ? IDLE_MS : LISTED_IDLE_MS;
-  slot.idleTimer = setTimeout(() => drop(pool, slot), idleMs).unref();
-}
+  #isCurrent(slot: Slot): boolean {
+    return this.#slots.get(slot.key) === slot;
+  }
 
-function drop(pool: PoolState, slot: Slot): void {
-  if (isCurrent(pool, slot)) pool.slots.delete(slot.key);
-  clearTimeout(slot.idleTimer);
-  slot.stop.abort();
-  const closing = slot.opening
-    .then(({ connection }) => connection.close())
-    .catch(() => {})
-    .finally(() => pool.closing.delete(closing));
-  pool.closing.add(closing);
+  #recordLoss({ key, server }: Slot, { exit, lastLines }: UpstreamTransport): void {
+    this.#backoff.record(key, serverLost({ server: server.name, exit, lastLines }), true);
+  }
+
+  #leave(slot: Slot): void {
+    slot.users--;
+    if (this.#isCurrent(slot)) this.#startIdleTimer(slot);
+  }
+
+  #startIdleTimer(slot: Slot): void {
+    clearTimeout(slot.idleTimer);
+    if (slot.users > 0) return;
+    const idleMs = slot.wasCalled ? IDLE_MS : LISTED_IDLE_MS;
+    slot.idleTimer = setTimeout(() => this.#drop(slot), idleMs).unref();
+  }
+
+  #drop(slot: Slot): void {
+    if (this.#isCurrent(slot)) this.#slots.delete(slot.key);
+    clearTimeout(slot.idleTimer);
+    slot.stop.abort();
+    const closing = slot.opening
+      .then(({ connection }) => connection.close())
+      .catch(() => {})
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
 }
 
 // A caller that gives up does not stop the opening, which others may wait for.

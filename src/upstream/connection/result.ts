@@ -1,10 +1,9 @@
 // Validates the result of a tool call: known content types, structured content within limits.
 
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
 import { type Output, type Part, textOf } from '../../core/result.js';
-import { quoteOutside } from '../../core/text.js';
-import { describeJsonFault } from './json-fault.js';
+import { formatBytes, quoteOutside } from '../../core/text.js';
 
 const BOUNDS = { maxDepth: 64, maxBytes: 16 * 1024 * 1024 };
 const PROTOCOL_META = /^io\.modelcontextprotocol\//;
@@ -85,4 +84,14 @@ function invalidResult(tool: string, problem: string): ToolError {
   return new ToolError('invalid_output', `the server returned an invalid result for ${tool}: ${problem}`, {
     hint: 'report this to the author of the server',
   });
+}
+
+/** Formats an error of `toJson` as a predicate, such as `is larger than 1 MiB` or `is invalid: /a is NaN`. */
+export function describeJsonFault(error: unknown, maxBytes: number): string {
+  if (!isToolError(error)) return 'is not JSON';
+  if (error.code === 'too_large') return `is larger than ${formatBytes(maxBytes)}`;
+  const { faults } = isRecord(error.data) ? error.data : {};
+  const [fault] = (Array.isArray(faults) ? faults : []) as { readonly path: string; readonly got: string }[];
+  if (fault === undefined) return 'is not JSON';
+  return fault.path === '' ? fault.got : `is invalid: ${quoteOutside(fault.path)} ${fault.got}`;
 }

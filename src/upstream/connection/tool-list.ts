@@ -3,7 +3,7 @@
 import { isRecord, type Json, toJson } from '../../core/json.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { RemoteTool } from '../../core/upstream.js';
-import { describeJsonFault } from './json-fault.js';
+import { describeJsonFault } from './result.js';
 
 export interface ToolListing {
   readonly tools: readonly RemoteTool[];

@@ -40,6 +40,7 @@ const COMMON = ['type', 'allow', 'deny', 'timeout', 'startTimeout', 'disabled', 
 const KNOWN = [...STDIO, ...HTTP, ...COMMON];
 const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const OWN_PROGRAM = /(?:^|[\\/])wield(?:\.cjs)?$/;
 const MAX_NAME = 128;
 
 const BY_RULES = 'use rules instead: trust.rules in ~/.wield/config.toml';
@@ -207,4 +208,12 @@ function readHttp(source: FieldSource) {
 /** Whether a string is an HTTP or HTTPS URL. */
 export function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && !/[\s\u0000-\u001f\u007f]/.test(text) && URL.canParse(text);
+}
+
+/** Whether a command line runs `wield serve`, by name or by path, and so would start itself recursively. */
+export function isOwnServer(command: string, args: readonly string[]): boolean {
+  const words = [command, ...args];
+  const at = words.findIndex((word) => OWN_PROGRAM.test(word));
+  // Launchers may come first: `node`, `npx -y`.
+  return at !== -1 && at <= 3 && words.slice(at + 1).includes('serve');
 }

@@ -131,10 +131,7 @@ function followReference(
     new ToolError(
       'unavailable',
       `server ${quoteOutside(entry.name, 60)} needs ${what} (${entry.place.file})`,
-      {
-        hint,
-        data: { server: entry.name, file: entry.place.file, ...data },
-      },
+      { hint, data: { server: entry.name, file: entry.place.file, ...data } },
     );
   if (part.kind === 'workdir') return workdir;
   if (part.kind === 'variable') {

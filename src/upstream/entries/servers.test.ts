@@ -31,7 +31,7 @@ function createPlaces(settings: Partial<Settings> = {}, { inHome = false } = {})
     debugging: false,
   };
   const held: Settings = { ...DEFAULT_SETTINGS, ...settings };
-  const list = createServerList({ workdir: inHome ? home : work, world });
+  const list = createServerList(inHome ? home : work, world);
   const read = () => list.read(held);
   return {
     read,

@@ -8,14 +8,8 @@ import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
 import { createStatCache, type FileText } from '../../files/stat-cache.js';
-import { readServers, type ServersReading, toShadowed } from './file.js';
-import { isOwnServer } from './own-server.js';
-
-export interface ServerListOptions {
-  /** Stays the same if the workdir of the toolbox changes. */
-  readonly workdir: string;
-  readonly world: World;
-}
+import { isOwnServer } from './entry.js';
+import { readServers, type ServersFile, type ServersReading, toShadowed } from './file.js';
 
 export interface ServerList {
   /** Reads the server entries; returns the same object until one changed. */
@@ -24,31 +18,24 @@ export interface ServerList {
   readonly files: readonly string[];
 }
 
-interface SourceFile {
-  readonly file: string;
-  readonly owner: ServerEntry['owner'];
-}
-
 const MAX_FILE = 1024 * 1024;
 const NOTHING: ServersReading = { entries: [], problems: [] };
 
-export function createServerList({ workdir, world }: ServerListOptions): ServerList {
+/** `workdir` stays the same if the workdir of the toolbox changes. */
+export function createServerList(workdir: string, world: World): ServerList {
+  const sources = sourcesOf(workdir, world.home);
   const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE });
   let last: { readonly from: readonly unknown[]; readonly joined: ConfiguredServers } | undefined;
 
-  const readFile = (source: SourceFile): ServersReading =>
+  const readFile = (source: ServersFile): ServersReading =>
     cache.get(`${source.owner} ${source.file}`, [source.file], ([text]) => readText(text, source));
 
   return {
-    files: sourcesOf(workdir, world.home).map(({ file }) => file),
+    files: sources.map(({ file }) => file),
     read({ servers, disabledServers }) {
-      const readings = sourcesOf(workdir, world.home).map(readFile);
+      const readings = sources.map(readFile);
       const from = [servers, disabledServers, ...readings];
-      if (
-        last === undefined ||
-        from.length !== last.from.length ||
-        from.some((one, at) => one !== last!.from[at])
-      )
+      if (last === undefined || from.some((one, at) => one !== last!.from[at]))
         last = { from, joined: joinServers(servers, disabledServers, readings) };
       return last.joined;
     },
@@ -56,7 +43,7 @@ export function createServerList({ workdir, world }: ServerListOptions): ServerL
 }
 
 // Files of the user come first, so that a checkout cannot replace their servers.
-function sourcesOf(workdir: string, home: string | undefined): SourceFile[] {
+function sourcesOf(workdir: string, home: string | undefined): ServersFile[] {
   const own = home === undefined ? undefined : join(home, '.agents', 'mcp.json');
   const owner: ServerEntry['owner'] = workdir === home ? 'user' : 'workspace';
   const local = join(workdir, '.agents', 'mcp.json');
@@ -67,21 +54,13 @@ function sourcesOf(workdir: string, home: string | undefined): SourceFile[] {
   ];
 }
 
-function readText(text: FileText, source: SourceFile): ServersReading {
+function readText(text: FileText, source: ServersFile): ServersReading {
   if (text === undefined) return NOTHING;
   if (typeof text === 'string') return readServers(text, source);
   const reason = text.fault === 'too-large' ? `larger than ${formatBytes(MAX_FILE)}` : text.message;
-  return {
-    entries: [],
-    problems: [
-      {
-        severity: 'error',
-        path: source.file,
-        message: `could not read servers: ${quoteOutside(reason)}`,
-        hint: 'make it a readable JSON file, or remove it',
-      },
-    ],
-  };
+  const message = `could not read servers: ${quoteOutside(reason)}`;
+  const hint = 'make it a readable JSON file, or remove it';
+  return { entries: [], problems: [{ severity: 'error', path: source.file, message, hint }] };
 }
 
 function joinServers(

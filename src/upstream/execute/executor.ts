@@ -3,8 +3,8 @@
 import type { Executor } from '../../core/executor.js';
 import { canonicalJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
+import { remoteActionOf } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
-import { remoteActionOf } from './action.js';
 import type { RemoteRunOptions } from './run.js';
 
 let running: typeof import('./run.js') | undefined;
@@ -26,6 +26,6 @@ export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remot
       running ??= await import('./run.js');
       return running.runRemote(plan, context, options);
     },
-    close: () => options.pool.close(),
+    close: () => options.close(),
   };
 }

@@ -10,20 +10,18 @@ import type { Snapshot } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
-import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
-import { digestDefinition } from '../catalog/definition.js';
+import { type RemoteTool, remoteActionOf, type ServerEntry } from '../../core/upstream.js';
+import { digestDefinition } from '../catalog/to-tool.js';
 import { CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isLostSession, RemoteError } from '../connection/lane.js';
 import type { Lease, Pool } from '../connection/pool.js';
-import { remoteActionOf } from './action.js';
 
-export interface RemoteRunOptions {
+export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
   /** Returns the current configuration of a server by name. */
   readonly find: (
     server: string,
     snapshot: Snapshot,
   ) => { readonly server: ServerEntry; readonly configuration: string } | undefined;
-  readonly pool: Pick<Pool, 'acquire' | 'close'>;
   /** Removes the secrets of servers from output. */
   readonly redact: (output: Output) => Output;
   readonly redactProgress: (progress: Progress) => Progress;
@@ -47,7 +45,7 @@ async function callServer(
   options: RemoteRunOptions,
   attempt = 1,
 ): Promise<Output> {
-  const lease = await options.pool.acquire(server, context.snapshot.settings, context.signal);
+  const lease = await options.acquire(server, context.snapshot.settings, context.signal);
   const onProgress = (progress: Progress): void => context.progress(options.redactProgress(progress));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {

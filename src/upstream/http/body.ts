@@ -68,10 +68,7 @@ function tooLarge(url: URL, maxBytes: number): ToolError {
   return new ToolError(
     'unavailable',
     `${showUrl(url)} sent a response of more than ${formatBytes(maxBytes)}`,
-    {
-      hint: 'request less data',
-      data: { url: showUrl(url), maxBytes },
-    },
+    { hint: 'request less data', data: { url: showUrl(url), maxBytes } },
   );
 }
 

@@ -140,9 +140,7 @@ function toBytes(body: RequestInit['body']): Uint8Array | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(String(body));
   if (body instanceof Uint8Array) return body;
-  throw new ToolError('internal', 'unsupported request body', {
-    hint: 'send a string or bytes',
-  });
+  throw new ToolError('internal', 'unsupported request body', { hint: 'send a string or bytes' });
 }
 
 /** Validates headers and converts their names to lower case. Errors contain only names: values may be secrets. */
@@ -179,9 +177,7 @@ function parseUrl(input: string | URL): URL {
     throw new ToolError(
       'invalid_definition',
       'the url of an upstream server must begin with https:// or http://',
-      {
-        hint: 'write it in full, e.g. https://example.com/mcp',
-      },
+      { hint: 'write it in full, e.g. https://example.com/mcp' },
     );
   }
   if (url.username !== '' || url.password !== '') {

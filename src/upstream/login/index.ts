@@ -122,9 +122,7 @@ async function obtain(attempt: Attempt): Promise<StoredLogin> {
     throw new ToolError(
       'denied',
       `the login to ${server.name} was refused${/^[a-z_]{1,40}$/.test(refused) ? `: ${refused}` : ''}`,
-      {
-        hint: `to try again: ${loginCommand(server)}`,
-      },
+      { hint: `to try again: ${loginCommand(server)}` },
     );
   }
   callback.close();
@@ -204,9 +202,7 @@ function assertShowable(url: URL | undefined, server: HttpServer): URL {
   throw new ToolError(
     'unavailable',
     `cannot log in to ${server.name}: its login page is not an https:// URL`,
-    {
-      hint: 'report this to the operator of the server',
-    },
+    { hint: 'report this to the operator of the server' },
   );
 }
 
@@ -247,9 +243,7 @@ function assertCanLogIn(server: HttpServer): void {
   throw new ToolError(
     'usage',
     `${server.name} has an Authorization header in its entry, so it needs no login`,
-    {
-      hint: 'remove the header from its entry to log in instead',
-    },
+    { hint: 'remove the header from its entry to log in instead' },
   );
 }
 

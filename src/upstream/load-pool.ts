@@ -1,0 +1,72 @@
+// The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
+
+import { join } from 'node:path';
+import type { Json } from '../core/json.js';
+import { type KnownSecrets, redactError, redactValue } from '../core/redact.js';
+import type { ResolvedServer, ServerEntry } from '../core/upstream.js';
+import type { World } from '../core/world.js';
+import { baseEnvironment } from '../process/environment.js';
+import { readVersion } from '../workspace/machine.js';
+import { parseListing } from './catalog/parse-listing.js';
+import type { ServerListings } from './catalog/server-listings.js';
+import { Pool } from './connection/pool.js';
+import { ProcessTransport } from './connection/process-transport.js';
+import type { UpstreamTransport } from './connection/transport.js';
+import type { NegotiatedVersion } from './connection/version.js';
+import { expandServer } from './entries/expand.js';
+import { createGuardedFetch } from './http/fetch.js';
+import { createOAuthProvider } from './login/oauth.js';
+
+export interface LoadPoolOptions {
+  readonly wieldHome: string;
+  readonly workdir: string;
+  readonly configurationOf: (server: ServerEntry) => string;
+  readonly secrets: KnownSecrets;
+  readonly listings: ServerListings;
+  readonly onChange: () => void;
+  readonly beforeRun?: () => void;
+  readonly world: World;
+}
+
+export function loadPool(options: LoadPoolOptions): Pool {
+  const { workdir, configurationOf, secrets, listings, onChange, world } = options;
+  return new Pool({
+    world,
+    version: readVersion(),
+    redact: (value) => redactValue(value, secrets.all),
+    keyOf: configurationOf,
+    open: async (entry, { env }) => {
+      // Trust was checked before: by the policy, or by the listing.
+      const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
+      const added = found.filter((secret) => !secrets.all.includes(secret));
+      if (added.length > 0) secrets.all = [...secrets.all, ...new Set(added)];
+      return openTransport(server, env.pass, options);
+    },
+    knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
+    onListing: (server, listing, { version, instructions }) => {
+      const { tools, faults } = parseListing(listing, server);
+      listings.store(server, { tools, faults, version: version as unknown as Json, instructions });
+      onChange();
+    },
+    onFailure: (server, error) => listings.storeFailure(server, redactError(error, secrets.all)),
+  });
+}
+
+// `pass` are the names of variables that every process inherits.
+async function openTransport(
+  server: ResolvedServer,
+  pass: readonly string[],
+  { world, wieldHome, beforeRun }: LoadPoolOptions,
+): Promise<UpstreamTransport> {
+  if (server.kind === 'stdio') {
+    beforeRun?.();
+    const environment = { ...baseEnvironment(world, pass), ...server.env };
+    const argv = [server.command, ...server.args];
+    return new ProcessTransport({ argv, cwd: server.cwd, environment }, world);
+  }
+  const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  return new StreamableHTTPClientTransport(new URL(server.url), {
+    fetch: createGuardedFetch({ url: server.url, headers: server.headers }),
+    authProvider: createOAuthProvider({ server, directory: join(wieldHome, 'oauth'), world }),
+  });
+}
