@@ -1,15 +1,14 @@
 // The built-in tool `capabilities_refresh`: writes down by theme what the tools can do, and what a loop is told of it.
 
-import { lstatSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { containedPath } from '../files/contained-path.js';
 import { readTextFile } from '../files/read.js';
-import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 import { toTool } from '../formats/module/define.js';
 import { type BuiltinFunction, toInternal } from './builtin.js';
@@ -43,8 +42,7 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
     const text = `${front}# Capabilities\n\n${lines.join('\n')}\n`;
     const changed = text !== before;
     if (changed && !dryRun) {
-      assertInside(workdir, path);
-      writeFileAtomic(path, text, { mode: 0o644 });
+      writeFileAtomic(containedFile(workdir, path), text, { mode: 0o644 });
     }
     return { path, themes: lines.length, changed, text };
   };
@@ -105,21 +103,15 @@ export function readCapabilities(directory: string): string {
 
 // A link that leads out of the directory would show a model, or replace, what is not the workspace's.
 function readOwn(directory: string, path: string): string | undefined {
-  const real = realPath(path);
-  if (real === undefined || !isWithin(realPath(directory) ?? directory, real)) return undefined;
-  return readTextFile(path, 256 * 1024);
+  const contained = containedPath(path, { base: directory, roots: [directory] });
+  return contained === undefined ? undefined : readTextFile(contained, 256 * 1024);
 }
 
-function assertInside(workdir: string, path: string): void {
-  let directory = dirname(path);
-  while (realPath(directory) === undefined && !isLink(directory)) directory = dirname(directory);
-  const real = realPath(directory);
-  if (real !== undefined && isWithin(realPath(workdir) ?? workdir, real)) return;
+function containedFile(workdir: string, path: string): string {
+  const directory = dirname(path);
+  const contained = containedPath(directory, { base: workdir, roots: [workdir] });
+  if (contained !== undefined) return join(contained, basename(path));
   throw new ToolError('path_escape', `${directory} leads out of ${workdir}, so nothing was written`, {
     hint: 'replace the link by a directory',
   });
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

@@ -1,11 +1,10 @@
 // The built-in tool `workdir`: shows the directory that scripts run in, or changes it within the allowed roots.
 
-import { isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Workspace } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
+import { canonicalPath, containedPath } from '../files/contained-path.js';
 import { statOrNothing } from '../files/read.js';
-import { isWithin, realPath } from '../files/within.js';
 import { toTool } from '../formats/module/define.js';
 import { type BuiltinFunction, toBuiltin } from './builtin.js';
 
@@ -13,7 +12,7 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
   const execute: BuiltinFunction<{ path?: string }> = ({ path }, _context, internals) => {
     const { workdir, roots } = internals!.snapshot;
     if (path === undefined) return workdir;
-    const directory = resolveWithin(isAbsolute(path) ? path : resolve(workdir, path), roots);
+    const directory = resolveWithin(path, workdir, roots);
     setWorkdir(directory);
     return directory;
   };
@@ -30,13 +29,14 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
   return toBuiltin(tool);
 }
 
-// SCR-22: checks real paths, so that no link leads out.
-function resolveWithin(path: string, roots: readonly string[]): string {
-  const real = realPath(path);
-  if (real === undefined || statOrNothing(real)?.isDirectory() !== true) {
+// SCR-22
+function resolveWithin(path: string, workdir: string, roots: readonly string[]): string {
+  const canonical = canonicalPath(path, workdir);
+  if (canonical === undefined || statOrNothing(canonical)?.isDirectory() !== true) {
     throw new ToolError('not_found', `there is no directory ${path}`, { hint: 'name one that exists' });
   }
-  if (roots.some((root) => isWithin(realPath(root) ?? root, real))) return real;
+  const contained = containedPath(canonical, { base: workdir, roots });
+  if (contained !== undefined) return contained;
   throw new ToolError('path_escape', `${path} is outside the directories that the configuration allows`, {
     hint: `stay below ${roots.join(', ')}; the user's configuration can add more:  [workdir]  roots = ["…"]`,
   });

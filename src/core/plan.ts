@@ -42,13 +42,17 @@ export interface CommandPlan {
   readonly postProcess: ResolverStep | null;
   /** Directories that paths among the parameters must stay in. */
   readonly roots: readonly string[];
+  /** Canonical form of the directory that the command runs in. */
+  readonly base: string;
 }
 
 /** A value of the command line. */
 export interface Slot {
   readonly mapping: Mapping;
-  /** After default and normalization; undefined if the parameter is missing. */
+  /** After default and normalization, paths in canonical form; undefined if the parameter is missing. */
   readonly value: Json | undefined;
+  /** For a path: the value before it was resolved. */
+  readonly given?: Json | undefined;
 }
 
 /** A command whose output becomes a value. */

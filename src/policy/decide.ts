@@ -1,7 +1,7 @@
 // Decides whether a plan may run for a caller, and whether its tool may be named. Pure.
 
-import { isRecord } from '../core/json.js';
-import type { CommandPlan, Plan } from '../core/plan.js';
+import { isRecord, type Json } from '../core/json.js';
+import type { CommandPlan, Plan, Slot } from '../core/plan.js';
 import type { AllowList, Policy, Rule } from '../core/rule.js';
 import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
 import { needsTrust, type Tool } from '../core/tool.js';
@@ -87,19 +87,53 @@ export function findUnmatched(plan: Judged, { policy }: Pick<Rules, 'policy'>): 
 
 function matchCall(plan: Judged): Matches {
   const selected = toSelected(plan.tool);
-  let input: unknown;
+  let inputs: Inputs | undefined;
   return (selector) => {
-    if (selector.arguments.length > 0) input ??= effectiveInput(plan);
-    return matchSelector(selector, selected, input);
+    if (selector.arguments.length === 0) return matchSelector(selector, selected);
+    inputs ??= toInputs(plan);
+    const { canonical, given } = inputs;
+    // What a path was before it was resolved can only be a reason to allow less.
+    const narrows = selector.denies || selector.policy === 'deny' || selector.policy === 'ask';
+    return (narrows ? [...canonical, ...given] : canonical).some((input) =>
+      matchSelector(selector, selected, input),
+    );
   };
 }
 
+/** Spellings of an input: with paths in canonical form, absolute or relative to the directory, and as given. */
+interface Inputs {
+  readonly canonical: readonly unknown[];
+  readonly given: readonly unknown[];
+}
+
+function toInputs(plan: Judged): Inputs {
+  const input = effectiveInput(plan, ({ value }) => value);
+  if (plan.command?.slots.some(({ given }) => given !== undefined) !== true)
+    return { canonical: [input], given: [] };
+  const { base } = plan.command;
+  return {
+    canonical: [
+      input,
+      effectiveInput(plan, (slot) => (slot.given === undefined ? slot.value : below(slot.value, base))),
+    ],
+    given: [effectiveInput(plan, (slot) => slot.given ?? slot.value)],
+  };
+}
+
+function below(value: Json | undefined, base: string): Json | undefined {
+  if (Array.isArray(value)) return value.map((entry) => below(entry, base) as Json);
+  if (typeof value !== 'string' || !value.startsWith(`${base}/`)) return value === base ? '.' : value;
+  return value.slice(base.length + 1);
+}
+
 // POL-4: adds defaults of the schema, and values as the declaration of a command changed them.
-function effectiveInput({ tool, input, command }: Judged): unknown {
+function effectiveInput({ tool, input, command }: Judged, read: (slot: Slot) => Json | undefined): unknown {
   if (!isRecord(input)) return input;
   const values = new Map(Object.entries(input));
-  for (const { mapping, value } of command?.slots ?? [])
-    if (value !== undefined) values.set(mapping.param, value);
+  for (const slot of command?.slots ?? []) {
+    const value = read(slot);
+    if (value !== undefined) values.set(slot.mapping.param, value);
+  }
   const { properties } = tool.input.json;
   for (const [name, schema] of isRecord(properties) ? Object.entries(properties) : [])
     if (!values.has(name) && isRecord(schema) && schema.default !== undefined)

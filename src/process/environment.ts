@@ -7,8 +7,10 @@ const BASE = ['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
 // Variables that make a loader or interpreter run other code. A wildcard never matches them (EXE-2).
 const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;
-// Parameters of an outer call. A wildcard never matches them either.
-const PARAMETERS = /^(?:WIELD|OCTOMIND)_PARAM_/;
+// Our own settings and what an outer call was given. A wildcard never matches them either.
+const OWN = /^(?:WIELD|OCTOMIND)_/;
+// The token of our server and the mark of an outer call: not passed on, whatever the configuration says.
+const NEVER = /^WIELD_(?:TOKEN|CALL)$/;
 
 /** Returns the variables every process gets, and those that the configuration passes on. */
 export function baseEnvironment(world: World, pass: readonly string[]): Record<string, string> {
@@ -24,9 +26,10 @@ export function baseEnvironment(world: World, pass: readonly string[]): Record<s
 
 /** Whether the configuration passes a variable on. */
 export function isGranted(name: string, pass: readonly string[]): boolean {
+  if (NEVER.test(name)) return false;
   return pass.some((entry) =>
     entry.endsWith('*')
-      ? name.startsWith(entry.slice(0, -1)) && !LOADERS.test(name) && !PARAMETERS.test(name)
+      ? name.startsWith(entry.slice(0, -1)) && !LOADERS.test(name) && !OWN.test(name)
       : entry === name,
   );
 }

@@ -10,9 +10,11 @@ const MIN_LENGTH = 4;
 export function findSecrets({ env, tools, model }: Settings, world: World): readonly string[] {
   const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
   const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
-  if (world.env.WIELD_TOKEN) pass.push('WIELD_TOKEN');
-  if (pass.length === 0) return [];
+  // The token is never passed on, but may be printed.
+  if (pass.length === 0 && !world.env.WIELD_TOKEN) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= MIN_LENGTH && isGranted(name, pass) ? [value] : [],
+    value !== undefined && value.length >= MIN_LENGTH && (name === 'WIELD_TOKEN' || isGranted(name, pass))
+      ? [value]
+      : [],
   );
 }

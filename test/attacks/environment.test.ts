@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
-import { spec } from '../support/spec.js';
+import { finding, spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const SHOW = nodeScript('console.log(JSON.stringify(process.env))', '@param x string');
@@ -101,6 +101,30 @@ spec('EXE-2', 'does not pass on loader variables and outer parameters by a lone 
   const seen = await environmentOf(workspace, { ...LOADERS, PLAIN: '1', WIELD_PARAM_X: 'of an outer call' });
   expect(seen).toHaveProperty('PLAIN');
   for (const name of [...Object.keys(LOADERS), 'WIELD_PARAM_X']) expect(seen).not.toHaveProperty(name);
+});
+
+finding('B19', 'A17 never passes on the token of the server, whatever the configuration says', async () => {
+  const own = {
+    WIELD_TOKEN: 'server-token',
+    WIELD_HOME: '/elsewhere',
+    WIELD_LOG: 'debug',
+    OCTOMIND_PARAM_X: 'outer',
+    WIELD_CALL: 'outer-mark',
+  };
+  for (const pass of ['*', 'WIELD_*', 'WIELD_TOKEN', 'W*', 'WIELD_T*', 'WIELD_CALL']) {
+    const workspace = createWorkspace();
+    workspace.script('show', SHOW);
+    workspace.config(`[env]\npass = ["${pass}"]\n[tools.show.env]\npass = ["${pass}"]\n`);
+    const { WIELD_CALL, ...seen } = await environmentOf(workspace, {
+      ...own,
+      WIELD_HOME: workspace.env.WIELD_HOME!,
+    });
+    expect(JSON.stringify(seen), pass).not.toContain('server-token');
+    for (const name of ['WIELD_TOKEN', 'WIELD_HOME', 'WIELD_LOG', 'OCTOMIND_PARAM_X'])
+      expect(seen, pass).not.toHaveProperty(name);
+    // The mark of the outer call is kept, and that of this call is added.
+    expect(WIELD_CALL).toMatch(/^outer-mark,/);
+  }
 });
 
 spec('EXE-2', 'does not let a project pass variables on', async () => {

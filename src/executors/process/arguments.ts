@@ -86,19 +86,19 @@ export function toArguments(
         argv.push(...switchArgument(mapping, value));
         break;
       case 'flag':
-        argv.push(...texts(value).flatMap((text) => flagArguments(mapping, text)));
+        argv.push(...textsOf(value).flatMap((text) => flagArguments(mapping, text)));
         break;
       case 'tempfile':
-        for (const text of texts(value)) argv.push(mapping.flag, options.temporaryFile(mapping, text));
+        for (const text of textsOf(value)) argv.push(mapping.flag, options.temporaryFile(mapping, text));
         break;
       case 'stdin':
-        stdin = texts(value).join('\n');
+        stdin = textsOf(value).join('\n');
         break;
       case 'workingdir':
-        directory = texts(value)[0];
+        directory = textsOf(value)[0];
         break;
       case 'positional': {
-        const values = texts(value).flatMap((text) => (mapping.split ? splitSubcommand(text) : [text]));
+        const values = textsOf(value).flatMap((text) => (mapping.split ? splitSubcommand(text) : [text]));
         if (values.length === 0) {
           skipped ||= mapping.optional;
           break;
@@ -163,8 +163,8 @@ function refuseNul(text: string): void {
   });
 }
 
-// TJS-10: one string per element, objects as JSON, nothing for a missing value.
-function texts(value: Json | undefined): string[] {
+/** Returns the texts of a value: one per element, objects as JSON, none for a missing value (TJS-10). */
+export function textsOf(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((entry) => (entry === null ? [] : [oneText(entry)]));
   return [oneText(value)];

@@ -1,7 +1,6 @@
 // Plans a declared command: program, arguments and resolvers.
 
-import { dirname, resolve } from 'node:path';
-import type { Execution, Mapping, Resolver } from '../../core/command.js';
+import type { Execution, Resolver } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
@@ -22,6 +21,7 @@ import {
   toSlots,
 } from './arguments.js';
 import { assertDirectory, grantsOf } from './common.js';
+import { containedValues, containSlots } from './contain-slots.js';
 import { findSkillScript } from './skill-script.js';
 
 export interface PlanCommandOptions {
@@ -39,33 +39,43 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   const path = pathOutside(workdir, world);
   const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
   const execution = selectExecution(fittingExecutions(action, path), parameters, tool.name);
-  const slots = toSlots(execution, parameters);
+  const roots = [workdir, ...settings.roots];
+  const given = toSlots(execution, parameters);
+  assertArguments(
+    execution,
+    given.filter(({ mapping }) => mapping.resolve === undefined),
+  );
+  const { slots } = containSlots(given, { workdir, roots, isFinal: ({ mapping }) => !mapping.resolve });
   const subcommand = selectSubcommand(execution, slots);
   assertAllowlisted(action.allowlist, execution.binary, subcommand);
+  const checked = { ...parameters, ...containedValues(slots) };
   const planResolver = (
     resolver: Resolver,
     slot: number,
     value: Json | undefined,
     param: string,
-  ): ResolverStep => toStep({ ...options, resolver, slot, value, param, parameters, path });
+  ): ResolverStep => toStep({ ...options, resolver, slot, value, param, parameters: checked, path });
+  const resolvers = slots.flatMap(({ mapping, value }, index) =>
+    mapping.resolve === undefined || (value === undefined && !mapping.optional)
+      ? []
+      : [planResolver(mapping.resolve, index, value ?? '', mapping.param)],
+  );
+  const pending = new Set(resolvers.filter(({ skipped }) => skipped === null).map(({ slot }) => slot));
+  const contained = containSlots(slots, { workdir, roots, isFinal: (_, index) => !pending.has(index) });
   const command: CommandPlan = {
     allowlist: action.allowlist,
     execution,
     subcommand,
-    slots,
-    resolvers: slots.flatMap(({ mapping, value }, index) =>
-      mapping.resolve === undefined || (value === undefined && !mapping.optional)
-        ? []
-        : [planResolver(mapping.resolve, index, value ?? '', mapping.param)],
-    ),
+    slots: contained.slots,
+    resolvers,
     postProcess: execution.postProcess ? planResolver(execution.postProcess, -1, undefined, 'output') : null,
-    roots: [workdir, ...settings.roots],
+    roots,
+    base: contained.directory ?? realPath(workdir) ?? workdir,
   };
   const binary = requireProgram(execution.binary, path);
   const shown = settleArguments({
     command,
-    ...showPending(command),
-    workdir,
+    slots: showPending(command),
     temporaryFile: () => '{temporary file}',
   });
   return {
@@ -76,7 +86,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
     argv: shown.argv,
     command,
-    cwd: shown.directory ?? workdir,
+    cwd: contained.directory ?? workdir,
     environment: baseEnvironment(world, grantsOf(tool, settings)),
     stdin: shown.stdin,
     timeoutMs: context.timeoutMs,
@@ -94,53 +104,36 @@ function pathOutside(workdir: string, world: World): string[] {
 
 export interface SettleOptions {
   readonly command: CommandPlan;
+  /** Values whose paths are canonical. */
   readonly slots: readonly Slot[];
-  readonly workdir: string;
   readonly temporaryFile: (text: string) => string;
-  /** Slots that a resolver will fill; their values are placeholders. */
-  readonly pending?: ReadonlySet<number>;
 }
 
-/** Returns the command line, stdin and directory of slots. Throws `path_escape` for paths outside the roots. */
-export function settleArguments(options: SettleOptions): CommandInput {
-  const { command, slots, workdir, temporaryFile, pending = new Set() } = options;
-  const settled = slots.filter((_, index) => !pending.has(index));
+/** Returns the command line and stdin of slots. */
+export function settleArguments({
+  command,
+  slots,
+  temporaryFile,
+}: SettleOptions): Pick<CommandInput, 'argv' | 'stdin'> {
   const { argv, stdin } = toArguments(command.execution, slots, {
     temporaryFile: (_mapping, text) => temporaryFile(text),
   });
-  const { directory: named } = toArguments(command.execution, settled, { temporaryFile: () => '' });
-  const directory = named === undefined ? undefined : resolve(workdir, named);
-  for (const { mapping, value } of settled) {
-    if (mapping.kind === 'workingdir') assertContained(directory, mapping.param, workdir, command.roots);
-    // Relative to the directory that the program runs in.
-    else if (mapping.contained) {
-      for (const path of pathsOf(mapping, value))
-        assertContained(resolve(directory ?? workdir, path), mapping.param, workdir, command.roots);
-    }
-  }
-  return {
-    argv: [command.execution.binary, ...splitSubcommand(command.subcommand), ...argv],
-    stdin,
-    directory,
-  };
+  return { argv: [command.execution.binary, ...splitSubcommand(command.subcommand), ...argv], stdin };
 }
 
-function pathsOf({ split }: Mapping, value: Json | undefined): string[] {
-  const all = (Array.isArray(value) ? value : [value]).filter((path) => typeof path === 'string');
-  return split ? all.flatMap(splitSubcommand) : all;
+/** Throws `invalid_input` for values that cannot be arguments, before paths become absolute (TJS-12, TJS-13). */
+export function assertArguments(execution: Execution, slots: readonly Slot[]): void {
+  toArguments(execution, slots, { temporaryFile: () => '' });
 }
 
 // In the plan, a value that a resolver will provide is shown as its command (RUN-2).
-function showPending({ slots, resolvers }: CommandPlan): { slots: Slot[]; pending: Set<number> } {
+function showPending({ slots, resolvers }: CommandPlan): Slot[] {
   const steps = new Map(resolvers.filter((step) => step.skipped === null).map((step) => [step.slot, step]));
-  return {
-    slots: slots.map((slot, index) => {
-      const step = steps.get(index);
-      if (step === undefined) return slot;
-      return { mapping: { ...slot.mapping, split: false }, value: `{output of ${step.argv.join(' ')}}` };
-    }),
-    pending: new Set(steps.keys()),
-  };
+  return slots.map((slot, index) => {
+    const step = steps.get(index);
+    if (step === undefined) return slot;
+    return { mapping: { ...slot.mapping, split: false }, value: `{output of ${step.argv.join(' ')}}` };
+  });
 }
 
 function fittingExecutions(action: CommandAction, path: readonly string[]): readonly Execution[] {
@@ -228,23 +221,5 @@ function refuseDash(text: string, template: string, param: string, binary: strin
   if (!text.startsWith('-') || template.startsWith('-')) return;
   throw new ToolError('invalid_input', `${param} starts with "-": ${binary} could read it as an option`, {
     hint: 'use a value that does not start with "-"',
-  });
-}
-
-// Checks the real path of the nearest existing directory; what does not exist yet cannot be a link.
-function assertContained(
-  path: string | undefined,
-  param: string,
-  workdir: string,
-  roots: readonly string[],
-): void {
-  if (path === undefined) return;
-  let existing = path;
-  while (realPath(existing) === undefined && dirname(existing) !== existing) existing = dirname(existing);
-  const real = realPath(existing) ?? existing;
-  if (roots.some((root) => isWithin(realPath(root) ?? root, real))) return;
-  throw new ToolError('path_escape', `${param} is outside ${workdir}`, {
-    hint: 'use a path inside the working directory',
-    data: { path },
   });
 }

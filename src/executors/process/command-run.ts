@@ -12,7 +12,8 @@ import type { World } from '../../core/world.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
-import { settleArguments } from './command-plan.js';
+import { assertArguments, settleArguments } from './command-plan.js';
+import { containSlots } from './contain-slots.js';
 import { toError, toOutput } from './output.js';
 import { runPlan } from './run-plan.js';
 import { createTemporaryFiles } from './temporary.js';
@@ -39,18 +40,20 @@ interface ResolverNote {
 export async function runCommand(plan: ProcessPlan, context: RunContext, world: World): Promise<Output> {
   const command = plan.command!;
   const run: CommandRun = { plan, command, context, world, notes: [] };
-  const slots = await resolveSlots(run);
+  const { workdir } = context;
+  const resolved = await resolveSlots(run);
+  assertArguments(command.execution, resolved);
+  const { slots, directory } = containSlots(resolved, {
+    workdir,
+    roots: command.roots,
+    isFinal: () => true,
+  });
   const temporary = createTemporaryFiles();
   try {
-    const settled = settleArguments({
-      command,
-      slots,
-      workdir: context.workdir,
-      temporaryFile: temporary.write,
-    });
+    const settled = settleArguments({ command, slots, temporaryFile: temporary.write });
     // TJS-15: checked again right before the start.
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
-    const final = { ...plan, argv: settled.argv, stdin: settled.stdin, cwd: settled.directory ?? plan.cwd };
+    const final = { ...plan, argv: settled.argv, stdin: settled.stdin, cwd: directory ?? plan.cwd };
     // Output that is changed afterwards can be neither streamed nor spilled.
     const outcome = await runPlan(final, changesOutput(command) ? withoutStream(context) : context, world);
     const output = toOutput(final, outcome);
