@@ -160,15 +160,14 @@ export async function prepare(
 
 function refusal(tool: Tool, verdict: Verdict): ToolError {
   return new ToolError(verdict.code ?? 'denied', `${tool.name} was not run: ${verdict.reason}`, {
-    hint:
-      verdict.hint ?? `whoever keeps the configuration can allow it; wield explain ${tool.name} says more`,
+    hint: verdict.hint ?? `the configuration can allow it; see: wield explain ${tool.name}`,
     data: { rule: verdict.rule },
   });
 }
 
 function tooDeep(ref: string): ToolError {
   return new ToolError('invalid_ref', `${ref} was called more than ${MAX_DEPTH} levels deep`, {
-    hint: 'tools that call each other in a circle never end; break the circle',
+    hint: 'the tools call each other in a cycle',
   });
 }
 

@@ -1,4 +1,4 @@
-// Runs a plan through its middleware: each step sees a frozen view, and nothing of it outlives the call (RUN-9).
+// Runs a plan through its middleware: each function gets a frozen view of the call, and no run outlives it (RUN-9).
 
 import { setMaxListeners } from 'node:events';
 import { isToolError, ToolError, toToolError } from '../core/error.js';
@@ -20,92 +20,23 @@ export interface ChainOptions {
   readonly paths: readonly string[];
   readonly signal: AbortSignal;
   readonly monotonic: () => number;
-  /** Runs the plan once. `begin` is called when it has its place, and gives the time that is left for it. */
+  /** Runs the plan once; calls `begin` when it starts, which returns the time left for it. */
   readonly execute: (signal: AbortSignal, begin: () => number) => Promise<Output>;
-  /** A nested call under this signal. */
+  /** Makes a nested call. */
   readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
 }
 
-// What a step may still do after its call was ended, before the call answers without it.
-const MOMENT_MS = 20;
+// How long middleware may take to settle after its call ended, before the call answers without it.
+const SETTLE_MS = 20;
 
-/** The output of a plan through the steps. Throws what the runs and the steps throw, and where the call is ended. */
+/** Returns the output of a plan run through its middleware. Throws what the runs and the middleware throw. */
 export async function runChain(options: ChainOptions): Promise<Output> {
-  const { steps, plan, signal, monotonic } = options;
-  const controller = new AbortController();
-  // Waits and nested calls all listen; Node would warn of the eleventh.
-  setMaxListeners(0, controller.signal);
-  const began = monotonic();
-  const running = new Set<Promise<unknown>>();
-  let waited = 0;
-  let ended = false;
-  let stoppedBy: ToolError | undefined;
-  let giveUp: (error: ToolError) => void = () => {};
-  let timer: NodeJS.Timeout | undefined;
-  const timeLeftMs = (): number => plan.timeoutMs - (monotonic() - began - waited);
-
-  // A run ends by itself when its time or its signal does, and its end is waited for; a step may never end.
-  const look = (): void => {
-    clearTimeout(timer);
-    if (running.size > 0 || ended) return;
-    if (timeLeftMs() <= 0) stoppedBy ??= timedOut(plan);
-    if (stoppedBy === undefined) timer = setTimeout(look, Math.max(1, timeLeftMs()));
-    else timer = setTimeout(() => giveUp(stoppedBy!), MOMENT_MS);
-  };
-  const onAbort = (): void => {
-    stoppedBy ??= cancelled(plan.tool.name);
-    controller.abort();
-    look();
-  };
-  const assertOpen = (): void => {
-    if (ended) throw overdue(plan);
-    if (stoppedBy !== undefined) throw stoppedBy;
-    if (timeLeftMs() <= 0) throw timedOut(plan);
-  };
-
-  const runOnce = async (): Promise<Output> => {
-    assertOpen();
-    const asked = monotonic();
-    try {
-      return await options.execute(controller.signal, () => {
-        waited += monotonic() - asked;
-        assertOpen();
-        return timeLeftMs();
-      });
-    } catch (thrown) {
-      throw toToolError(thrown);
-    }
-  };
-  const run = (): Promise<Output> => {
-    const promise = runOnce();
-    running.add(promise);
-    const forget = (): void => {
-      running.delete(promise);
-      look();
-    };
-    // Also where no step waits for it: a rejection that nobody hears would end this process.
-    promise.then(forget, forget);
-    return promise;
-  };
-
-  const served: ServedCall = Object.freeze({
-    tool: plan.tool,
-    input: plan.input,
-    plan,
-    caller: Object.freeze({ ...options.caller }),
-    depth: options.depth,
-    signal: controller.signal,
-    workdir: options.workdir,
-    paths: Object.freeze([...options.paths]),
-    toolbox: Object.freeze({
-      call: (ref: string, input: unknown) => options.delegate(ref, input, controller.signal),
-    }),
-    now: monotonic,
-    timeLeftMs,
-  });
+  const { steps, plan, signal } = options;
+  const runs = createRuns(options);
+  const served = toServedCall(options, runs);
   const enter = async (at: number): Promise<Output> => {
     const step = steps[at];
-    if (step === undefined) return run();
+    if (step === undefined) return runs.start();
     const { trigger, hookTarget } = step;
     const envelope = Object.freeze({ target: served, trigger, hookTarget });
     const view: MiddlewareCall = Object.freeze({ ...served, [ENVELOPE]: envelope });
@@ -120,23 +51,117 @@ export async function runChain(options: ChainOptions): Promise<Output> {
       throw isToolError(thrown) ? thrown : failed(step, plan, thrown);
     }
   };
+  signal.addEventListener('abort', runs.cancel, { once: true });
+  try {
+    if (signal.aborted) runs.cancel();
+    else runs.watch();
+    return await Promise.race([enter(0), runs.stopped]);
+  } finally {
+    signal.removeEventListener('abort', runs.cancel);
+    await runs.end();
+  }
+}
 
+interface Runs {
+  /** Aborted when the call ends. */
+  readonly signal: AbortSignal;
+  /** Rejects when the call was stopped and its middleware does not settle. */
+  readonly stopped: Promise<never>;
+  timeLeftMs(): number;
+  /** Runs the plan once. */
+  start(): Promise<Output>;
+  /** Stops the call when its time is up; does nothing during a run, which has its own limit. */
+  watch(): void;
+  cancel(): void;
+  /** Ends all runs, so that nothing of a call is left when it has answered (EXE-6). */
+  end(): Promise<void>;
+}
+
+function createRuns({ plan, monotonic, execute }: ChainOptions): Runs {
+  const controller = new AbortController();
+  // Waits and nested calls all listen; Node warns about more than ten listeners.
+  setMaxListeners(0, controller.signal);
+  const startedAt = monotonic();
+  const running = new Set<Promise<unknown>>();
+  let queuedMs = 0;
+  let hasEnded = false;
+  let stoppedBy: ToolError | undefined;
+  let giveUp: (error: ToolError) => void = () => {};
+  let timer: NodeJS.Timeout | undefined;
   const stopped = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    if (signal.aborted) onAbort();
-    else look();
-    return await Promise.race([enter(0), stopped]);
-  } finally {
-    ended = true;
+  const timeLeftMs = (): number => plan.timeoutMs - (monotonic() - startedAt - queuedMs);
+  const watch = (): void => {
     clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-    // A run whose output nobody wants any more: nothing of a call is left when it has answered (EXE-6).
-    if (running.size > 0 || stoppedBy !== undefined) controller.abort();
-    await Promise.allSettled(running);
-  }
+    if (running.size > 0 || hasEnded) return;
+    if (timeLeftMs() <= 0) stoppedBy ??= timedOut(plan);
+    if (stoppedBy === undefined) timer = setTimeout(watch, Math.max(1, timeLeftMs()));
+    else timer = setTimeout(() => giveUp(stoppedBy!), SETTLE_MS);
+  };
+  const assertOpen = (): void => {
+    if (hasEnded) throw overdue(plan);
+    if (stoppedBy !== undefined) throw stoppedBy;
+    if (timeLeftMs() <= 0) throw timedOut(plan);
+  };
+  const runOnce = async (): Promise<Output> => {
+    assertOpen();
+    const queuedAt = monotonic();
+    try {
+      return await execute(controller.signal, () => {
+        queuedMs += monotonic() - queuedAt;
+        assertOpen();
+        return timeLeftMs();
+      });
+    } catch (thrown) {
+      throw toToolError(thrown);
+    }
+  };
+  return {
+    signal: controller.signal,
+    stopped,
+    timeLeftMs,
+    watch,
+    start() {
+      const promise = runOnce();
+      running.add(promise);
+      const forget = (): void => {
+        running.delete(promise);
+        watch();
+      };
+      // Also handles a rejection that no middleware awaits, which would end the process.
+      promise.then(forget, forget);
+      return promise;
+    },
+    cancel() {
+      stoppedBy ??= cancelled(plan.tool.name);
+      controller.abort();
+      watch();
+    },
+    async end() {
+      hasEnded = true;
+      clearTimeout(timer);
+      if (running.size > 0 || stoppedBy !== undefined) controller.abort();
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): ServedCall {
+  const { plan, caller, depth, workdir, paths, monotonic, delegate } = options;
+  return Object.freeze({
+    tool: plan.tool,
+    input: plan.input,
+    plan,
+    caller: Object.freeze({ ...caller }),
+    depth,
+    signal,
+    workdir,
+    paths: Object.freeze([...paths]),
+    toolbox: Object.freeze({ call: (ref: string, input: unknown) => delegate(ref, input, signal) }),
+    now: monotonic,
+    timeLeftMs,
+  });
 }
 
 function assertOutput(value: unknown): Output {
@@ -146,13 +171,13 @@ function assertOutput(value: unknown): Output {
     (value.error === undefined || isToolError(value.error))
   )
     return value as unknown as Output;
-  throw new TypeError('it gave no output');
+  throw new TypeError('it did not return an output');
 }
 
 function failed({ name }: Step, { tool }: Plan, thrown: unknown): ToolError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new ToolError('exec_failed', `${tool.name} failed in the middleware "${name}": ${message}`, {
-    hint: 'mend that middleware: it returns what next() gives, or { content: [{ type: "text", text }] }',
+    hint: 'fix the middleware: return the result of next(), or { content: [{ type: "text", text }] }',
     cause: thrown,
   });
 }
@@ -160,9 +185,9 @@ function failed({ name }: Step, { tool }: Plan, thrown: unknown): ToolError {
 function timedOut({ tool, timeoutMs }: Plan): ToolError {
   return new ToolError(
     'timeout',
-    `${tool.name} did not end within ${formatDuration(timeoutMs)}, with its middleware`,
+    `${tool.name} and its middleware timed out after ${formatDuration(timeoutMs)}`,
     {
-      hint: 'give it longer, or let its middleware wait and repeat less',
+      hint: 'raise the time limit, or wait and retry less in the middleware',
       data: { timeoutMs },
     },
   );
@@ -170,6 +195,6 @@ function timedOut({ tool, timeoutMs }: Plan): ToolError {
 
 function overdue({ tool }: Plan): ToolError {
   return new ToolError('usage', `next() was called after the call of ${tool.name} had ended`, {
-    hint: 'await next() in the middleware; to run the tool later, call it anew',
+    hint: 'await next() in the middleware; to run the tool later, make a new call',
   });
 }

@@ -53,22 +53,21 @@ export async function requestConsent(
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
     if (answer === 'deny') throw refusal(tool.name);
-    if (answer === 'later') throw needsApproval('answer the question, and call it again');
+    if (answer === 'later') throw needsApproval('answer the question, then repeat the call');
     if (answer === 'once' || answer === 'always') {
       if (answer === 'always') approvals?.always(record);
       else remember(approvals, record, world.debug);
       return { id, by: approve.by ?? 'code' };
     }
   }
-  if (approvals === undefined)
-    throw needsApproval('whoever assembled the toolbox must pass `approve` to the call');
+  if (approvals === undefined) throw needsApproval('pass `approve` to the call');
   approvals.ask(record);
   throw needsApproval(
-    `a person can approve it: wield approvals approve ${id}; then repeat the call as it is`,
+    `a person can approve it with: wield approvals approve ${id}; then repeat the same call`,
   );
 }
 
-// Nobody waits for a call that was cancelled while it was asked for, however long the question stays open.
+// Races the question against cancellation of the call.
 async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Promise<ApprovalAnswer> {
   const { signal } = request;
   let onAbort = (): void => {};
@@ -81,30 +80,30 @@ async function ask(approve: Approve, request: ApprovalRequest, debug: Debug): Pr
     return await Promise.race([aborted, approve(request)]);
   } catch (error) {
     if (isToolError(error)) throw error;
-    debug(`nobody could be asked about ${request.tool.name}: ${String(error)}`);
+    debug(`could not ask for approval of ${request.tool.name}: ${String(error)}`);
     return 'unable';
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
 }
 
-// It only tells next time what changed, so a state directory that cannot be written does not undo the consent.
+// Only used to show later what changed, so a failed write does not undo the consent.
 function remember(approvals: Approvals | undefined, record: ApprovalRecord, debug: Debug): void {
   try {
     approvals?.remember(record);
   } catch (error) {
-    debug(`the consent to ${record.tool} is not remembered: ${(error as Error).message}`);
+    debug(`could not store the approved call of ${record.tool}: ${(error as Error).message}`);
   }
 }
 
 function cancelled(tool: string): ToolError {
   return new ToolError('cancelled', `${tool} was cancelled before it ran`, {
-    hint: 'call it again if that was not meant',
+    hint: 'call it again if that was not intended',
   });
 }
 
 function refusal(tool: string): ToolError {
-  return new ToolError('denied', `${tool} was not run: whoever was asked said no`, {
-    hint: 'do not repeat it; ask what to do instead',
+  return new ToolError('denied', `${tool} was not run: the user declined`, {
+    hint: 'do not repeat the call; ask the user what to do instead',
   });
 }

@@ -1,4 +1,4 @@
-// A tool's question on its way to the person: made harmless, bounded in time, and its answer checked (MOD-18).
+// Asks the user a question of a tool: sanitised, limited in time, with a validated answer (MOD-18).
 
 import type { Elicit, ElicitAnswer, Elicitation, Question } from '../core/elicit.js';
 import { isToolError, ToolError } from '../core/error.js';
@@ -10,7 +10,6 @@ import { toForm, toMessage, toPage } from './form.js';
 
 export interface ElicitOptions {
   readonly tool: string;
-  /** The call's way to the person. */
   readonly door: Elicit<Question>;
   readonly request: Elicitation;
   readonly signal: AbortSignal;
@@ -18,11 +17,11 @@ export interface ElicitOptions {
 }
 
 const ANSWER_BOUNDS = { maxDepth: 4, maxBytes: 1024 * 1024 };
-// How long a question stays open, whatever the door.
+// How long a question stays open.
 const OPEN_MS = 10 * 60_000;
 const CANCEL: ElicitAnswer = { action: 'cancel' };
 
-/** Asks the person. Throws where the question is none, where it cannot be asked, and where the call has ended. */
+/** Asks the user. Throws if the question is invalid, cannot be asked, or the call has ended. */
 export async function elicit({ tool, door, request, signal, debug }: ElicitOptions): Promise<ElicitAnswer> {
   if (signal.aborted) throw cancelled(tool);
   const { url, id } = request;
@@ -35,16 +34,16 @@ export async function elicit({ tool, door, request, signal, debug }: ElicitOptio
   const question: Question = {
     tool,
     message: toMessage(request.message),
-    ...(form === undefined ? {} : { schema: form }),
-    ...(url === undefined ? {} : { url: toPage(url, tool) }),
-    ...(id === undefined ? {} : { id: quoteOutside(String(id)) }),
+    schema: form,
+    url: url === undefined ? undefined : toPage(url, tool),
+    id: id === undefined ? undefined : quoteOutside(String(id)),
     check,
   };
   const answer = await askWithin(door, question, signal, debug);
   if (answer.action !== 'accept') return { action: answer.action === 'decline' ? 'decline' : 'cancel' };
   if (schema === undefined) return { action: 'accept' };
   const refuse = (why: string): ElicitAnswer => {
-    debug(`the answer to ${tool} is dropped: ${why}`);
+    debug(`ignored an invalid answer to ${tool}: ${why}`);
     return CANCEL;
   };
   try {
@@ -57,7 +56,7 @@ export async function elicit({ tool, door, request, signal, debug }: ElicitOptio
   }
 }
 
-// A door that fails has asked nobody; one that never ends holds nothing up.
+// Races the question against cancellation and the time limit. A door that fails counts as no answer.
 async function askWithin(
   door: Elicit<Question>,
   question: Question,
@@ -72,7 +71,7 @@ async function askWithin(
     onAbort = () => reject(cancelled(tool));
     signal.addEventListener('abort', onAbort, { once: true });
     timer = setTimeout(() => {
-      debug(`nobody answered ${tool} in time`);
+      debug(`the question of ${tool} timed out`);
       resolve(CANCEL);
     }, OPEN_MS);
   });
@@ -80,12 +79,12 @@ async function askWithin(
     return await Promise.race([ended, door(question, ending.signal)]);
   } catch (error) {
     if (isToolError(error)) throw error;
-    debug(`nobody could be asked by ${tool}: ${String(error)}`);
+    debug(`could not ask the question of ${tool}: ${String(error)}`);
     return CANCEL;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
-    // What is still shown of the question is taken back.
+    // Withdraws a question that is still shown.
     ending.abort();
   }
 }
@@ -95,7 +94,7 @@ function describe({ path, expected, got }: Fault): string {
 }
 
 function cancelled(tool: string): ToolError {
-  return new ToolError('cancelled', `${tool} was cancelled while it asked`, {
-    hint: 'call it again if that was not meant',
+  return new ToolError('cancelled', `${tool} was cancelled while it waited for an answer`, {
+    hint: 'call it again if that was not intended',
   });
 }

@@ -1,14 +1,15 @@
 // Finds the tool of a call, and the rules that apply to it.
 
+import type { Catalog } from '../catalog/catalog.js';
 import { CODE } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
-import { readSettled } from './pending.js';
 
 const MAX_ATTEMPTS = 4;
+const MAX_READS = 3;
 
 /** Finds a tool by reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
 export function findTool(
@@ -80,4 +81,30 @@ function retryChanged<T>(find: () => T): T {
       if (!isToolError(error) || error.code !== 'integrity' || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
+}
+
+/**
+ * Returns what `read` returns, read again after modules were loaded and servers were started that may have the tool of
+ * a reference, or any tool. Synchronous if nothing is pending, which is the usual case.
+ */
+export function readSettled<T>(
+  catalog: Catalog,
+  snapshot: Snapshot,
+  read: () => T,
+  ref?: string,
+  attempt = 1,
+): T | Promise<T> {
+  const retry = (): Promise<T> | undefined =>
+    attempt < MAX_READS
+      ? catalog.settle(snapshot, ref)?.then(() => readSettled(catalog, snapshot, read, ref, attempt + 1))
+      : undefined;
+  let value: T;
+  try {
+    value = read();
+  } catch (error) {
+    const later = retry();
+    if (later === undefined) throw error;
+    return later;
+  }
+  return retry() ?? value;
 }

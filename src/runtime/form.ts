@@ -1,4 +1,4 @@
-// The form of a question: from outside text to the few plain fields that every person's client can show.
+// Reduces the form of a question to the fields that every MCP client can show.
 
 import { ToolError } from '../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
@@ -13,30 +13,30 @@ const MAX_URL = 2048;
 const NUMBERS: ReadonlySet<unknown> = new Set(['number', 'integer']);
 const FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time']);
 
-/** The words of a question: nothing in them moves a cursor, and there is an end to them. */
+/** Sanitises and truncates the message of a question. */
 export function toMessage(text: unknown): string {
   const message = sanitize(String(text)).trim();
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)} …` : message;
 }
 
-/** The address of a page that a person may be sent to. */
+/** Returns the URL of a page to open. Throws unless it is http or https. */
 export function toPage(text: unknown, tool: string): string {
   const url =
     typeof text === 'string' && text.length <= MAX_URL && URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return url.href;
-  throw refused(tool, 'names a page that is no address of the web', 'give it an http or https address');
+  throw refused(tool, 'has an invalid URL', 'use an http or https URL');
 }
 
-/** A form with nothing in it but what the protocol knows. Throws where a field is of another kind. */
+/** Returns a form with only what the protocol defines. Throws on other kinds of fields. */
 export function toForm(schema: unknown, tool: string): JsonSchema {
   const root = schema === undefined ? { type: 'object', properties: {} } : schema;
   if (!isRecord(root) || root.type !== 'object' || !isRecord(root.properties))
-    throw refused(tool, 'has a form that is no object of fields');
+    throw refused(tool, 'has a form that is not an object of fields');
   const entries = Object.entries(root.properties);
   if (entries.length > MAX_FIELDS) throw refused(tool, `has a form with more than ${MAX_FIELDS} fields`);
   const properties: Record<string, Json> = {};
   for (const [name, field] of entries) {
-    if (name === '__proto__' || !isSeen(name))
+    if (name === '__proto__' || !isPrintable(name))
       throw refused(tool, `has a field whose name cannot be shown: ${quoteOutside(name)}`);
     properties[name] = toField(field, name, tool);
   }
@@ -45,7 +45,7 @@ export function toForm(schema: unknown, tool: string): JsonSchema {
 }
 
 function toField(field: unknown, name: string, tool: string): JsonObject {
-  const bad = (): ToolError => refused(tool, `has the field "${name}", which is none of a form`);
+  const bad = (): ToolError => refused(tool, `has an unsupported field "${name}"`);
   if (!isRecord(field)) throw bad();
   const { type } = field;
   const texts = pick(field, ['title', 'description'], (value) =>
@@ -75,14 +75,14 @@ function toField(field: unknown, name: string, tool: string): JsonObject {
   };
 }
 
-// `enum`, with the names of older forms, or choices with a title each; undefined where anything may be written.
+// Returns `enum`, or choices with titles (`enumNames` of older forms included); undefined if the text is free.
 function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonObject | undefined {
   const titled = field.oneOf ?? field.anyOf;
   const listed = field.enum ?? titled;
   if (listed === undefined) return undefined;
   if (!Array.isArray(listed) || listed.length === 0 || listed.length > MAX_CHOICES) throw bad();
   const values = listed.map((entry) => (field.enum === undefined && isRecord(entry) ? entry.const : entry));
-  if (!values.every((value) => typeof value === 'string' && isSeen(value))) throw bad();
+  if (!values.every((value) => typeof value === 'string' && isPrintable(value))) throw bad();
   const titles = field.enum === undefined ? listed.map((entry) => entry.title) : field.enumNames;
   if (!Array.isArray(titles)) return { enum: values };
   const oneOf = values.map((value, at) => ({
@@ -92,8 +92,8 @@ function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonOb
   return { oneOf };
 }
 
-// A name or a choice is sent back as it is, so it must be what is seen.
-function isSeen(text: string): boolean {
+// Names and choices are sent back unchanged, so they must look like what they are.
+function isPrintable(text: string): boolean {
   return text.length <= MAX_TEXT && !/[\n\t]/.test(text) && sanitize(text) === text;
 }
 
@@ -119,6 +119,6 @@ function asJson(value: unknown): Json | undefined {
 
 function refused(tool: string, problem: string, hint?: string): ToolError {
   return new ToolError('invalid_definition', `the question of ${tool} ${problem}`, {
-    hint: hint ?? 'a form is an object of fields for text, numbers, booleans or choices of text',
+    hint: hint ?? 'a form is an object with text, number, boolean and choice fields',
   });
 }

@@ -1,17 +1,20 @@
-// The input of a call: repaired, then checked against the schema of the tool.
+// The input of a call: common mistakes of models are repaired, then it is validated against the schema of the tool.
 
 import { ToolError } from '../core/error.js';
 import { describeFaults } from '../core/faults.js';
-import { type Json, toJson } from '../core/json.js';
+import { escapePointer, isRecord, type Json, parseJson, toJson } from '../core/json.js';
 import type { Repair } from '../core/result.js';
+import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
-import { repairInput } from './repair.js';
 
 export interface RepairedInput {
   readonly input: Json;
   readonly repairs: readonly Repair[];
 }
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const MAX_DEPTH = 64;
 
 /** Converts input to JSON and, unless that is disabled, repairs it. Throws `invalid_input` if it is not JSON. */
 export function readInput(tool: Tool, raw: unknown, { repair }: Pick<Settings, 'repair'>): RepairedInput {
@@ -26,9 +29,9 @@ export async function checkInput(tool: Tool, input: Json, { hideFaults = false }
   if (!hideFaults) throw describeFaults(tool, checked.faults);
   throw new ToolError(
     'invalid_input',
-    `${tool.name} changed since it was approved, and takes other input now`,
+    `${tool.name} changed since it was approved and takes different input`,
     {
-      hint: `a person must look at it first: wield show ${tool.name}`,
+      hint: `a person must review it first: wield show ${tool.name}`,
     },
   );
 }
@@ -40,4 +43,85 @@ export function jsonOrNothing(raw: unknown): Json | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Drops null for optional properties and parses JSON text where the schema does not allow text (RUN-4). */
+function repairInput(input: Json, schema: JsonSchema): RepairedInput {
+  const repairs: Repair[] = [];
+  const walk = (value: Json, node: unknown, path: string, depth: number): Json => {
+    const here = followRef(node, schema);
+    if (depth > MAX_DEPTH) return value;
+    if (typeof value === 'string') {
+      const parsed = parseWanted(value, acceptedTypes(here, schema));
+      if (parsed === undefined) return value;
+      repairs.push({ path, repair: 'text parsed as JSON' });
+      return parsed;
+    }
+    if (Array.isArray(value)) return mapItems(value, here.items, path, depth);
+    if (isRecord(value)) return mapProperties(value as { [key: string]: Json }, here, path, depth);
+    return value;
+  };
+  const mapItems = (
+    values: readonly Json[],
+    items: unknown,
+    path: string,
+    depth: number,
+  ): readonly Json[] => {
+    if (!isRecord(items)) return values;
+    const mapped = values.map((value, index) => walk(value, items, `${path}/${index}`, depth + 1));
+    return mapped.some((value, index) => value !== values[index]) ? mapped : values;
+  };
+  const mapProperties = (
+    value: { [key: string]: Json },
+    here: SchemaNode,
+    path: string,
+    depth: number,
+  ): Json => {
+    const properties = here.properties;
+    if (!isRecord(properties)) return value;
+    const required = Array.isArray(here.required) ? here.required : [];
+    let copy: Record<string, Json> | undefined;
+    for (const [key, child] of Object.entries(value)) {
+      if (!Object.hasOwn(properties, key)) continue;
+      const childPath = `${path}/${escapePointer(key)}`;
+      if (child === null && !required.includes(key) && !allowsNull(properties[key], schema)) {
+        copy ??= { ...value };
+        delete copy[key];
+        repairs.push({ path: childPath, repair: 'null taken as absent' });
+        continue;
+      }
+      const repaired = walk(child, properties[key], childPath, depth + 1);
+      if (repaired !== child) {
+        copy ??= { ...value };
+        copy[key] = repaired;
+      }
+    }
+    return copy ?? value;
+  };
+  return { input: walk(input, schema, '', 0), repairs };
+}
+
+function allowsNull(node: unknown, root: JsonSchema): boolean {
+  const types = acceptedTypes(followRef(node, root), root);
+  return types.size === 0 || types.has('null');
+}
+
+function parseWanted(text: string, wanted: ReadonlySet<string>): Json | undefined {
+  if (wanted.has('string')) return undefined;
+  if ((text === 'true' || text === 'false') && wanted.has('boolean')) return text === 'true';
+  if (NUMBER.test(text) && (wanted.has('number') || wanted.has('integer'))) {
+    const number = Number(text);
+    // A number that would lose precision stays text, which validation rejects.
+    const exact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
+    return exact ? number : undefined;
+  }
+  const opener = text[0];
+  if ((opener === '[' && wanted.has('array')) || (opener === '{' && wanted.has('object'))) {
+    try {
+      return parseJson(text, 'text');
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
 }

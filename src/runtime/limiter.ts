@@ -75,7 +75,7 @@ export function createLimiter(): Limiter {
         if (index !== -1) queue.splice(index, 1);
         reject(
           new ToolError('cancelled', `${tool.name} was cancelled before it started`, {
-            hint: 'call it again if that was not meant',
+            hint: 'call it again if that was not intended',
           }),
         );
       };

@@ -9,7 +9,7 @@ import type { Tool } from '../core/tool.js';
 import type { Caller, ListOptions, Survey } from '../core/toolbox.js';
 import { readRemote } from '../core/upstream.js';
 import { splitDenied } from './denied.js';
-import { readSettled } from './pending.js';
+import { readSettled } from './find.js';
 
 export async function listTools(
   catalog: Catalog,

@@ -7,7 +7,7 @@ import type { ToolResult } from '../core/result.js';
 export interface Observers {
   /** Undefined if calls are not recorded. */
   readonly recorder: Recorder | undefined;
-  /** Undefined while nobody observes, so that no event is created. */
+  /** Undefined while there is no observer, so that no event is created. */
   readonly emit: ((event: CallEvent) => void) | undefined;
   /** Adds an observer; the returned function removes it. */
   on(observer: Observer): () => void;

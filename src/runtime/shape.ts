@@ -1,4 +1,4 @@
-// Shapes what an executor gave into the one result: output check, redaction, one form for success and failure.
+// Turns the output of an executor, or an error, into the result of a call: validated and redacted.
 
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
 import { describeOutputFaults } from '../core/faults.js';
@@ -15,7 +15,7 @@ export interface ShapeContext {
   readonly snapshot: Pick<Snapshot, 'secrets'>;
 }
 
-/** The result of a run. A structured output that does not fit the schema becomes `invalid_output` (TOOL-22). */
+/** Returns the result of a run; `invalid_output` if the structured output does not match its schema (TOOL-22). */
 export async function shapeOutput(tool: Tool, output: Output, context: ShapeContext): Promise<ToolResult> {
   const error = output.error ?? (await findOutputFault(tool, output));
   const { structured } = output;
@@ -28,7 +28,7 @@ export async function shapeOutput(tool: Tool, output: Output, context: ShapeCont
   };
 }
 
-/** The result of a call that never ran. */
+/** Returns the result of a call that did not run. */
 export function shapeFailure(thrown: unknown, context: ShapeContext): ToolResult {
   const error = toErrorValue(toToolError(thrown), context.snapshot);
   return { ok: false, content: [textPart('')], error, meta: toMeta(context) };
@@ -38,13 +38,17 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   if (tool.output === undefined || output.meta?.truncated === true) return undefined;
   const { handle } = output.meta ?? {};
   if (output.structured === undefined && handle?.kind === 'json') {
-    return new ToolError('too_large', `${tool.name} gave ${formatBytes(handle.size)}, too much to check`, {
-      hint: `it is stored as ${handle.id}; for the author: return less, or drop the output schema`,
-    });
+    return new ToolError(
+      'too_large',
+      `${tool.name} returned ${formatBytes(handle.size)}, too much to validate`,
+      {
+        hint: `it is stored as ${handle.id}; for the author: return less, or remove the output schema`,
+      },
+    );
   }
   if (output.structured === undefined) {
-    return new ToolError('invalid_output', `${tool.name} says what it returns, and its output is not JSON`, {
-      hint: 'this is for the author of the tool: print one JSON value, or drop the output schema',
+    return new ToolError('invalid_output', `${tool.name} has an output schema, but its output is not JSON`, {
+      hint: 'for the author of the tool: print one JSON value, or remove the output schema',
     });
   }
   const check = await tool.output.check(output.structured);

@@ -1,4 +1,4 @@
-// Which middleware is for a call, as one list of steps: hooks stand before each entry that they wrap (RUN-9).
+// Selects the middleware of a call as a list of steps; hooks come before each entry that they wrap (RUN-9).
 
 import { ToolError } from '../core/error.js';
 import { type HookTrigger, type Middleware, type MiddlewareFunction, parseFor } from '../core/middleware.js';
@@ -7,7 +7,7 @@ import { matchSelector, type Selector } from '../core/selector.js';
 import type { Settings } from '../core/settings.js';
 import type { Tool } from '../core/tool.js';
 
-/** One function of the way to a run. */
+/** One middleware function around a run. */
 export interface Step {
   readonly name: string;
   readonly run: MiddlewareFunction;
@@ -17,11 +17,11 @@ export interface Step {
 
 export interface Steps {
   readonly list: readonly Step[];
-  /** Whether what the tool writes is surely the answer. */
+  /** Whether all middleware passes the output on unchanged. */
   readonly streams: boolean;
 }
 
-/** The steps of a call; undefined where there are none. */
+/** Returns the steps of a call; undefined if there are none. */
 export type FindSteps = (settings: Settings, plan: Plan, nested: boolean) => Steps | undefined;
 
 interface Entry extends Middleware {
@@ -30,7 +30,7 @@ interface Entry extends Middleware {
 
 const HOOKS: readonly unknown[] = [undefined, '$next', '$invoke'];
 
-/** Middleware as it was given, checked: a bare function is an entry for every tool. Throws `invalid_definition`. */
+/** Validates middleware; a bare function applies to every tool. Throws `invalid_definition`. */
 export function toMiddleware(given: Middleware | MiddlewareFunction, at: number): Middleware {
   const entry = typeof given === 'function' ? { name: given.name, run: given } : given;
   const name = entry?.name || `middleware ${at + 1}`;
@@ -44,7 +44,7 @@ export function toMiddleware(given: Middleware | MiddlewareFunction, at: number)
   return { ...entry, name };
 }
 
-/** Finds the steps of calls; what is found for a tool is kept while tool and middleware are the same. */
+/** Creates a finder of steps that caches them per tool until the middleware changes. */
 export function createFindSteps(middleware: (settings: Settings) => readonly Middleware[]): FindSteps {
   let known: readonly Middleware[] | undefined;
   let entries: readonly Entry[] = [];

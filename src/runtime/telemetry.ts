@@ -1,4 +1,4 @@
-// Telemetry: each call is a span, where the program around has set up OpenTelemetry.
+// Creates an OpenTelemetry span for each call if a tracer provider is registered.
 
 import type * as OpenTelemetry from '@opentelemetry/api';
 import type { CallEvent, EndEvent, Observer } from '../core/event.js';
@@ -6,11 +6,11 @@ import { quoteOutside } from '../core/text.js';
 
 type Api = typeof OpenTelemetry;
 
-// Where every copy of the API keeps what was registered with it; without an entry nobody listens, and nothing is loaded.
+// Every copy of the API registers here; without an entry the API is not loaded.
 const REGISTRY = Symbol.for('opentelemetry.js.api.1');
 const METHOD = 'tools/call';
 
-/** The observer that makes spans of calls, while a tracer provider is registered in this process (OBS-5). */
+/** Returns a function that returns the observer creating spans while a tracer provider is registered (OBS-5). */
 export function createTracer(debug: (message: string) => void): () => Observer | undefined {
   let observer: Observer | undefined;
   let failed = false;
@@ -21,7 +21,7 @@ export function createTracer(debug: (message: string) => void): () => Observer |
         observer = createObserver(loadApi());
       } catch (error) {
         failed = true;
-        debug(`calls are no spans: ${(error as Error).message}`);
+        debug(`could not load OpenTelemetry: ${(error as Error).message}`);
       }
     }
     return observer;
@@ -70,7 +70,7 @@ function startSpan(
         'gen_ai.tool.name': name,
         'wield.door': caller.door,
       },
-      // The span of the transport, where there is one, is no parent: the caller's own is.
+      // The caller's span is the parent; a span of the transport is only linked.
       links: trace !== undefined && around !== undefined ? [{ context: around }] : [],
     },
     outer !== undefined
@@ -82,11 +82,11 @@ function startSpan(
 }
 
 function endSpan(api: Api, span: OpenTelemetry.Span, { result, tool, verdict }: EndEvent): void {
-  // A name that no tool has can be anything, and names of spans should be few.
+  // An unknown name can be anything, and span names should be few.
   if (tool === undefined) span.updateName(METHOD);
   if (verdict !== undefined) span.setAttribute('wield.verdict', verdict.verdict);
   if (result.error !== undefined) {
-    // No message: it may repeat what the caller sent.
+    // Without the message, which may contain input.
     span.setStatus({ code: api.SpanStatusCode.ERROR });
     span.setAttributes({ 'error.type': 'tool_error', 'wield.code': result.error.code });
   }

@@ -1,4 +1,4 @@
-// cache: answers a call of a read-only tool with the output of an equal one from a moment before.
+// Middleware `cache`: reuses recent outputs of read-only tools.
 
 import { canonicalJson } from '../../core/json.js';
 import type { CacheOptions, Middleware, ServedCall } from '../../core/middleware.js';
@@ -6,21 +6,20 @@ import type { Output } from '../../core/result.js';
 import { assertAtLeast } from './options.js';
 
 interface Entry {
-  /** The output as JSON: nobody who got it can change what the next one gets. */
+  /** The output as JSON, so that callers cannot change the cached value. */
   readonly text: string;
   readonly bytes: number;
   readonly expiresAt: number;
 }
 
 /**
- * Keeps whole, successful outputs of tools that say they are read-only, for the same bytes of the tool, the same
- * input, the same caller and the same workdir. Equal calls that run at the same time each run: one of them may be
- * cancelled, and the others must not hear of it.
+ * Caches complete, successful outputs of read-only tools by tool digest, input, caller and workdir. Equal calls that
+ * run at the same time are not joined, because cancelling one must not affect the others.
  */
 export function cache(options: CacheOptions = {}): Middleware {
   const { maxAgeMs = 60_000, maxEntries = 1000, maxBytes = 16 * 1024 * 1024 } = options;
   assertAtLeast('cache', { maxAgeMs, maxEntries, maxBytes }, 1);
-  // In the order of use, the longest unused first.
+  // Least recently used first.
   const entries = new Map<string, Entry>();
   let bytes = 0;
 
@@ -44,7 +43,7 @@ export function cache(options: CacheOptions = {}): Middleware {
 
   return {
     name: 'cache',
-    ...(options.for === undefined ? {} : { for: options.for }),
+    for: options.for,
     async run(call, next) {
       if (call.tool.traits.readOnly !== true || call.tool.traits.destructive === true) return next();
       const key = keyOf(call);
@@ -74,7 +73,7 @@ function keyOf({ tool, input, caller, workdir }: ServedCall): string {
   ]);
 }
 
-// A function tool can put anything into its output; what is not JSON is not kept.
+// The output of a function tool may not be JSON; such an output is not cached.
 function toText(output: Output): string | undefined {
   try {
     return JSON.stringify(output);

@@ -1,4 +1,4 @@
-// The middleware that ships with the package, by code and by the entries of the configuration.
+// The built-in middleware, and the middleware of a toolbox: from code and from the configuration.
 
 import { canonicalJson } from '../../core/json.js';
 import type { Middleware, MiddlewareSettings } from '../../core/middleware.js';
@@ -9,7 +9,7 @@ import { retry } from './retry.js';
 
 export { cache, rateLimit, retry };
 
-/** What code gives, around what the configuration names: a limit that a person sets holds for every run. */
+/** Joins middleware of the program, outermost, with that of the configuration. */
 export function joinMiddleware(
   own: readonly Middleware[],
 ): (settings: Pick<Settings, 'middleware'>) => readonly Middleware[] {
@@ -22,8 +22,7 @@ export function joinMiddleware(
   };
 }
 
-// The middleware of the configuration, as it is now. An entry that stands unchanged keeps what it remembers: no edit
-// of another line, or of another file, empties a budget or a cache.
+// An unchanged entry keeps its state, so that editing another line does not reset a budget or a cache.
 function createConfiguredMiddleware(): (entries: readonly MiddlewareSettings[]) => readonly Middleware[] {
   let made = new Map<string, Middleware>();
   let known: { readonly of: readonly MiddlewareSettings[]; readonly list: readonly Middleware[] } | undefined;
@@ -31,7 +30,7 @@ function createConfiguredMiddleware(): (entries: readonly MiddlewareSettings[]) 
     if (known?.of === entries) return known.list;
     const kept = new Map<string, Middleware>();
     for (const entry of entries) {
-      // Two equal entries are two.
+      // Equal entries have separate state.
       let key = canonicalJson(entry);
       while (kept.has(key)) key += ' again';
       kept.set(key, made.get(key) ?? create(entry));

@@ -1,4 +1,4 @@
-// rateLimit: so many calls in so much time, for each tool, group or caller; the rest waits a little or is busy.
+// Middleware `rateLimit`: limits calls per time for each tool, group or caller.
 
 import { ToolError } from '../../core/error.js';
 import type { Middleware, RateLimitOptions, ServedCall } from '../../core/middleware.js';
@@ -6,16 +6,16 @@ import { count, formatDuration } from '../../core/text.js';
 import { assertAtLeast } from './options.js';
 import { wait } from './wait.js';
 
-// Past so many budgets those that are full again are forgotten; a client's name is its own choice.
-const MANY = 1000;
+// Above this number, full budgets are deleted; clients choose their own names.
+const MAX_BUDGETS = 1000;
 
-/** A token bucket: `calls` at once, refilled steadily. Every `next()` of what stands further out takes one. */
+/** A token bucket of `calls` tokens, refilled at a constant rate. Every `next()` of outer middleware takes one. */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { calls, everyMs = 60_000, per = 'tool', maxWaitMs = 0 } = options;
   assertAtLeast('rateLimit', { calls, everyMs }, 1);
   assertAtLeast('rateLimit', { maxWaitMs }, 0);
   const interval = everyMs / calls;
-  // When each budget will be full again; one that is not here is full now.
+  // When each budget will be full again; a missing one is full.
   const fullAt = new Map<string, number>();
 
   const forgetFull = (now: number): void => {
@@ -25,13 +25,13 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   return {
     name: 'rate limit',
     streams: true,
-    ...(options.for === undefined ? {} : { for: options.for }),
+    for: options.for,
     async run(call, next) {
       const key = keyOf(per, call);
       const now = call.now();
-      if (fullAt.size >= MANY) forgetFull(now);
+      if (fullAt.size >= MAX_BUDGETS) forgetFull(now);
       const full = Math.max(fullAt.get(key) ?? now, now) + interval;
-      // Whole milliseconds: sums of fractions are a little off.
+      // Whole milliseconds, because sums of fractions are inexact.
       const waitMs = Math.max(0, Math.floor(full - everyMs - now));
       if (waitMs > Math.min(maxWaitMs, call.timeLeftMs())) throw tooMany(call, { calls, everyMs, waitMs });
       fullAt.set(key, full);

@@ -1,4 +1,4 @@
-// retry: runs a call again where its failure may pass by itself and a second run does no harm.
+// Middleware `retry`: repeats runs that failed temporarily.
 
 import { ERROR_CODES, isToolError, type ToolError } from '../../core/error.js';
 import type { Middleware, RetryOptions, ServedCall } from '../../core/middleware.js';
@@ -7,8 +7,8 @@ import { assertAtLeast } from './options.js';
 import { wait } from './wait.js';
 
 /**
- * Repeats a run whose error has the recovery `retry`, for tools that say they are read-only or idempotent. Waits
- * longer each time, never past the signal or the time limit, and then gives the last failure.
+ * Repeats runs of read-only or idempotent tools whose error has the recovery `retry`. Waits longer each time, within
+ * the time limit of the call, and finally returns the last failure.
  */
 export function retry(options: RetryOptions = {}): Middleware {
   const { attempts = 3, waitMs = 200, maxWaitMs = 10_000, assumeIdempotent = false } = options;
@@ -16,7 +16,7 @@ export function retry(options: RetryOptions = {}): Middleware {
   assertAtLeast('retry', { waitMs, maxWaitMs }, 0);
   return {
     name: 'retry',
-    ...(options.for === undefined ? {} : { for: options.for }),
+    for: options.for,
     async run(call, next) {
       if (!assumeIdempotent && !isRepeatable(call)) return next();
       for (let attempt = 1; ; attempt++) {
@@ -38,7 +38,7 @@ export function retry(options: RetryOptions = {}): Middleware {
   };
 }
 
-// Hints that a tool gives about itself; whether it may run at all was decided without them.
+// Traits declared by the tool; they do not affect the policy.
 function isRepeatable({ tool }: ServedCall): boolean {
   return tool.traits.readOnly === true || tool.traits.idempotent === true;
 }
@@ -47,7 +47,7 @@ type Attempt =
   | { readonly output: Output; readonly error: ToolError | undefined }
   | { readonly output: undefined; readonly error: ToolError };
 
-// A run that failed gives an output with an error; one that never began throws.
+// A failed run returns an output with an error; a run that did not start throws.
 async function attemptOnce(next: () => Promise<Output>): Promise<Attempt> {
   try {
     const output = await next();
@@ -58,12 +58,12 @@ async function attemptOnce(next: () => Promise<Output>): Promise<Attempt> {
   }
 }
 
-// Between half and all of it: callers that failed together do not come back together.
+// Random between half and all, so that concurrent callers do not retry at the same time.
 function jitter(waitMs: number, maxWaitMs: number): number {
   return Math.min(waitMs, maxWaitMs) * (0.5 + Math.random() / 2);
 }
 
-// Who says when it is worth coming back is believed.
+// The error may say when to retry.
 function askedWait(error: ToolError | undefined): number {
   const asked = error?.data?.retryAfterMs;
   return typeof asked === 'number' && asked > 0 ? asked : 0;

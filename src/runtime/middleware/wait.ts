@@ -1,16 +1,16 @@
-// Waits within a call: ends at once where the call does.
+// A delay that ends with its call.
 
 import { ToolError } from '../../core/error.js';
 import type { ServedCall } from '../../core/middleware.js';
 
-/** Resolves after so many milliseconds; throws `cancelled` when the call's signal ends it. */
+/** Resolves after a delay. Throws `cancelled` if the call is cancelled. */
 export function wait(milliseconds: number, { signal, tool }: ServedCall): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);
       reject(
         new ToolError('cancelled', `${tool.name} was cancelled while it waited`, {
-          hint: 'call it again if that was not meant',
+          hint: 'call it again if that was not intended',
         }),
       );
     };

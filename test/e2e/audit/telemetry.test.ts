@@ -220,6 +220,6 @@ describe('without tracing', () => {
       encoding: 'utf8',
     });
     expect([run.status, run.stdout]).toEqual([0, 'hello\n']);
-    expect(run.stderr.match(/calls are no spans: Cannot find module/g)).toHaveLength(1);
+    expect(run.stderr.match(/could not load OpenTelemetry: Cannot find module/g)).toHaveLength(1);
   });
 });

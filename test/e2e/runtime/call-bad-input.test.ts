@@ -23,7 +23,7 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { title: 'an unknown tool', args: ['sentinal'], code: 'not_found', status: 3, message: /"sentinal"/ },
+  { title: 'an unknown tool', args: ['sentinal'], code: 'not_found', status: 3, message: /sentinal/ },
   { title: 'a bad name', args: ['sent!nel'], code: 'invalid_ref', status: 2, message: /not a tool name/ },
   {
     title: 'a wrong type in a flag',
