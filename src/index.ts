@@ -1,4 +1,4 @@
-// The root entry: define tools, make a toolbox of them, tell errors apart.
+// The root entry: defining tools, creating a toolbox, errors.
 
 export { applyLinePatches, type LinePatch, LinePatchSchema } from './context/line-patch.js';
 export type { ApprovalAnswer, ApprovalRecord, ApprovalRequest, Approve, Consent } from './core/approval.js';

@@ -1,4 +1,4 @@
-// The composition root: wires formats, executors, policy and state into the toolbox of a workdir.
+// The composition root: constructs the toolbox of a workdir from formats, executors, policy and state.
 
 import { basename, dirname, join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
@@ -64,32 +64,32 @@ import { createWorkspace } from './workspace/workspace.js';
 export type { Approval, ApprovalStore } from './policy/approvals.js';
 
 export interface NodeToolboxOptions {
-  /** The workdir itself; without it the nearest one from `cwd` upward is found. */
+  /** The workdir; by default the nearest one from `cwd` upwards. */
   readonly workdir?: string;
   readonly cwd?: string;
-  /** Tools given by code; they win over every other of their name. */
+  /** Tools defined in code, which take precedence over all others. */
   readonly tools?: readonly ToolDefinition[];
-  /** The search path, over every configuration; `...` in it stands for what that says (RES-6). */
+  /** The search path; overrides the configuration, whose value `...` inserts (RES-6). */
   readonly paths?: readonly PathEntry[];
-  /** What runs are wrapped in, around what the configuration names; the first is outermost. */
+  /** Middleware around that of the configuration, outermost first. */
   readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
-  /** Built-in tools that are listed, by name or group; all can be called by a person or code. */
+  /** Built-in tools to list, by name or group. */
   readonly offer?: readonly string[];
   /** Trusts the workspace for the life of this toolbox (POL-22). */
   readonly trust?: boolean;
-  /** Ends running tools also where this process is killed without warning; for servers. */
+  /** Ends running tools even if this process is killed; for servers. */
   readonly guard?: boolean;
-  /** How long a listing waits for servers whose tools are not known yet; a server that serves others waits less. */
+  /** How long a listing waits for upstream servers that were never listed. */
   readonly upstreamPatienceMs?: number;
-  /** Told which servers a listing waits for, as they answer; none when it goes on. */
+  /** Called with the servers that a listing waits for, and with an empty list at the end. */
   readonly onWait?: (servers: readonly string[]) => void;
-  /** The environment to read; the process's own by default. */
+  /** The environment; `process.env` by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */
   readonly now?: () => number;
-  /** Where debug lines go; nowhere by default. */
+  /** Receives debug messages. */
   readonly debug?: (message: string) => void;
-  /** Where a failure is told that no call shows, such as an audit log that cannot be written; nowhere by default. */
+  /** Receives warnings that belong to no call, such as an audit log that cannot be written. */
   readonly warn?: (message: string) => void;
 }
 
@@ -133,13 +133,13 @@ export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
   approve(tools: readonly Tool[]): void;
 }
 
-// Raised whenever a line of the index means something else.
+// Incremented when the format of the index changes.
 const INDEX_VERSION = '12';
-// As long as a server may take to start, unless its entry says more.
+// The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
 
-/** The default toolbox of a workdir. */
+/** Creates the toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
   const secrets: KnownSecrets = { all: [] };
   const world = createWorld(options, secrets);
@@ -190,7 +190,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
 
 type Files = ReturnType<typeof openFiles>;
 
-// What is read from and written to files, apart from the tools themselves.
+// State in files, apart from the tools themselves.
 function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMachine) {
   const { home, now } = world;
   const workdir =

@@ -1,4 +1,4 @@
-// For the tests of whoever writes tools: a toolbox of just those, fakes for what it hands them, checks of results.
+// Helpers for testing tools: a toolbox with only those tools, fake contexts, and checks of results.
 
 import { createDocumentMemory } from './context/store/memory-documents.js';
 import type { ToolContext, ToolUpstreams } from './core/context.js';
@@ -13,14 +13,14 @@ import { createContext } from './executors/shared/tool-context.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 
-/** What stands in for the world around a tool. */
+/** Fakes of what a tool can reach. */
 export interface Fakes {
   readonly clock?: Clock;
   readonly store?: ContextStore;
   readonly mcp?: ToolUpstreams;
-  /** Answers what tools ask. */
+  /** Answers questions of tools. */
   readonly ask?: Ask;
-  /** The same for forms and pages to visit; in place of `ask`. */
+  /** Answers forms and pages to visit, instead of `ask`. */
   readonly elicit?: Elicit;
 }
 
@@ -28,7 +28,7 @@ export interface TestToolboxOptions extends Omit<ToolboxOptions, 'tools'> {
   readonly fakes?: Fakes;
 }
 
-/** A toolbox of exactly these tools: their calls are checked and judged as everywhere else. */
+/** Creates a toolbox with exactly these tools. */
 export function createTestToolbox(
   tools: readonly ToolDefinition[],
   { fakes = {}, ...options }: TestToolboxOptions = {},
@@ -46,11 +46,11 @@ export function createTestToolbox(
 export interface TestContextOptions extends Omit<Fakes, 'clock'> {
   readonly workdir?: string;
   readonly signal?: AbortSignal;
-  /** What a nested call answers; without it there is no tool to call. */
+  /** Answers nested calls; without it they fail. */
   readonly call?: (ref: string, input: unknown) => ToolResult | Promise<ToolResult>;
 }
 
-/** A context to call `execute` with by hand. */
+/** Creates a context for calling `execute` directly. */
 export function createTestContext(options: TestContextOptions = {}): ToolContext {
   const { workdir = '/', store = null, mcp = null, ask, call } = options;
   const { elicit = ask && elicitByText(ask) } = options;
@@ -79,7 +79,7 @@ export interface Clock {
   now(): number;
 }
 
-/** A clock that stands still until it is told to go on. */
+/** Creates a clock that only moves when told to. */
 export function createFakeClock(start = 0): Clock & { advance(milliseconds: number): void } {
   let time = start;
   return {
@@ -90,12 +90,12 @@ export function createFakeClock(start = 0): Clock & { advance(milliseconds: numb
   };
 }
 
-/** A store in memory, with these documents by path. Throws where a path is none, or two are the same. */
+/** Creates an in-memory store with these documents. Throws on invalid or duplicate paths. */
 export function createMemoryStore(initial: Readonly<Record<string, string>> = {}): ContextStore {
   return { documents: createDocumentMemory(() => Date.now(), initial), openResult: () => undefined };
 }
 
-/** Tools of other servers: by server and name, a function that answers. Whatever it throws is a failed result. */
+/** Creates fake upstream tools: a function per server and name; an exception is a failed result. */
 export function createFakeUpstreams(
   servers: Readonly<Record<string, Readonly<Record<string, (input: unknown) => unknown>>>>,
 ): ToolUpstreams {
@@ -128,7 +128,7 @@ export function createFakeUpstreams(
   };
 }
 
-/** The result, where it is a success; throws what it says where it is not. */
+/** Returns a successful result; throws if the call failed. */
 export function expectOk(result: ToolResult): ToolResult {
   if (result.ok) return result;
   const { code, message, hint } = result.error!;
@@ -137,7 +137,7 @@ export function expectOk(result: ToolResult): ToolResult {
   );
 }
 
-/** The error of a result, where it is a failure with that code; throws what came instead. */
+/** Returns the error of a result that failed with this code; throws otherwise. */
 export function expectError(result: ToolResult, code: ErrorCode): NonNullable<ToolResult['error']> {
   if (result.error?.code === code) return result.error;
   const got = result.error ? `${result.error.code}: ${result.error.message}` : `success: ${textOf(result)}`;

@@ -1,4 +1,4 @@
-// createToolbox: tools given in code, run in this process, with nothing of the machine around them.
+// createToolbox: tools defined in code, run in this process, without configuration or files.
 
 import { createTaskTools } from './builtin/task.js';
 import { createCatalog } from './catalog/catalog.js';
@@ -25,21 +25,21 @@ import { createTracer } from './runtime/telemetry.js';
 
 export interface ToolboxOptions {
   readonly tools: readonly ToolDefinition[];
-  /** Where tools are told they work; an absolute path. */
+  /** The workdir given to tools; an absolute path. */
   readonly workdir?: string;
   readonly limits?: Partial<Settings['limits']>;
-  /** Whether slightly wrong input is repaired; on by default. */
+  /** Whether input is repaired; true by default. */
   readonly repair?: boolean;
-  /** What runs are wrapped in, after the decision; the first is outermost. */
+  /** Middleware, outermost first. */
   readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
 }
 
-/** A toolbox of the given tools, and of those that are registered later. Throws `invalid_definition` or `conflict`. */
+/** Creates a toolbox with the given tools. Throws `invalid_definition` or `conflict`. */
 export function createToolbox(options: ToolboxOptions): Toolbox {
   return createFunctionToolbox(options, QUIET);
 }
 
-/** The same in a world of one's own, with what else the tools are handed. */
+/** Like `createToolbox`, with a given world, stores and upstream tools. */
 export function createFunctionToolbox(
   options: ToolboxOptions,
   world: World,
@@ -107,7 +107,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
   };
 }
 
-/** Tools by name; two of one name are a `conflict`. */
+/** Returns tools by name. Throws `conflict` if two have the same name. */
 export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, Tool> {
   const registry = new Map<string, Tool>();
   for (const definition of definitions) {
@@ -120,7 +120,7 @@ export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, 
   return registry;
 }
 
-/** A toolbox of functions asks nothing of its surroundings but a clock. */
+/** The world of a toolbox without a machine: only a clock. */
 export const QUIET: World = {
   env: {},
   home: undefined,

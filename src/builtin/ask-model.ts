@@ -1,4 +1,4 @@
-// Asks the configured model one question, over plain HTTP in the provider's own words.
+// Sends one question to the configured model over HTTP.
 
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -7,7 +7,7 @@ import { quoteOutside } from '../core/text.js';
 
 export interface AskModelOptions {
   readonly model: ModelSettings;
-  /** The key itself; undefined where the configuration names none. */
+  /** The API key, if configured. */
   readonly key: string | undefined;
   readonly system: string;
   readonly prompt: string;
@@ -60,7 +60,7 @@ const WIRES: Readonly<Record<ModelSettings['provider'], Wire>> = {
 };
 const MAX_CHARACTERS = 64 * 1024;
 
-/** What the model answers, as text. Throws `unavailable`. */
+/** Returns the answer of the model as text. Throws `unavailable`. */
 export async function askModel(options: AskModelOptions): Promise<string> {
   const { model, key, signal } = options;
   const wire = WIRES[model.provider];
@@ -70,7 +70,7 @@ export async function askModel(options: AskModelOptions): Promise<string> {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(key === undefined ? {} : wire.headers(key)) },
       body: JSON.stringify(wire.body(options)),
-      // A key is for the address that the user wrote down, and for no other.
+      // The key is only sent to the configured address.
       redirect: 'error',
       signal,
     });
@@ -81,8 +81,8 @@ export async function askModel(options: AskModelOptions): Promise<string> {
   } catch (error) {
     const { message, cause } = error as Error;
     const why = cause instanceof Error ? cause.message : message;
-    throw new ToolError('unavailable', `the model at ${url} could not be asked: ${quoteOutside(why, 200)}`, {
-      hint: 'look at [model] in your configuration; without it the inventory is made without a model',
+    throw new ToolError('unavailable', `could not reach the model at ${url}: ${quoteOutside(why, 200)}`, {
+      hint: 'check [model] in the configuration; without it the inventory is created without a model',
       cause: error,
     });
   }

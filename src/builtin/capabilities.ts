@@ -1,4 +1,4 @@
-// The built-in tool `capabilities_refresh`: writes down by theme what the tools can do, and what a loop is told of it.
+// The built-in tool `capabilities_refresh`: writes an inventory of what the tools can do, by theme.
 
 import { basename, dirname, join } from 'node:path';
 import type { ToolContext } from '../core/context.js';
@@ -48,13 +48,13 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
   };
   const tool = toTool({
     name: 'capabilities_refresh',
-    description: 'Write down anew what the tools here can do, by theme, for the beginning of the next run.',
+    description: 'Update the inventory of what the tools here can do, by theme, for the next run.',
     group: 'capabilities',
     tags: ['meta-internal'],
     idempotent: true,
     inputSchema: {
       type: 'object',
-      properties: { dry_run: { type: 'boolean', description: 'Only show it, and write nothing' } },
+      properties: { dry_run: { type: 'boolean', description: 'Show the inventory without writing it' } },
     },
     execute,
   });
@@ -79,7 +79,7 @@ async function makeLines(
   const key = model.keyVariable === undefined ? undefined : env[model.keyVariable];
   const answer = await askModel({ model, key, system: SYSTEM, prompt, signal });
   const names = seen.map((tool) => tool.name);
-  // A model does not always do as it is told; a line that is none, or has a name in it, is left out.
+  // Lines of the model that have the wrong form or contain a tool name are dropped.
   const lines = answer
     .split('\n')
     .map((line) => sanitize(line).trim())
@@ -88,20 +88,20 @@ async function makeLines(
   return lines.length > 0 ? lines : themes;
 }
 
-/** What a loop is told of an inventory in this directory; empty where there is none. */
+/** Returns the inventory of a directory for a loop; empty if there is none. */
 export function readCapabilities(directory: string): string {
   let text: string | undefined;
   try {
     text = readOwn(directory, join(directory, '.agents', FILE));
   } catch {
-    // What cannot be read is not told.
+    // An unreadable inventory is not used.
   }
   const front = text === undefined ? null : FRONTMATTER.exec(text);
   const body = front?.index === 0 ? text!.slice(front[0].length) : (text ?? '');
   return sanitize(body).trim().slice(0, MAX_CHARACTERS);
 }
 
-// A link that leads out of the directory would show a model, or replace, what is not the workspace's.
+// A link out of the workspace must not be read or replaced.
 function readOwn(directory: string, path: string): string | undefined {
   const contained = containedPath(path, { base: directory, roots: [directory] });
   return contained === undefined ? undefined : readTextFile(contained, 256 * 1024);
@@ -111,7 +111,7 @@ function containedFile(workdir: string, path: string): string {
   const directory = dirname(path);
   const contained = containedPath(directory, { base: workdir, roots: [workdir] });
   if (contained !== undefined) return join(contained, basename(path));
-  throw new ToolError('path_escape', `${directory} leads out of ${workdir}, so nothing was written`, {
-    hint: 'replace the link by a directory',
+  throw new ToolError('path_escape', `${directory} is a link out of ${workdir}; nothing was written`, {
+    hint: 'replace the link with a directory',
   });
 }

@@ -1,4 +1,4 @@
-// The built-in tools `skill-list` and `skill-describe`: what tools and skills there are, for a caller that may know.
+// The built-in tools `skill-list` and `skill-describe`.
 
 import { normalizeTags } from '../core/name.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -9,16 +9,16 @@ import { toTool } from '../formats/module/define.js';
 import { type BuiltinFunction, toBuiltin } from './builtin.js';
 
 export interface DescribeToolsOptions {
-  /** Every tool that is listed for this kind of caller, hidden ones too. */
+  /** Returns all tools that this kind of caller may know of, including hidden ones. */
   readonly list: (caller: Caller, snapshot: Snapshot) => readonly Tool[];
-  /** Throws where there is none that this kind of caller may know of. */
+  /** Finds a tool. Throws if this kind of caller may not know of it. */
   readonly find: (name: string, caller: Caller, snapshot: Snapshot) => Tool;
 }
 
 const LINE = 200;
 const GROUP = 'skills';
 
-/** Both tools, in order of their names (RES-21). */
+/** Creates both tools, sorted by name (RES-21). */
 export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[] {
   const describe: BuiltinFunction<{ name: string }> = ({ name }, _context, internals) => {
     const { caller, snapshot } = internals!;
@@ -41,7 +41,7 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
   ) => {
     const { caller, snapshot } = internals!;
     const wanted = normalizeTags(tags);
-    // A model is not told of hidden tools, however it asks (RES-20).
+    // Hidden tools are never shown to a model (RES-20).
     const hidden = includeHidden && caller.kind !== 'model';
     return {
       tools: list(caller, snapshot)
@@ -70,7 +70,7 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
     }),
     toTool({
       name: 'skill-list',
-      description: 'List the tools and skills there are, a line each.',
+      description: 'List the available tools and skills, one per line.',
       group: GROUP,
       readOnly: true,
       inputSchema: {
@@ -79,9 +79,9 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
           tags: {
             type: 'array',
             items: { type: 'string' },
-            description: 'Only those with all of these tags',
+            description: 'Only tools with all of these tags',
           },
-          includeHidden: { type: 'boolean', description: 'Hidden ones too, where the caller may see them' },
+          includeHidden: { type: 'boolean', description: 'Include hidden tools, if the caller may see them' },
         },
       },
       execute: listAll,

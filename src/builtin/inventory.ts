@@ -1,4 +1,4 @@
-// An inventory of tools by theme: a line each, in the words of their descriptions, without their names.
+// An inventory of tools by theme, one line each, without their names.
 
 import { compareText, count, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -6,7 +6,7 @@ import type { Tool } from '../core/tool.js';
 const MAX_SENTENCES = 6;
 const MAX_CHARACTERS = 90;
 
-/** The same tools give the same lines, whoever asks and in whatever order they come. */
+/** Returns the lines of the inventory; independent of the order of the tools. */
 export function describeThemes(tools: readonly Tool[]): string[] {
   const themes = new Map<string, Tool[]>();
   for (const tool of tools) {
@@ -28,7 +28,7 @@ export function describeThemes(tools: readonly Tool[]): string[] {
     });
 }
 
-/** Whether a text has the name of a tool in it, as a word of its own. */
+/** Returns whether a text contains the name of a tool as a word. */
 export function namesTool(text: string, names: readonly string[]): boolean {
   const words = new Set(
     text.match(/[A-Za-z0-9_:-]+/g)?.flatMap((word) => [word, word.replace(/[:-]+$/, '')]),
@@ -48,7 +48,7 @@ function toTitle(word: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-// Descriptions are their authors' words: one line of them, with nothing in it that a terminal or a model would obey.
+// Sanitises a description and shortens it to its first sentence.
 function firstSentence(description: string): string {
   const line = description.trim().split('\n')[0]!;
   const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;

@@ -1,4 +1,4 @@
-// The built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec`: servers for agents that ask for them so (UPS-6).
+// The built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec` (UPS-6).
 
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
@@ -21,14 +21,14 @@ export interface McpToolsOptions {
 const MCP_GROUP = 'mcp';
 
 const LINE = 200;
-// Tools that are no server's are ranked too, and left out.
+// Tools of no server are ranked too, then dropped.
 const RANKED = 1000;
 const FOUND = 10;
 
 const SERVER = { type: 'string', description: 'Name of the server' } as const;
-const TOOL = { type: 'string', description: 'Name of the tool, as its server calls it' } as const;
+const TOOL = { type: 'string', description: 'Name of the tool at its server' } as const;
 
-/** All four, in order of their names. What they name and call is what the caller may call anyway. */
+/** Creates the four tools, sorted by name. They only reach tools that the caller may call anyway. */
 export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
   const remote = async ({ caller, snapshot }: CallInternals) =>
     (await list(caller, snapshot)).filter(isRemote);
@@ -92,7 +92,7 @@ function toTools({ exec, info, listTools, searchTools }: McpFunctions): Tool[] {
   return [
     toTool({
       name: 'mcp_exec',
-      description: 'Call a tool of a connected server; mcp_info says what it takes.',
+      description: 'Call a tool of a connected server; see mcp_info for its input.',
       group: MCP_GROUP,
       inputSchema: {
         type: 'object',
@@ -107,7 +107,7 @@ function toTools({ exec, info, listTools, searchTools }: McpFunctions): Tool[] {
     }),
     toTool({
       name: 'mcp_info',
-      description: 'Describe a tool of a connected server: what it does, what it takes and returns.',
+      description: 'Describe a tool of a connected server: its purpose, input and output.',
       group: MCP_GROUP,
       readOnly: true,
       inputSchema: {
@@ -119,7 +119,7 @@ function toTools({ exec, info, listTools, searchTools }: McpFunctions): Tool[] {
     }),
     toTool({
       name: 'mcp_list_tools',
-      description: 'List the tools of the connected servers, a line each.',
+      description: 'List the tools of the connected servers, one per line.',
       group: MCP_GROUP,
       readOnly: true,
       inputSchema: {
@@ -137,7 +137,7 @@ function toTools({ exec, info, listTools, searchTools }: McpFunctions): Tool[] {
         type: 'object',
         properties: {
           query: { type: 'string', description: 'What the tool should do, in a few words' },
-          limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many at most' },
+          limit: { type: 'integer', minimum: 1, maximum: 100, description: 'Maximum number of tools' },
           server: { ...SERVER, description: 'Only the tools of this server' },
         },
         required: ['query'],
@@ -166,11 +166,11 @@ function missing(server: string, name: string | undefined, all: readonly Tool[])
   const what =
     known && name !== undefined
       ? `the server ${server} has no tool "${quoteOutside(name, 80)}"`
-      : `there is no server "${quoteOutside(server, 80)}"`;
+      : `server not found: ${quoteOutside(server, 80)}`;
   const near = known
     ? nearest(name ?? '', all.filter(({ origin }) => origin.server === server).map(nameOf))
     : nearest(server, servers);
   return new ToolError('not_found', what, {
-    hint: near.length > 0 ? `did you mean ${near.join(', ')}?` : 'mcp_list_tools shows what there is',
+    hint: near.length > 0 ? `did you mean ${near.join(', ')}?` : 'see mcp_list_tools',
   });
 }

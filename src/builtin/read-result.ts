@@ -1,4 +1,4 @@
-// The built-in tool `read_result`: a stored result by pages, by lines or by bytes (CTX-2).
+// The built-in tool `read_result`: reads a stored result by page, lines or bytes (CTX-2).
 
 import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
@@ -24,7 +24,7 @@ interface Asked {
 const KEPT_PAGINGS = 16;
 
 export function createReadResultTool(): Tool {
-  // Finding page 900 means finding those before it; whoever reads one page reads the next.
+  // Caches page boundaries, because finding a page means finding all pages before it.
   const pagings = new Map<string, readonly number[]>();
   const pagesOf = (id: string, source: StoredResult, size: number, text: boolean): readonly number[] => {
     const key = `${id} ${size}`;
@@ -57,15 +57,19 @@ export function createReadResultTool(): Tool {
     inputSchema: {
       type: 'object',
       properties: {
-        id: { type: 'string', description: 'The id that the result gave, r_…' },
-        page: { type: 'integer', minimum: 1, description: 'Page, from 1; of JSON the first is its shape' },
+        id: { type: 'string', description: 'Id of the result, r_…' },
+        page: {
+          type: 'integer',
+          minimum: 1,
+          description: 'Page, from 1; the first page of JSON is its shape',
+        },
         lines: {
           type: 'string',
           pattern: '^[1-9][0-9]{0,9}(-[1-9][0-9]{0,9})?$',
           description: 'Lines, from 1: "10" or "10-20"',
         },
         offset: { type: 'integer', minimum: 0, description: 'First byte, from 0' },
-        limit: { type: 'integer', minimum: 1, description: 'How many bytes from the offset' },
+        limit: { type: 'integer', minimum: 1, description: 'Number of bytes' },
       },
       required: ['id'],
     },
@@ -80,7 +84,7 @@ export function createReadResultTool(): Tool {
         lines: { type: 'string' },
         offset: { type: 'integer' },
         bytes: { type: 'integer' },
-        next_offset: { type: 'integer', description: 'Where to read on; absent at the end' },
+        next_offset: { type: 'integer', description: 'Offset of the next byte; absent at the end' },
       },
       required: ['id', 'size', 'kind'],
     },
@@ -96,12 +100,12 @@ function readPart(asked: Asked, source: StoredResult, pageBytes: number, pages: 
   const { page, offset, limit, lines } = asked;
   const ways = [page, offset ?? limit, lines].filter((way) => way !== undefined);
   if (ways.length > 1) {
-    throw new ToolError('invalid_input', 'page, lines and offset are three ways; only one can be used', {
-      hint: 'give page, or lines, or offset with limit',
+    throw new ToolError('invalid_input', 'page, lines and offset cannot be combined', {
+      hint: 'use page, or lines, or offset with limit',
     });
   }
   const text = source.handle.kind !== 'binary';
-  // Bytes that are no text travel as base64, four characters for three of them.
+  // Binary data is returned as base64, four characters for three bytes.
   const most = text ? pageBytes : Math.floor((pageBytes * 3) / 4);
   if (lines !== undefined) return readLines(source, lines, most);
   if (offset !== undefined || limit !== undefined)
@@ -136,7 +140,7 @@ function readLines(source: StoredResult, lines: string, most: number) {
   }
   const [first = 1, last = first] = lines.split('-').map(Number);
   if (last < first) {
-    throw new ToolError('invalid_input', `lines ${lines} end before they begin`, {
+    throw new ToolError('invalid_input', `lines ${lines} end before they start`, {
       hint: `give them as ${last}-${first}`,
     });
   }
@@ -153,7 +157,7 @@ function readLines(source: StoredResult, lines: string, most: number) {
 
 function readBytes(source: StoredResult, offset: number, limit: number) {
   if (offset > source.size) {
-    throw new ToolError('invalid_input', `offset ${offset} lies past the end at ${source.size}`, {
+    throw new ToolError('invalid_input', `offset ${offset} is past the end at ${source.size}`, {
       hint: `give an offset from 0 to ${source.size}`,
       data: { size: source.size },
     });
@@ -161,7 +165,7 @@ function readBytes(source: StoredResult, offset: number, limit: number) {
   const text = source.handle.kind !== 'binary';
   const start = text ? startOfCharacter(source, offset) : offset;
   const wanted = Math.min(start + limit, source.size);
-  // A limit of less than a character still gives that character: reading on must come to an end.
+  // A limit smaller than a character returns that character, so that reading makes progress.
   const end = text && wanted < source.size ? endOfWholeCharacters(source, start, wanted) : wanted;
   return answer(source, { start, end }, {});
 }
@@ -199,7 +203,7 @@ function describe({ handle, size }: StoredResult, facts: JsonObject): JsonObject
 }
 
 function unknownResult(id: string): ToolError {
-  return new ToolError('not_found', `there is no result "${quoteOutside(id, 60)}" of this session`, {
-    hint: 'results are kept for a while and for the session that made them: call the tool again',
+  return new ToolError('not_found', `result not found in this session: ${quoteOutside(id, 60)}`, {
+    hint: 'results expire and belong to the session that created them; call the tool again',
   });
 }

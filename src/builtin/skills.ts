@@ -1,4 +1,4 @@
-// Skills for a model: the built-in tool `read_skill`, and what is told of skills at the beginning.
+// Skills for a model: the built-in tool `read_skill` and the instructions about skills.
 
 import { ToolError } from '../core/error.js';
 import { type Referent, renderText } from '../core/render.js';
@@ -23,7 +23,7 @@ export interface ReadSkillOptions {
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
 }
 
-/** Reads the skills that are not hidden: a hidden one is called by its own name. */
+/** Creates `read_skill`, which reads visible skills; a hidden skill is called by its own name. */
 export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
   const execute: BuiltinFunction<{ skill_name: string }> = ({ skill_name: name }, _context, internals) => {
     const { snapshot } = internals!;
@@ -33,7 +33,7 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
   };
   const tool = toTool({
     name: READ_SKILL,
-    description: 'Read the instructions of a skill before doing what it is for.',
+    description: 'Read the instructions of a skill before doing its task.',
     readOnly: true,
     inputSchema: {
       type: 'object',
@@ -54,8 +54,8 @@ export interface DescribeSkillsOptions {
 }
 
 /**
- * What a model is told of skills before anything else (SKL-2); empty where there is none. The text of a checkout
- * that nobody trusts is not put into a model's mouth: its skills are named, and read when asked for.
+ * Returns the instructions about skills (SKL-2); empty without skills. Texts of an untrusted workspace are not sent to
+ * the model: its skills are only named.
  */
 export function describeSkills(
   all: readonly Skill[],
@@ -63,7 +63,7 @@ export function describeSkills(
 ): string {
   const skills = all.filter(isVisible);
   const isWhole = (skill: Skill): boolean => mode === 'full' && (trusted || skill.owner !== 'workspace');
-  // Who may not call the tool that reads one is not told of it (POL-8).
+  // Not mentioned if the model may not call `read_skill` (POL-8).
   const named = mayRead ? skills.filter((skill) => !isWhole(skill)) : [];
   const lines = named.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
   return [
@@ -83,7 +83,7 @@ function findSkill(name: string, skills: readonly Skill[]): Skill {
   if (found) return found;
   const names = skills.map((skill) => skill.name);
   const close = nearest(name, names);
-  throw new ToolError('not_found', `there is no skill "${quoteOutside(name, 60)}"`, {
+  throw new ToolError('not_found', `skill not found: ${quoteOutside(name, 60)}`, {
     hint:
       close.length > 0
         ? `did you mean ${close.join(', ')}?`
@@ -95,7 +95,7 @@ export function isVisible(skill: Skill): boolean {
   return !skill.hidden;
 }
 
-// The whole file; references in its text become what they name (SKL-5), the header stays as it is.
+// Returns the whole file with references in its text resolved (SKL-5).
 function readText(skill: Skill, refer: Refer): string {
   try {
     const text = readTextFile(skill.file);
@@ -106,9 +106,9 @@ function readText(skill: Skill, refer: Refer): string {
       return text.slice(0, skill.start) + rendered;
     }
   } catch {
-    // Said below: one that cannot be read any more is gone.
+    // Reported below as missing.
   }
-  throw new ToolError('not_found', `the text of the skill "${skill.name}" is gone`, {
-    hint: `look at ${skill.file}`,
+  throw new ToolError('not_found', `the file of the skill "${skill.name}" is missing`, {
+    hint: `check ${skill.file}`,
   });
 }

@@ -1,4 +1,4 @@
-// The built-in tools that end a loop: a task is done, cannot be done, or must wait. Offered where a loop asks for them.
+// The built-in tools that end a loop: the task is done, failed, or must wait.
 
 import type { Tool } from '../core/tool.js';
 import { toTool } from '../formats/module/define.js';

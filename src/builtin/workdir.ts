@@ -22,7 +22,9 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
       'Tell the working directory of local tools, or change it to another one below the allowed roots.',
     inputSchema: {
       type: 'object',
-      properties: { path: { type: 'string', description: 'Directory to move to; left out: only tell' } },
+      properties: {
+        path: { type: 'string', description: 'Directory to change to; without it the current one is shown' },
+      },
     },
     execute,
   });
@@ -33,11 +35,11 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
 function resolveWithin(path: string, workdir: string, roots: readonly string[]): string {
   const canonical = canonicalPath(path, workdir);
   if (canonical === undefined || statOrNothing(canonical)?.isDirectory() !== true) {
-    throw new ToolError('not_found', `there is no directory ${path}`, { hint: 'name one that exists' });
+    throw new ToolError('not_found', `directory not found: ${path}`, { hint: 'use an existing directory' });
   }
   const contained = containedPath(canonical, { base: workdir, roots });
   if (contained !== undefined) return contained;
   throw new ToolError('path_escape', `${path} is outside the directories that the configuration allows`, {
-    hint: `stay below ${roots.join(', ')}; the user's configuration can add more:  [workdir]  roots = ["…"]`,
+    hint: `allowed: below ${roots.join(', ')}; add more in the user's configuration: [workdir] roots = ["…"]`,
   });
 }

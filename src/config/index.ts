@@ -1,4 +1,4 @@
-// The configuration: three files in layers, read again when one of them changes.
+// The configuration: three files in layers, cached until one changes.
 
 import { join } from 'node:path';
 import type { Problem } from '../core/problem.js';
@@ -15,21 +15,21 @@ export type { ConfigValue, Layer } from './value.js';
 
 export interface Configuration {
   readonly settings: Settings;
-  /** The value that holds for each key that a file sets. */
+  /** The effective value of each key that a file sets. */
   readonly values: ReadonlyMap<string, ConfigValue>;
-  /** Every key with the value that holds, for people: defaults have no file. */
+  /** Every key with its effective value, including defaults. */
   readonly entries: readonly ConfigEntry[];
   readonly problems: readonly Problem[];
-  /** What it says about calls. */
+  /** Its rules. */
   readonly policy: Policy;
-  /** Why nothing may run, where a file cannot be used. */
+  /** Why nothing may run, if a file is invalid. */
   readonly fault: string | undefined;
 }
 
 export interface ConfigEntry {
   readonly key: string;
   readonly value: unknown;
-  /** As it would be written. */
+  /** As written in a file. */
   readonly shown: string;
   readonly layer: Layer | 'default';
   readonly file: string | null;
@@ -75,7 +75,7 @@ function toConfiguration(files: readonly ConfigFile[]): Configuration {
   };
 }
 
-// UPS-1: a project can neither change nor remove a server of the person's.
+// UPS-1: a project can neither change nor remove a server of the user.
 function findShadowedServers(
   values: ReadonlyMap<string, ConfigValue>,
   all: readonly ConfigValue[],
@@ -86,7 +86,7 @@ function findShadowedServers(
   });
 }
 
-// Files come highest first, and so do their rules.
+// Highest layer first.
 function toPolicy(values: readonly ConfigValue[], fault: string | undefined): Policy {
   const rulesOf = (isProject: boolean): Rule[] =>
     values
@@ -102,7 +102,7 @@ function toPolicy(values: readonly ConfigValue[], fault: string | undefined): Po
   };
 }
 
-// What every layer adds to is shown with each of them.
+// A key that all layers add to has one entry per layer.
 function toEntries(values: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): ConfigEntry[] {
   const keys = [...new Set([...DEFAULT_VALUES.keys(), ...values.keys()])].sort();
   const beside = (key: string): readonly (ConfigValue | undefined)[] => {

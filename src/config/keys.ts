@@ -1,4 +1,4 @@
-// The keys of the configuration: what each may hold, and how a lower layer may change it.
+// The keys of the configuration: their values, and how a lower layer may change them.
 
 import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
@@ -8,27 +8,27 @@ import { maskAddress } from '../upstream/entries/mask.js';
 import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
 /**
- * What a lower layer can do to a higher one's value: lower a ceiling, say it anew, say it where no higher one
- * does and the workspace is trusted, hold beside it and only narrow, put entries beside it that only narrow, add to a
- * list, have entries of its own under other names, or nothing at all.
+ * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
+ * and the workspace is trusted, add a value or entries that only narrow, extend a list, add entries with other names, or
+ * not at all.
  */
 export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
 export interface Key {
   readonly expected: string;
-  /** The value in wield's units; undefined where it is not what was expected. */
+  /** Parses the value to internal units; undefined if it is invalid. */
   readonly parse: (value: unknown) => unknown;
-  /** What the project's file can do to it. The user's file can also raise what no managed file bounds. */
+  /** How the project's file can change it. The user's file can also raise what no managed file limits. */
   readonly project: Lowering;
-  /** It decides what may run: one that cannot be read denies everything (POL-9). */
+  /** It decides what may run: an invalid value denies everything (POL-9). */
   readonly rules?: true;
-  /** It is an upstream server, read by a reader of its own. */
+  /** It is an upstream server with its own parser. */
   readonly server?: true;
-  /** The value as it may be shown, where it can hold a secret (CLI-18). */
+  /** Masks secrets in the value (CLI-18). */
   readonly mask?: (value: unknown) => unknown;
-  /** What exactly is wrong with a value that does not parse, where `expected` cannot say it. */
+  /** Describes what is wrong with an invalid value, if `expected` is not enough. */
   readonly findFault?: (value: unknown) => string | undefined;
-  /** Whether a project may join this value to the others. */
+  /** Whether a project may add this value. */
   readonly narrows?: (parsed: unknown) => boolean;
 }
 
@@ -80,7 +80,7 @@ const A_SERVER = {
   server: true,
 } as const;
 
-/** Every key there is; `*` stands for the name of a tool or a server. */
+/** All keys; `*` is the name of a tool or a server. */
 export const KEYS: Readonly<Record<string, Key>> = {
   repair: { expected: 'true or false', parse: boolean, project: 'replaces' },
   'allowed-tools': SELECTORS,
@@ -124,7 +124,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
     parse: parseMiddleware,
     findFault: findMiddlewareFault,
     project: 'joins',
-    // A repeated or remembered run is more than what the user allowed; fewer runs are less.
+    // Repeating or caching runs would widen what the user allowed; limiting them narrows it.
     narrows: (parsed) => (parsed as MiddlewareSettings).use === 'rate-limit',
   },
   'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
@@ -141,7 +141,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'model.key': { expected: 'the name of a variable that holds the key', parse: variable, project: 'ignored' },
 };
 
-// Arrays of tables: each table is a value of its own.
+// Arrays of tables: each table is a separate value.
 const ARRAYS: readonly string[] = ['middleware', 'mcp.servers'];
 
 // An older spelling.
@@ -150,13 +150,13 @@ const ALIASES: Readonly<Record<string, string>> = {
   'skills.contextMode': 'skills.context-mode',
 };
 
-/** A path in its one spelling. */
+/** Returns the canonical spelling of a path. */
 export function canonicalPath(path: readonly string[]): readonly string[] {
   const name = path.join('.');
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
 }
 
-/** The name of a key in the table: the name of a tool or a server becomes `*`. */
+/** Returns the key in the table: the name of a tool or a server becomes `*`. */
 export function keyName(path: readonly string[]): string {
   const steps = canonicalPath(path);
   if (steps[0] === 'middleware' && steps.length < 4) return 'middleware';
@@ -165,10 +165,7 @@ export function keyName(path: readonly string[]): string {
   return steps.map((step, index) => (index === 1 && isNamed ? '*' : step)).join('.');
 }
 
-/**
- * The leaves of a document, with the path of each. A table that is itself no key is walked into; of an array of
- * tables each is a leaf, counted from 1.
- */
+/** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
 export function leaves(
   document: unknown,
   path: readonly string[] = [],
@@ -180,7 +177,7 @@ export function leaves(
   return Object.entries(document).flatMap(([key, value]) => leaves(value, [...path, key]));
 }
 
-/** A default as a person would write it. */
+/** Formats a value as written in a file. */
 export function formatValue(key: string, value: unknown): string {
   if (typeof value !== 'number') return JSON.stringify(value);
   const { parse } = KEYS[key]!;

@@ -8,7 +8,7 @@ import type { ConfigValue, Layer } from './value.js';
 
 const LAYERS: readonly Layer[] = ['managed', 'user', 'project'];
 
-/** The value that holds for each key, with where it came from. Values come highest layer first. */
+/** Returns the effective value of each key with its origin. Values come highest layer first. */
 export function effectiveValues(
   values: readonly ConfigValue[],
   defaults: ReadonlyMap<string, unknown>,
@@ -23,7 +23,7 @@ export function effectiveValues(
   return effective;
 }
 
-// In a list that extends, `...` stands for the list of the layers above.
+// In a list that extends, `...` inserts the list of the layers above.
 function withRest(value: ConfigValue, above: unknown): ConfigValue {
   if (KEYS[keyName(value.path)]!.project !== 'extends') return value;
   const rest = (above ?? []) as readonly PathEntry[];
@@ -34,7 +34,7 @@ function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: numbe
   const { project } = KEYS[keyName(value.path)]!;
   if (project === 'replaces' || project === 'joins') return true;
   if (project === 'narrows' || project === 'own') return above === undefined;
-  // What a higher layer names stays named; only the defaults can be left out.
+  // Entries of a higher layer stay; only defaults can be omitted.
   if (project === 'extends')
     return above === undefined || (value.value as readonly PathEntry[]).includes(REST);
   if (project === 'adds') return above === undefined || value.value === false;
@@ -42,8 +42,8 @@ function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: numbe
   return ceiling === undefined || (value.value as number) < ceiling;
 }
 
-// Where no layer above sets the key itself: a tool's own limit stays below the general one of the layers above,
-// so that naming the tool is no way around it, and a project stays below the default.
+// If no higher layer sets the key: the limit of a tool cannot exceed the general one of higher layers, and a project
+// cannot exceed the default.
 function ceilingOf(
   { path, layer }: ConfigValue,
   values: readonly ConfigValue[],
@@ -59,7 +59,7 @@ function ceilingOf(
   return layer === 'project' ? defaults.get(general) : undefined;
 }
 
-/** What holds where no file says anything, by key. */
+/** Defaults by key. */
 export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['repair', DEFAULT_SETTINGS.repair],
   ['limits.timeout', DEFAULT_SETTINGS.limits.timeoutMs],
@@ -84,7 +84,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['audit.keep', DEFAULT_SETTINGS.audit.keep],
 ]);
 
-/** What holds for each key, and all that was said where every layer counts. */
+/** Converts effective values to settings; `all` is used for keys to which every layer adds. */
 export function toSettings(
   effective: ReadonlyMap<string, ConfigValue>,
   all: readonly ConfigValue[],
@@ -139,7 +139,7 @@ export function toSettings(
   };
 }
 
-// Half of a model is none: it is asked only where both what it is and how it is spoken to are said.
+// Used only if both the provider and the model are set.
 function toModel(
   provider: ModelSettings['provider'] | undefined,
   name: string | undefined,
@@ -157,7 +157,7 @@ function toModel(
   };
 }
 
-// Those of a higher layer stand nearer to the run: what a lower one repeats still passes its limits.
+// Higher layers are nearer to the run, so that their limits also apply to what lower layers repeat.
 function toMiddlewareSettings(effective: ReadonlyMap<string, ConfigValue>): readonly MiddlewareSettings[] {
   const entries = [...effective.values()].filter(({ path }) => path[0] === 'middleware');
   if (entries.length === 0) return DEFAULT_SETTINGS.middleware;
@@ -182,7 +182,7 @@ function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
   return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
 }
 
-// A project's word counts only for a workspace that a person trusted.
+// A project's value counts only in a trusted workspace.
 function toAllowScripts(value: ConfigValue | undefined): Settings['skills']['allowScripts'] {
   if (value?.value !== true) return 'never';
   return value.layer === 'project' ? 'trusted' : 'always';

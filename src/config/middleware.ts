@@ -1,4 +1,4 @@
-// Reads an entry of `[[middleware]]`: which of the three it is, for which tools, with which numbers.
+// Parses an entry of `[[middleware]]`.
 
 import { isToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -6,7 +6,7 @@ import { type MiddlewareSettings, parseFor } from '../core/middleware.js';
 import { nearest, parseBytes, parseDuration, quoteOutside } from '../core/text.js';
 
 interface Option {
-  /** Its name in the code. */
+  /** The option's name in code. */
   readonly to: string;
   readonly expected: string;
   readonly parse: (value: unknown) => unknown;
@@ -67,7 +67,7 @@ const OPTIONS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
   },
 };
 
-/** An entry in wield's units; undefined where something is wrong with it. */
+/** Parses an entry; undefined if it is invalid. */
 export function parseMiddleware(entry: unknown): MiddlewareSettings | undefined {
   if (findMiddlewareFault(entry) !== undefined) return undefined;
   const { use, ...given } = entry as { readonly use: string } & Record<string, unknown>;
@@ -80,7 +80,7 @@ export function parseMiddleware(entry: unknown): MiddlewareSettings | undefined 
   return { use, options } as unknown as MiddlewareSettings;
 }
 
-/** What is wrong with an entry, to stand after its name; undefined where nothing is. */
+/** Describes what is wrong with an entry, to follow its name; undefined if it is valid. */
 export function findMiddlewareFault(entry: unknown): string | undefined {
   if (!isRecord(entry)) return 'must be a table: [[middleware]]';
   const { use, ...given } = entry;

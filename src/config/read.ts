@@ -1,4 +1,4 @@
-// Reads one file of the configuration: values with the line that each stands on, and what is wrong with it.
+// Parses one configuration file: values with their lines, and problems.
 
 import { isAbsolute, normalize } from 'node:path';
 import type { Problem } from '../core/problem.js';
@@ -124,8 +124,8 @@ function selectsNothing(file: string, line: number): Problem {
   return {
     severity: 'warning',
     path: file,
-    message: `line ${line}: allowed-tools denies and selects nothing, so no tool can be called`,
-    hint: 'begin it with *',
+    message: `line ${line}: allowed-tools only denies, so no tool can be called`,
+    hint: 'start it with *',
   };
 }
 
@@ -141,7 +141,7 @@ function isDeny({ selector }: Rule): boolean {
   return selector.policy === 'deny';
 }
 
-// A checkout may order what it holds itself, and name nothing else on the machine.
+// A project's search path may only name directories inside the project.
 function isBelow(dir: string): boolean {
   return !isAbsolute(dir) && !dir.startsWith('~') && !/^\.\.(?:[/\\]|$)/.test(normalize(dir));
 }

@@ -1,4 +1,4 @@
-// Reads the servers of a configuration file: tables of `mcpServers`, and entries of `[[mcp.servers]]`, which are the same.
+// Parses the servers of a configuration file: `[mcpServers.NAME]` and `[[mcp.servers]]`.
 
 import { isRecord } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
@@ -12,11 +12,11 @@ export interface ServerTable {
   readonly value: unknown;
   readonly file: string;
   readonly layer: Layer;
-  /** The line of what these keyPath lead to from the table. */
+  /** Returns the line of a key below the table. */
   readonly lineOf: (keyPath: readonly string[]) => number;
 }
 
-/** The value of a server's table, where it is whole, and what is wrong with it. Nothing of it is a secret but its `server`. */
+/** Parses the table of a server. Only `server` may contain secrets. */
 export function readServerTable({ path, value, file, layer, lineOf }: ServerTable): {
   readonly values: readonly ConfigValue[];
   readonly problems: readonly Problem[];

@@ -1,15 +1,15 @@
-// What a person reads before they consent: every value on its own line, nothing in it hidden, nothing forged (A41).
+// Formats the approval prompt: one value per line, with invisible characters escaped (A41).
 
 import type { ApprovalChanges, ApprovalRecord } from './approval.js';
 import { count, spellOut } from './text.js';
 
-/** A label and its value, which is one line however long it is. */
+/** A label and its value, on one line. */
 export type ApprovalRow = readonly [label: string, value: string];
 
 const MAX_VALUE = 4096;
 const MAX_CHANGES = 60;
 
-/** The call itself: what runs, where, with what, for whom and why it is asked for. */
+/** Returns the lines that describe the call. */
 export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): ApprovalRow[] {
   const { description, uri, owner, command, interpreter, others, workdir, input, principal, reason } = record;
   return [
@@ -28,14 +28,14 @@ export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): Approva
   ].map(([label, value]) => [label!, cut(value!, limit)]);
 }
 
-/** What is other than last time, a line each, marked `-`, `+` or two spaces. */
+/** Returns the diff to the last approved call. */
 export function changeLines({ lines }: ApprovalChanges, limit = MAX_CHANGES): string[] {
   const shown = lines.slice(0, limit).map((line) => cut(spellOut(line), 400));
   const hidden = lines.length - shown.length;
   return hidden === 0 ? shown : [...shown, `… and ${count(hidden, 'more changed line')}`];
 }
 
-/** A record as lines to compare: what it ran, what it was given, what it is. */
+/** Returns a record as lines to compare. */
 export function describeForDiff(record: ApprovalRecord): string {
   const { command, others, workdir, input, toolDigest, definition } = record;
   return [
@@ -48,12 +48,12 @@ export function describeForDiff(record: ApprovalRecord): string {
   ].join('\n');
 }
 
-/** Lines no wider than a terminal: what would wrap could begin a line of its own making. */
+/** Wraps lines to the terminal, so that a long value cannot forge a line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [''];
   let used = 0;
   for (const character of text) {
-    // Some characters are two columns wide; which ones, terminals disagree.
+    // Some characters may be two columns wide.
     const columns = character.codePointAt(0)! > 0x7e ? 2 : 1;
     if (used + columns > width) {
       lines.push('');
@@ -69,7 +69,7 @@ function showCommand(command: readonly string[]): string {
   return command.map(showArgument).join(' ');
 }
 
-// As it would be typed where that is plain, else as a JSON string: spaces, quotes and escapes are seen.
+// Plain words as typed, everything else as a JSON string.
 function showArgument(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : spellOut(JSON.stringify(argument));
 }

@@ -1,61 +1,61 @@
-// Approvals: what a person is asked before a call runs, what they may answer, and what is kept of it.
+// Types of approvals: the request, the answer and the stored record.
 
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Owner, Tool } from './tool.js';
 import type { Caller, Verdict } from './toolbox.js';
 
-/** A call that waits for consent (POL-6). */
+/** A call that needs consent (POL-6). */
 export interface ApprovalRequest {
-  /** The same for the same call, and for no other. */
+  /** Identifies the call: equal for equal calls. */
   readonly id: string;
   readonly tool: Tool;
   readonly plan: Plan;
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly planDigest: string;
-  /** 0 for a call through a door, more for one that a tool makes. */
+  /** 0 for a call through a door, more for a nested call. */
   readonly depth: number;
-  /** What a person is shown, and what is kept. */
+  /** What is shown and stored. */
   readonly record: ApprovalRecord;
-  /** What is other than the last time that this tool was consented to. */
+  /** Differences from the last approved call of this tool. */
   readonly changes?: ApprovalChanges;
-  /** Ends where the caller no longer waits. */
+  /** Aborted when the caller stops waiting. */
   readonly signal: AbortSignal;
 }
 
 export interface ApprovalChanges {
-  /** When consent was asked for then; null where the policy itself knows of a change. */
+  /** When the last consent was requested; null if the definition itself changed. */
   readonly since: string | null;
   /** A line diff. */
   readonly lines: readonly string[];
 }
 
 /**
- * `once` and `always` consent, `deny` refuses. `unable`: nobody can be asked here, so the call is recorded for
- * someone who approves it elsewhere. `later`: the question is on its way, and the call will come again.
+ * `once` and `always` consent, `deny` refuses. `unable`: this door cannot ask, so the call is stored to be approved
+ * elsewhere. `later`: the question was sent, and the client will repeat the call.
  */
 export type ApprovalAnswer = 'once' | 'always' | 'deny' | 'unable' | 'later';
 
 /** How consent was given. */
 export type ConsentWay = 'terminal' | 'mcp' | 'yes' | 'code' | 'record' | 'standing';
 
-/** Asks whoever may consent. */
+/** Asks for consent. */
 export interface Approve {
   (request: ApprovalRequest): Promise<ApprovalAnswer>;
-  /** How consent is given here; `code` where it is left out. */
+  /** How this door obtains consent; `code` by default. */
   readonly by?: ConsentWay;
 }
 
-/** What let a call run that had to be asked for. */
+/** The consent that a call ran with. */
 export interface Consent {
   readonly id: string;
   readonly by: ConsentWay;
 }
 
-/** A call as it is kept: everything that an approval is bound to, and what a person has to see (POL-7). */
+/** A stored call: everything an approval is bound to, and what must be shown (POL-7). */
 export interface ApprovalRecord {
-  /** SHA-256 over what the approval is bound to: the fields up to `input`. */
+  /** SHA-256 over the fields up to `input`, which the approval is bound to. */
   readonly binding: string;
   /** Kind and name of the caller: `model mcp:cursor`. */
   readonly principal: string;
@@ -67,14 +67,14 @@ export interface ApprovalRecord {
   readonly input: Json;
   readonly description: string;
   readonly owner: Owner;
-  /** The command line, with what it is started through; null for code. */
+  /** The command line with its launcher; null for code. */
   readonly command: readonly string[] | null;
   readonly interpreter: string | null;
-  /** Command lines that run besides it: those that resolve values, and the one that its output goes through. */
+  /** Further command lines: resolvers, and the filter of the output. */
   readonly others: readonly (readonly string[])[];
   /** Names of variables. */
   readonly variables: readonly string[];
-  /** What tools of its kind show of themselves: the schema, and the text of a script. */
+  /** The definition: the schema, and the text of a script. */
   readonly definition: string;
   readonly rule: string | null;
   readonly reason: string;
@@ -82,15 +82,15 @@ export interface ApprovalRecord {
   readonly created: number;
 }
 
-/** Where approvals are kept. Everything that lets a call run is durable before it returns. */
+/** Stored approvals. Consent is durable before a method returns. */
 export interface Approvals {
-  /** Uses up the approval of exactly this call, or finds a standing one. */
+  /** Consumes the approval of exactly this call, or finds a standing one. */
   take(record: ApprovalRecord): Consent | undefined;
-  /** Notes that someone must approve this call. Throws where a person refused it, or it cannot be noted. */
+  /** Stores a pending call. Throws if it was denied before or cannot be stored. */
   ask(record: ApprovalRecord): void;
-  /** Consents to every call of this tool as it is now, by the same caller in the same directory. */
+  /** Approves all calls of this tool as it is now, by the same caller in the same directory. */
   always(record: ApprovalRecord): void;
-  /** Keeps what was consented to elsewhere, to tell next time what changed. */
+  /** Stores an approved call, to show later what changed. */
   remember(record: ApprovalRecord): void;
   changes(record: ApprovalRecord): ApprovalChanges | undefined;
 }

@@ -1,4 +1,4 @@
-// The ToolContext: everything that a function tool can reach, and nothing else.
+// The ToolContext: everything a function tool can reach.
 
 import type { ElicitAnswer, Elicitation } from './elicit.js';
 import type { OutputStream } from './executor.js';
@@ -15,7 +15,7 @@ export interface Progress {
   readonly message?: string;
 }
 
-/** Tools of other servers, as a tool reaches them. */
+/** Access of a tool to upstream servers. */
 export interface ToolUpstreams {
   list(): Promise<
     readonly { readonly server: string; readonly name: string; readonly description: string }[]
@@ -23,25 +23,25 @@ export interface ToolUpstreams {
   call(server: string, name: string, input: unknown): Promise<ToolResult>;
 }
 
-/** What a tool can say of a call that it makes. */
+/** Options of a nested call. */
 export interface NestedOptions {
-  /** Asked of the tool that is found, and of every tool that this one calls; what it throws ends that call. */
+  /** Called with the tool that was found and every tool it calls; an exception ends that call. */
   readonly accept?: (tool: Tool) => void;
-  /** Told right before the tool runs: until then nothing has happened. */
+  /** Called right before the tool runs. */
   readonly onStart?: () => void;
-  /** Gets the output of a process while it is written, all of it, whatever the cap. */
+  /** Receives all output of a process while it is written, regardless of the cap. */
   readonly onOutput?: OutputStream;
-  /** Ends that call early; the caller's own signal does so too. */
+  /** Cancels that call, in addition to the signal of the caller. */
   readonly signal?: AbortSignal;
 }
 
-/** Everything that a function tool can reach (MOD-5). What it is not handed is null. */
+/** Everything a function tool can reach (MOD-5); null if not available. */
 export interface ToolContext {
   /** Calls another tool as part of this call: same caller, same signal, one level deeper (RUN-7). */
   readonly toolbox: { call(ref: string, input: unknown, options?: NestedOptions): Promise<ToolResult> };
-  /** Documents and large results; null where the toolbox has none. Of no use after the call (MOD-6). */
+  /** Documents and large results; null if the toolbox has none. Unusable after the call (MOD-6). */
   readonly store: ContextStore | null;
-  /** Hands the store to `use` for as long as that runs. Throws `unavailable` where there is none. */
+  /** Calls `use` with the store. Throws `unavailable` if there is none. */
   withStore<T>(use: (store: ContextStore) => Promise<T>): Promise<T>;
   readonly mcp: ToolUpstreams | null;
   /** Absolute path. */
@@ -50,8 +50,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   progress(done: number, total?: number, message?: string): void;
   log(message: string): void;
-  /** The answer of whoever calls. Throws `unavailable` where that is nobody who can be asked. */
+  /** Asks the user. Throws `unavailable` if the user cannot be asked. */
   ask(question: string): Promise<string | null>;
-  /** The same with a form or a page to visit (MOD-18). What comes back fits the form. */
+  /** Asks the user with a form or a page to visit (MOD-18). The answer matches the form. */
   elicit(request: Elicitation): Promise<ElicitAnswer>;
 }

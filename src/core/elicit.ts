@@ -1,4 +1,4 @@
-// Questions that a tool has for the person behind a call: a form or a page to visit, and what came back of it.
+// Questions of a tool to the user: a form or a page to visit, and the answer.
 
 import { ToolError } from './error.js';
 import { isRecord, type Json, type JsonObject } from './json.js';
@@ -7,36 +7,36 @@ import type { Fault, JsonSchema } from './schema.js';
 /** What a tool asks. */
 export interface Elicitation {
   readonly message: string;
-  /** A flat form: an object of plain fields, as the protocol's `requestedSchema` has it. */
+  /** A flat form, as in the protocol's `requestedSchema`. */
   readonly schema?: JsonSchema;
-  /** A page that the person visits, in place of a form. */
+  /** A page to visit, instead of a form. */
   readonly url?: string;
-  /** What whoever asks calls this question. */
+  /** The id that the tool gave this question. */
   readonly id?: string;
 }
 
-/** A question as a door shows it: its texts are harmless and bounded. */
+/** A question for a door to show, with sanitised texts of bounded length. */
 export interface Question extends Elicitation {
-  /** Which tool asks. */
+  /** The tool that asks. */
   readonly tool: string;
-  /** What is wrong with an answer; a door that can asks again. */
+  /** Validates an answer, so that a door can ask again. */
   check(content: JsonObject): Promise<readonly Fault[]>;
 }
 
-/** `decline`: the person said no. `cancel`: nobody decided anything. */
+/** `decline`: the user refused. `cancel`: there was no decision. */
 export interface ElicitAnswer {
   readonly action: 'accept' | 'decline' | 'cancel';
-  /** What the form was filled in with, where it was accepted. */
+  /** The filled-in form, if accepted. */
   readonly content?: Readonly<Record<string, Json>>;
 }
 
-/** Asks the person. Throws `unavailable` where that cannot be asked there. */
+/** Asks the user. Throws `unavailable` if the door cannot ask this. */
 export type Elicit<Asked extends Elicitation = Elicitation> = (
   request: Asked,
   signal: AbortSignal,
 ) => Promise<ElicitAnswer>;
 
-/** Asks whoever calls; null where that one does not answer. */
+/** Asks the user for a line of text; null without an answer. */
 export type Ask = (question: string) => Promise<string | null>;
 
 const ONE_LINE: JsonSchema = {
@@ -45,14 +45,14 @@ const ONE_LINE: JsonSchema = {
   required: ['answer'],
 };
 
-/** Asks for a line of text; null where nothing was answered. */
+/** Asks for a line of text; null without an answer. */
 export async function askText(elicit: Elicit, message: string, signal: AbortSignal): Promise<string | null> {
   const { action, content } = await elicit({ message, schema: ONE_LINE }, signal);
   const answer = content?.answer;
   return action === 'accept' && typeof answer === 'string' ? answer : null;
 }
 
-/** A door that only takes text, as one that takes forms: those with one field for text. */
+/** Turns a door that asks for text into one that asks forms with a single text field. */
 export function elicitByText(ask: Ask): Elicit {
   return async ({ message, schema, url }) => {
     const field = schema === undefined || url !== undefined ? undefined : onlyTextField(schema);
@@ -62,7 +62,7 @@ export function elicitByText(ask: Ask): Elicit {
   };
 }
 
-/** What a door answers to a question of a kind that it cannot ask. */
+/** The error for a kind of question that a door cannot ask. */
 export function cannotAsk(what: string): ToolError {
   return new ToolError('unavailable', `nobody can be asked with ${what} here`, {
     hint: 'call it from a terminal, or give the answer as a parameter',

@@ -1,4 +1,4 @@
-// Events of calls: observers watch, they cannot change anything (OBS-4).
+// Events of calls for observers, which cannot change anything (OBS-4).
 
 import type { Consent } from './approval.js';
 import type { Progress } from './context.js';
@@ -10,29 +10,29 @@ import type { Tool } from './tool.js';
 import type { Caller, TraceParent, Verdict } from './toolbox.js';
 
 interface EventBase {
-  /** The same for all events of one call, and no other call of this process has it. */
+  /** Id of the call, unique in this process. */
   readonly call: string;
   readonly ref: string;
   readonly caller: Caller;
   readonly depth: number;
-  /** The call that this one was made in, if any. */
+  /** Id of the outer call, if any. */
   readonly parent?: string;
-  /** The caller's span, where it told of one. */
+  /** The caller's span, if it sent one. */
   readonly trace?: TraceParent;
 }
 
 export type EndEvent = EventBase & {
   readonly type: 'end';
   readonly result: ToolResult;
-  /** Undefined where none was found. */
+  /** Undefined if none was found. */
   readonly tool: Tool | undefined;
-  /** As it was run, else as it came; undefined where it is no JSON. */
+  /** As run, or as received if the call failed before; undefined if it is not JSON. */
   readonly input: Json | undefined;
   readonly plan: Plan | undefined;
   readonly verdict: Verdict | undefined;
-  /** SHA-256 of an output that became a handle. */
+  /** SHA-256 of an output returned as a handle. */
   readonly outputHash?: string;
-  /** How consent was given, where it had to be asked for. */
+  /** How consent was given, if it was needed. */
   readonly approval?: Consent;
 };
 
@@ -43,9 +43,9 @@ export type CallEvent =
 
 export type Observer = (event: CallEvent) => void;
 
-/** Keeps a record of every call; observers may come and go, it stays. */
+/** Records every call. */
 export interface Recorder {
-  /** Throws where a call of this verdict may not run because no record could be kept of it. */
+  /** Throws if the call must be recorded and cannot be. */
   assertReady(verdict: Verdict, snapshot: Snapshot): void;
   /** Never throws. */
   record(event: EndEvent, snapshot: Snapshot): void;

@@ -1,38 +1,38 @@
-// Rules: selectors with the place they stand at, lists that a call must be in, and all of them as one policy.
+// Rules, allow lists and the policy made of them.
 
 import type { Selector } from './selector.js';
 
 export interface Rule {
   readonly selector: Selector;
-  /** Where it is written; null where it came from no file. */
+  /** The file; null if the rule is not from a file. */
   readonly file: string | null;
   readonly line: number | null;
 }
 
-/** An `allowed-tools`: what it does not select is not called. */
+/** An `allowed-tools` list: only calls it selects are allowed. */
 export interface AllowList {
-  /** Whose it is, for a sentence: `allowed-tools`, `allowed-tools of the tool agent`. */
+  /** Used in messages: `allowed-tools`, `allowed-tools of the tool agent`. */
   readonly of: string;
   readonly rules: readonly Rule[];
   readonly file: string | null;
   readonly line: number | null;
-  /** Why it cannot be read, where that is so: then it selects nothing (POL-9). */
+  /** Why it is invalid; an invalid list selects nothing (POL-9). */
   readonly fault?: string;
 }
 
-/** What the configuration says about calls, read once for each state of its files. */
+/** The rules of the configuration. */
 export interface Policy {
-  /** Why the rules themselves cannot be read, where that is so: then nothing runs (POL-9). */
+  /** Why the rules are invalid; then nothing runs (POL-9). */
   readonly fault: string | undefined;
-  /** Every one must select a call, so that a lower layer only narrows (POL-2). */
+  /** Each list must select a call, so that a lower layer only narrows (POL-2). */
   readonly lists: readonly AllowList[];
-  /** `trust.rules` of the managed and the user's file: the first that matches counts (POL-5). */
+  /** `trust.rules` of the managed and the user's file; the first match decides (POL-5). */
   readonly rules: readonly Rule[];
-  /** `trust.rules` of the project: they count only where they are stricter. */
+  /** `trust.rules` of the project, which can only be stricter. */
   readonly projectRules: readonly Rule[];
 }
 
-/** The policy of a toolbox that has no configuration. */
+/** The policy of a toolbox without configuration. */
 export const NO_POLICY: Policy = Object.freeze({
   fault: undefined,
   lists: Object.freeze([]),

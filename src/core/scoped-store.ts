@@ -1,4 +1,4 @@
-// The stores as one call may use them: afterwards every use of what it was given is an error (MOD-6).
+// Stores that can be used only during one call (MOD-6).
 
 import { ToolError } from './error.js';
 import type { ContextStore } from './store.js';
@@ -30,7 +30,7 @@ export function scopeStore(whole: ContextStore | null): ScopedStore {
       copy: guard(whole.documents.copy),
       search: guard(whole.documents.search),
       clean: guard(whole.documents.clean),
-      // It is everybody's: a tool that is done with it does not end it for the others.
+      // The store is shared, so a tool cannot close it.
       close: () => {},
     },
     openResult: guard(whole.openResult),

@@ -1,4 +1,4 @@
-// The Settings that the configuration gives, with the defaults for everything it leaves out.
+// Settings from the configuration, with defaults.
 
 import type { MiddlewareSettings } from './middleware.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
@@ -9,80 +9,80 @@ export interface Settings {
   readonly repair: boolean;
   readonly limits: {
     readonly timeoutMs: number;
-    /** Set where a file says it: then no script's own `@timeout` goes beyond. */
+    /** Set if a file sets the timeout: then a script's own `@timeout` cannot exceed it. */
     readonly timeoutCeilingMs?: number;
     readonly outputBytes: number;
     readonly memoryBytes?: number;
     readonly cpuSeconds?: number;
     readonly openFiles?: number;
     readonly processes?: number;
-    /** Calls that run at once, in all (RUN-8). */
+    /** Maximum number of concurrent calls (RUN-8). */
     readonly concurrent: number;
     readonly concurrentPerTool: number;
     readonly concurrentPerGroup: number;
-    /** Calls that may wait for their turn. */
+    /** Maximum number of queued calls. */
     readonly queue: number;
   };
-  /** Results too large to be shown (CTX-1). */
+  /** Results too large to return inline (CTX-1). */
   readonly results: {
-    /** Characters that are shown as they are. */
+    /** Maximum length of an inline result in characters. */
     readonly inline: number;
-    /** How long one is kept after it was last read. */
+    /** How long a result is stored after it was last read. */
     readonly keepMs: number;
     readonly totalBytes: number;
   };
   readonly skills: {
-    /** Whether scripts of skills run: never, only those of a trusted workspace, or always (TJS-16). */
+    /** Whether scripts of skills run: never, only in a trusted workspace, or always (TJS-16). */
     readonly allowScripts: 'never' | 'trusted' | 'always';
-    /** How a model learns of skills: their whole text, or a line each and a tool that reads one (SKL-2). */
+    /** How skills are presented to a model: their full text, or a line each and a tool that reads one (SKL-2). */
     readonly contextMode: 'full' | 'readOnDemand';
   };
   readonly env: {
-    /** Variables passed on from wield's own environment: exact names, or a prefix and `*`. */
+    /** Variables passed from wield's environment: exact names, or a prefix and `*`. */
     readonly pass: readonly string[];
   };
-  /** Settings for single tools. */
+  /** Settings per tool. */
   readonly tools: ReadonlyMap<string, ToolSettings>;
   readonly audit: {
-    /** Whether inputs and outputs are recorded, secrets taken out (OBS-1). */
+    /** Whether redacted inputs and outputs are recorded (OBS-1). */
     readonly contents: boolean;
     /** Whether a call that cannot be recorded is refused, whatever its verdict. */
     readonly required: boolean;
     readonly rotateBytes: number;
-    /** How many full files are kept. */
+    /** Number of full log files to keep. */
     readonly keep: number;
   };
-  /** Built-in tools that are offered to models, by name or group (SRV-14). */
+  /** Built-in tools offered to models, by name or group (SRV-14). */
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
   readonly roots: readonly string[];
-  /** Directories of agents that installed items are linked into; empty: `~/.claude`. */
+  /** Agent directories that installed items are linked into; empty: `~/.claude`. */
   readonly homes: readonly string[];
   /** The search path (RES-6). */
   readonly paths: readonly PathEntry[];
-  /** What runs are wrapped in, the first outermost (RUN-9). */
+  /** Middleware, outermost first (RUN-9). */
   readonly middleware: readonly MiddlewareSettings[];
   /** Upstream servers of the configuration, each name once (UPS-1). */
   readonly servers: readonly ServerEntry[];
-  /** Names of servers that are not used, whichever file names them. */
+  /** Names of disabled servers. */
   readonly disabledServers: readonly string[];
-  /** The model that wield itself may ask; absent: none (SDK-7). */
+  /** The model that wield may use itself (SDK-7). */
   readonly model?: ModelSettings;
 }
 
 export interface ModelSettings {
   readonly provider: 'anthropic' | 'openai' | 'ollama';
   readonly name: string;
-  /** Where it is reached; the provider's own address where left out. */
+  /** Base URL; the provider's by default. */
   readonly url?: string;
-  /** The variable that holds the key: the key itself stands in no file. */
+  /** The environment variable with the key. */
   readonly keyVariable?: string;
 }
 
 export interface ToolSettings {
-  /** What the user says, over everything else. */
+  /** Set by the user; overrides everything else. */
   readonly timeoutMs?: number;
-  /** What the project says: it can only shorten. */
+  /** Set by the project; can only lower the limit. */
   readonly timeoutCeilingMs?: number;
   readonly pass?: readonly string[];
 }
@@ -111,14 +111,14 @@ export const DEFAULT_SETTINGS: Settings = {
   disabledServers: [],
 };
 
-/** What a tool may know of the settings: bounds that it can keep to, and nothing that is a secret. */
+/** The part of the settings that a tool may see: limits, no secrets. */
 export interface ToolConfig {
   readonly limits: Settings['limits'];
-  /** Directories that the workdir may move to. */
+  /** Directories that the workdir may be changed to. */
   readonly roots: readonly string[];
 }
 
-// Settings stay one object until a file changes, and every call asks.
+// Settings are the same object until a file changes, and every call needs this.
 const configs = new WeakMap<Settings, ToolConfig>();
 
 export function toToolConfig(settings: Settings): ToolConfig {

@@ -1,36 +1,36 @@
-// The stores behind context economy: large results by handle, and documents under logical paths.
+// Interfaces of the stores: large results by handle, and documents under logical paths.
 
 import type { Snapshot } from './snapshot.js';
 
-/** What kind of bytes a stored thing holds. */
+/** Kind of stored bytes. */
 export type ContentKind = 'text' | 'json' | 'binary';
 
-/** What a caller is told of a result that was too large to be shown (CTX-1). */
+/** Describes a stored result to the caller (CTX-1). */
 export interface Handle {
-  /** `r_` and 128 random bits. */
+  /** `r_` followed by 128 random bits. */
   readonly id: string;
   /** Bytes. */
   readonly size: number;
   readonly kind: ContentKind;
-  /** For JSON: its shape in a line. */
+  /** For JSON: its shape in one line. */
   readonly shape?: string;
   readonly preview: string;
 }
 
 export interface ResultLimits {
-  /** How long a result is kept after it was last read. */
+  /** How long a result is stored after it was last read. */
   readonly keepMs: number;
   /** Maximum size of all results of a workdir together. */
   readonly totalBytes: number;
 }
 
-/** Large results, each of one caller's session (CTX-3). */
+/** Large results, each belonging to a session (CTX-3). */
 export interface ResultStore {
-  /** Begins a result; what is written is kept while it streams. */
+  /** Starts a result, stored while it is written. */
   create(session: string, limits: ResultLimits): ResultWriter;
-  /** A finished result of that session; undefined for anything else, another session's included. */
+  /** Opens a finished result of that session; otherwise undefined. */
   open(id: string, session: string): StoredResult | undefined;
-  /** Removes what is too old or too much; gives what it removed, or would remove. */
+  /** Removes expired and excess results; returns what was or would be removed. */
   clean(
     limits: ResultLimits,
     options?: { readonly dryRun?: boolean },
@@ -39,19 +39,19 @@ export interface ResultStore {
 
 export interface ResultWriter {
   write(chunk: Uint8Array): void;
-  /** Ends it; from now on it can be opened. */
+  /** Finishes the result, which can then be opened. */
   finish(): FinishedResult;
-  /** Ends it without a trace. */
+  /** Discards the result. */
   discard(): void;
 }
 
-/** A result that is stored, and what its bytes hash to. */
+/** A stored result with the hash of its bytes. */
 export interface FinishedResult {
   readonly handle: Handle;
   readonly sha256: string;
 }
 
-/** Bytes that can be read in pieces. */
+/** Bytes that can be read in parts. */
 export interface Readable {
   readonly size: number;
   /** At most `length` bytes from `offset`. */
@@ -60,7 +60,7 @@ export interface Readable {
 
 export interface StoredResult extends Readable {
   readonly handle: Handle;
-  /** Where the bytes lie, for a process that reads them itself; undefined where they lie in memory. */
+  /** The file with the bytes; undefined if they are in memory. */
   readonly file?: string;
   close(): void;
 }
@@ -69,44 +69,44 @@ export interface StoredResult extends Readable {
 export interface Stores {
   readonly results: ResultStore;
   readonly documents: DocumentStore;
-  /** The session of callers that name none. */
+  /** The session of callers without one. */
   readonly session: string;
   /** Returns calls that read more of a result, one per line. */
   nextCalls(handle: Handle, snapshot: Snapshot): readonly string[];
 }
 
-/** What a tool is given of both stores: the documents of the workdir, and the results of its caller's session. */
+/** The stores as given to a tool: documents of the workdir, and results of its caller's session. */
 export interface ContextStore {
   readonly documents: DocumentStore;
-  /** Undefined for an id that this session does not have. */
+  /** Undefined if the session has no result with this id. */
   openResult(id: string): StoredResult | undefined;
 }
 
 /** Documents under logical paths, with versions and full-text search. */
 export interface DocumentStore {
-  /** Writes a new version. A path that is taken is a `path_conflict` unless the options say otherwise. */
+  /** Writes a new version. Throws `path_conflict` if the path exists, unless the options allow it. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): Promise<DocumentVersion>;
-  /** The newest version, or a named one. Throws `not_found`. */
+  /** Reads the newest or a given version. Throws `not_found`. */
   read(path: string, version?: number): Promise<StoredDocument>;
-  /** The same, to be read in pieces. */
+  /** Opens a version to be read in parts. */
   open(path: string, version?: number): Promise<OpenDocument>;
-  /** What is there now, by path. */
+  /** Lists current documents by path. */
   list(prefix?: string): Promise<readonly DocumentVersion[]>;
-  /** All versions of a path, newest first; a deletion is one too. Empty where the path was never written. */
+  /** Lists all versions of a path, newest first, including deletions. */
   versions(path: string): Promise<readonly DocumentVersion[]>;
-  /** A deletion is a version without content. Throws `not_found`. */
+  /** Adds a version without content. Throws `not_found`. */
   remove(path: string): Promise<DocumentVersion>;
   copy(from: string, to: string, options?: { readonly overwrite?: boolean }): Promise<DocumentVersion>;
-  /** The best passages, best first. */
+  /** Returns matching passages, best first. */
   search(query: string, options?: SearchOptions): Promise<readonly SearchHit[]>;
-  /** Removes what no version needs; gives what it removed, or would remove. */
+  /** Removes unreferenced payloads; returns what was or would be removed. */
   clean(options?: { readonly dryRun?: boolean }): Promise<{ readonly files: number; readonly bytes: number }>;
   close(): void;
 }
 
 export interface WriteOptions {
   readonly overwrite?: boolean;
-  /** Overwrites this version only; where another is the newest meanwhile, that is a `path_conflict` too. */
+  /** Overwrites only this version; `path_conflict` if it is no longer the newest. */
   readonly replaces?: number;
 }
 
@@ -123,20 +123,20 @@ export interface DocumentVersion {
 export interface StoredDocument extends DocumentVersion {
   readonly size: number;
   readonly content: Uint8Array;
-  /** Where the bytes lie, where they lie in a file. */
+  /** The file with the bytes, if there is one. */
   readonly file?: string;
 }
 
-/** A document that is read in pieces, until it is closed. */
+/** An open document. */
 export interface OpenDocument extends DocumentVersion, Readable {
   readonly size: number;
-  /** Where the bytes lie, for a process that reads them itself; undefined where they lie in memory. */
+  /** The file with the bytes; undefined if they are in memory. */
   readonly file?: string;
   close(): void;
 }
 
 export interface SearchOptions {
-  /** Only this path and what lies below it. */
+  /** Only this path and paths below it. */
   readonly prefix?: string;
   readonly limit?: number;
 }

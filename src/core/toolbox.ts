@@ -17,28 +17,28 @@ import type { CallerKind, ShadowedTool, Tool } from './tool.js';
 export interface Caller {
   readonly kind: CallerKind;
   readonly door: string;
-  /** The client's own name, where it gave one. */
+  /** The name of the client, if it gave one. */
   readonly name?: string;
-  /** Whose large results it can read; the toolbox's own where it is left out (CTX-3). */
+  /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
   readonly session?: string;
 }
 
 export interface Verdict {
   readonly verdict: 'allow' | 'ask' | 'deny';
-  /** The rule that decided, as written, or null where none names the call. */
+  /** The rule that decided, as written; null if none matched. */
   readonly rule: string | null;
   readonly reason: string;
-  /** Where the rule stands, or the list that does not select the call. */
+  /** Position of the rule, or of the list that does not select the call. */
   readonly source?: { readonly file: string; readonly line: number };
-  /** What changed in a definition since it was approved, as lines of a diff (POL-21). */
+  /** Diff of the definition since it was approved (POL-21). */
   readonly changes?: readonly string[];
-  /** The code of a refusal, where it is another than `denied` or `needs_approval`. */
+  /** Error code of a refusal, if not `denied` or `needs_approval`. */
   readonly code?: ErrorCode;
   /** What the caller can do about a refusal. */
   readonly hint?: string;
 }
 
-/** Where a call stands in a trace of its caller's (W3C Trace Context). */
+/** The caller's position in a trace (W3C Trace Context). */
 export interface TraceParent {
   readonly traceparent: string;
   readonly tracestate?: string;
@@ -49,51 +49,51 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly onProgress?: ProgressListener;
-  /** Gets output while it is written, all of it; the result then keeps only what fits the cap. */
+  /** Receives all output while it is written; the result is still capped. */
   readonly onOutput?: OutputStream;
-  /** Waited for when it is the call's turn, before anything runs: a door whose reader is slow holds calls back. */
+  /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
   readonly ready?: (signal: AbortSignal) => Promise<void>;
-  /** The whole result however large, and no handle. */
+  /** Returns the whole result, however large, instead of a handle. */
   readonly full?: boolean;
   /** Trusts the workspace for this call alone (POL-22). */
   readonly trust?: boolean;
-  /** Asks for consent where the policy says so; without it nobody is asked, and the call is recorded (POL-6). */
+  /** Asks for consent if the policy requires it; without it the call is stored as pending (POL-6). */
   readonly approve?: Approve;
   /** The caller's span; the span of this call becomes its child (OBS-5). */
   readonly trace?: TraceParent;
-  /** What a door found wrong with the input before it could hand it over: the call fails with it, like any other. */
+  /** An error that the door found in the input; the call fails with it. */
   readonly fault?: ToolError;
-  /** Asks the person a question that a tool has; left out where nobody can be asked (MOD-18). */
+  /** Asks the user questions of tools, if the door can (MOD-18). */
   readonly elicit?: Elicit<Question>;
-  /** The same for a person who can only answer with a line of text. */
+  /** Like `elicit`, for doors that can only ask for a line of text. */
   readonly ask?: Ask;
   /** The tool that `find` returned for the reference, so that it is not looked up again; ignored for a model. */
   readonly found?: Tool;
-  /** Built-in tools that this call may be of beside those that are offered anyway, by name or group. */
+  /** Further built-in tools that may be called, by name or group. */
   readonly offer?: readonly string[];
 }
 
 export interface PlanOptions extends CallOptions {
-  /** False: plans with input that need not fit the schema, to show what a tool would run. */
+  /** False: plans without validating the input, to show what a tool would run. */
   readonly checkInput?: boolean;
 }
 
 export interface ListOptions extends SearchOptions {
-  /** Hidden tools too. */
+  /** Includes hidden tools. */
   readonly hidden?: boolean;
-  /** Built-in tools to list beside those that are offered anyway, by name or group. */
+  /** Further built-in tools to list, by name or group. */
   readonly offer?: readonly string[];
-  /** True: only what is known already; no server is asked, and no module is loaded, for what it has. */
+  /** True: starts no server and loads no module to learn about tools. */
   readonly knownOnly?: boolean;
 }
 
 export interface SearchOptions {
-  /** For whom: a tool that is denied to him whatever the input is left out (POL-8). Code by default. */
+  /** Tools denied to this caller whatever the input are omitted (POL-8). Code by default. */
   readonly caller?: Caller;
 }
 
 export interface InstructionsOptions {
-  /** The inventory of capabilities too, where there is one that may be shown (SDK-11). */
+  /** Includes the inventory of capabilities, if it may be shown (SDK-11). */
   readonly capabilities?: boolean;
 }
 
@@ -103,11 +103,11 @@ export interface DeniedTool {
   readonly verdict: Verdict;
 }
 
-/** How the policy judges a call, for whoever asks why (POL-10). */
+/** Why the policy decides on a call as it does (POL-10). */
 export interface Explanation {
   readonly tool: Tool;
   readonly verdict: Verdict;
-  /** The rules of the configuration that are not about the call. */
+  /** Rules of the configuration that do not match the call. */
   readonly unmatched: readonly RuleText[];
 }
 
@@ -117,16 +117,16 @@ export interface RuleText {
   readonly line: number | null;
 }
 
-/** Everything that one look at the files gives. */
+/** The whole catalog at one moment. */
 export interface Survey {
-  /** All tools that are not denied, hidden ones too. */
+  /** All tools that are not denied, including hidden ones. */
   readonly tools: readonly Tool[];
-  /** Tools that are left out because of a rule. */
+  /** Tools denied by a rule. */
   readonly denied: readonly DeniedTool[];
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
   readonly skills: readonly Skill[];
-  /** Built-in tools that are not offered: none of a listing, and there for a person or code. */
+  /** Built-in tools that are not listed, but callable by a person or code. */
   readonly unlisted: readonly Tool[];
 }
 

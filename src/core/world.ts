@@ -1,16 +1,16 @@
-// The World: what a program may know of its surroundings, handed in so that two can live in one process.
+// The World: environment, home directory, clocks and debug output, passed in so that toolboxes share no global state.
 
 export interface World {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The home directory, where there is one. */
+  /** The home directory, if there is one. */
   readonly home: string | undefined;
   readonly platform: string;
-  /** Milliseconds since 1970, as the file system counts them. */
+  /** Wall clock in milliseconds, the same as the file system's. */
   now(): number;
-  /** Milliseconds on a clock that never jumps. */
+  /** Monotonic clock in milliseconds. */
   monotonic(): number;
-  /** Why things happened, for someone who asked (CLI-12). Never called with a secret. */
+  /** Writes a debug message (CLI-12), without secrets. */
   debug(message: string): void;
-  /** Whether `debug` goes anywhere, for messages that cost something to make. */
+  /** Whether debug messages are shown, for messages that are expensive to create. */
   readonly debugging: boolean;
 }

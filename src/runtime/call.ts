@@ -110,7 +110,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
     const { requestConsent } = await import('./consent.js');
     const consent = { plan, verdict, snapshot, caller, depth, signal, approve };
     state.approval = await requestConsent(parts, consent);
-    // POL-21: whoever saw the changes and agreed has approved the new definition.
+    // POL-21: consent to a changed tool approves its new definition.
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);
   } else if (verdict.verdict !== 'allow') throw refusal(tool, verdict);
   assertNotCancelled(tool, signal);

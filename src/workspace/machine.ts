@@ -1,4 +1,4 @@
-// The machine around this process: its environment, home and clocks, and where wield keeps what is its own.
+// The environment, home directory and clocks of this process, and the location of wield's state.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,11 +9,11 @@ import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/world.js';
 
 export interface CreateWorldOptions {
-  /** The environment to read; the process's own by default. */
+  /** The environment; `process.env` by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */
   readonly now?: () => number;
-  /** Where debug lines go; nowhere by default. */
+  /** Receives debug messages. */
   readonly debug?: (message: string) => void;
 }
 
@@ -45,17 +45,17 @@ function findHome(env: Readonly<Record<string, string | undefined>>): string | u
   }
 }
 
-/** The directory of wield's state and of the user's configuration. */
+/** Returns the directory of wield's state and the user's configuration. */
 export function findWieldHome(world: World): string {
   const named = world.env.WIELD_HOME;
   if (named) return resolve(named);
   if (world.home !== undefined) return join(world.home, '.wield');
-  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
-    hint: 'set HOME, or WIELD_HOME to a directory of yours',
+  throw new ToolError('unavailable', 'no home directory for state', {
+    hint: 'set HOME or WIELD_HOME',
   });
 }
 
-/** The version of the package that this is a part of. */
+/** Returns the version of the package. */
 export function readVersion(): string {
   const file = fileURLToPath(new URL('../../package.json', import.meta.url));
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

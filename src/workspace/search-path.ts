@@ -1,4 +1,4 @@
-// The search path as it is here: entries become places, each with whose it is and what is passed over in it.
+// Resolves the search path: its entries become places with owners and ignore patterns.
 
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Place } from '../core/format.js';
@@ -10,11 +10,11 @@ import { isWithin, realPath } from '../files/within.js';
 
 export interface SearchPathOptions {
   readonly entries: readonly PathEntry[];
-  /** Those that need not exist. */
+  /** Directories that need not exist. */
   readonly expected: readonly PathEntry[];
   readonly workdir: string;
   readonly home: string | undefined;
-  /** Directories whose tools are a checkout's: the workdir, and where it can be moved to. */
+  /** Directories of the workspace: the workdir and where it can be changed to. */
   readonly workspaces: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function findSearchPath(options: SearchPathOptions): SearchPath {
   return { places: [...places.values()], isStable };
 }
 
-/** Directories that someone named and that are not there: never passed over in silence. */
+/** Returns problems for configured directories that do not exist. */
 export function findMissing(options: SearchPathOptions): Problem[] {
   const expected = new Set([...iterPaths(options.expected)].map(({ dir }) => dir));
   return [...iterPaths(options.entries)]
@@ -55,12 +55,12 @@ export function findMissing(options: SearchPathOptions): Problem[] {
     .map((path) => ({
       severity: 'warning',
       path,
-      message: 'is on the search path, and there is no such directory',
-      hint: 'make it, or take it out of `paths`',
+      message: 'is on the search path but does not exist',
+      hint: 'create it, or remove it from `paths`',
     }));
 }
 
-/** `~` and what is relative, made absolute; undefined where there is no home to begin from. */
+/** Makes a path absolute; undefined if it needs a home directory and there is none. */
 export function toDirectory(path: string, workdir: string, home: string | undefined): string | undefined {
   if (!/^~(?=\/|$)/.test(path)) return resolve(workdir, path);
   return home === undefined ? undefined : join(home, path.slice(1));
@@ -78,7 +78,7 @@ function ownerByLinks(directory: string, external: boolean, { workspaces }: Sear
   return external ? 'library' : 'user';
 }
 
-// A glob of paths is anchored as a directory would be; what stands before it is no pattern.
+// The directory part of a path glob is literal and made absolute.
 function anchorGlob(pattern: string, workdir: string, home: string | undefined): string {
   if (isAbsolute(pattern)) return pattern;
   const below = pattern.startsWith('~/') && home !== undefined ? home : workdir;

@@ -1,4 +1,4 @@
-// Which directory is the workspace: the nearest one upward that has `.agents` and is the user's own.
+// Finds the workdir: the nearest directory upwards with an `.agents` directory owned by the user.
 
 import { dirname, join, resolve } from 'node:path';
 import { statOrNothing } from '../files/read.js';
@@ -8,14 +8,14 @@ export interface FindWorkdirOptions {
   /** Where to start. */
   readonly cwd: string;
   readonly home: string | undefined;
-  /** The user's id; undefined where the system has none. */
+  /** The user's id; undefined on systems without one. */
   readonly uid: number | undefined;
 }
 
-/** The workdir for a current directory (RES-40). Neither home nor what holds it is one by its `.agents` alone. */
+/** Returns the workdir of a directory (RES-40). The home directory and its parents are never found by `.agents`. */
 export function findWorkdir({ cwd, home, uid }: FindWorkdirOptions): string {
   const start = resolve(cwd);
-  // The current directory is known by its real path; home may be named by a link.
+  // The current directory is a real path; home may be a link.
   const homes = home === undefined ? [] : [home, realPath(home) ?? home];
   const isAbove = (directory: string): boolean => homes.some((one) => isWithin(directory, one));
   for (let directory = start; !isAbove(directory); directory = dirname(directory)) {

@@ -136,7 +136,7 @@ describe('with a model', () => {
     );
     const run = await wield(workspace, ['capabilities'], { env: { MODEL_KEY: 'sk-very-secret' } });
     expect(run.status).toBe(8);
-    expect(run.stderr).toMatch(/could not be asked/);
+    expect(run.stderr).toMatch(/could not reach the model/);
     expect(run.stderr).not.toContain('sk-very-secret');
   });
 
