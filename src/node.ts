@@ -83,7 +83,7 @@ export interface NodeToolboxOptions {
   readonly upstreamPatienceMs?: number;
   /** Called with the servers that a listing waits for, and with an empty list at the end. */
   readonly onWait?: (servers: readonly string[]) => void;
-  /** The environment; `process.env` by default. */
+  /** The environment; that of the process by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */
   readonly now?: () => number;

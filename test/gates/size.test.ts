@@ -3,7 +3,6 @@
 import { parseAst } from 'rolldown/parseAst';
 import { expect, test } from 'vitest';
 import { readSources } from '../support/sources.js';
-import { LONG_FUNCTIONS } from './pending.js';
 
 const MAX_FUNCTION_LINES = 80;
 const MAX_MEDIAN_FILE_LINES = 96;
@@ -16,12 +15,7 @@ test('no function is longer than a screen', () => {
       .filter(({ lines }) => lines > MAX_FUNCTION_LINES)
       .map(({ line, lines }) => `${file}:${line} has ${lines} lines`),
   );
-  expect(long.filter((entry) => !LONG_FUNCTIONS.some((prefix) => entry.startsWith(prefix)))).toEqual([]);
-  for (const prefix of LONG_FUNCTIONS)
-    expect(
-      long.some((entry) => entry.startsWith(prefix)),
-      `${prefix} is no longer pending`,
-    ).toBe(true);
+  expect(long).toEqual([]);
 });
 
 test('the median file is short', () => {

@@ -112,7 +112,7 @@ describe('spans', () => {
     expect(outer!.parentSpanContext?.spanId).toBe('00f067aa0ba902b7');
     expect(inner!.parentSpanContext?.spanId).toBe(outer!.spanContext().spanId);
     expect(inner!.spanContext().traceId).toBe(outer!.spanContext().traceId);
-    // A header that is none starts a trace of its own.
+    // An invalid header starts a new trace.
     await toolbox.call('hello', {}, { trace: { traceparent: 'nonsense\n' } });
     expect(spans()[2]!.parentSpanContext).toBeUndefined();
     expect(isSpanContextValid(spans()[2]!.spanContext())).toBe(true);

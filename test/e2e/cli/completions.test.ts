@@ -116,7 +116,7 @@ describe('in bash', () => {
     ['wield check ', [], true],
     ['wield --cwd ', [], true],
     ['wield nothing ', []],
-    // The line of bash breaks at a colon: what stands before it stays.
+    // Bash splits words at a colon: the part before it stays.
     ['wield ops:p', ['publish']],
     ['wield ops:publish p', ['p:q', 'plain']],
     ['wield ops:publish p:', ['q']],

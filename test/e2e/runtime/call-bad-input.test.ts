@@ -95,7 +95,7 @@ const CASES: readonly Case[] = [
     status: 2,
     message: /not valid JSON/,
   },
-  { title: 'JSON that is no object', stdin: '[1]', code: 'invalid_input', status: 2, message: /object/ },
+  { title: 'JSON that is not an object', stdin: '[1]', code: 'invalid_input', status: 2, message: /object/ },
   { title: '100 levels', stdin: deep(100), code: 'invalid_input', status: 2, message: /deeper than 64/ },
   {
     title: '100,000 levels',

@@ -109,7 +109,7 @@ spec('RUN-7 RUN-6', 'cancelling the outer call cancels the inner one, and its pr
   await vi.waitFor(() => expect(inner).toEqual(['cancelled']), { timeout: 30_000 });
 });
 
-spec('RUN-7', 'tools that call each other for ever end at depth 16', async () => {
+spec('RUN-7', 'tools that call each other endlessly stop at depth 16', async () => {
   let deepest: ToolResult | undefined;
   let calls = 0;
   const toolbox = createToolbox({
@@ -230,24 +230,20 @@ spec('RUN-8', 'those who wait are served in order, and a busy tool does not hold
   expect(started).toEqual(['a1', 'b1', 'a2', 'a3']);
 });
 
-spec(
-  'RUN-8',
-  'nested calls stand in the place of their outer call and never wait for one another',
-  async () => {
-    const toolbox = createToolbox({
-      tools: [
-        tool(
-          'outer',
-          async (_input, context) => (await context.toolbox.call('inner', {})).structured ?? 'refused',
-        ),
-        tool('inner', () => 'inner'),
-      ],
-      limits: { concurrent: 1 },
-    });
-    const results = await Promise.all([1, 2, 3].map(() => toolbox.call('outer', {})));
-    expect(results.map((result) => result.structured)).toEqual(['inner', 'inner', 'inner']);
-  },
-);
+spec('RUN-8', 'nested calls share the slot of their outer call and never wait for each other', async () => {
+  const toolbox = createToolbox({
+    tools: [
+      tool(
+        'outer',
+        async (_input, context) => (await context.toolbox.call('inner', {})).structured ?? 'refused',
+      ),
+      tool('inner', () => 'inner'),
+    ],
+    limits: { concurrent: 1 },
+  });
+  const results = await Promise.all([1, 2, 3].map(() => toolbox.call('outer', {})));
+  expect(results.map((result) => result.structured)).toEqual(['inner', 'inner', 'inner']);
+});
 
 spec('RUN-8', 'the configuration sets the limits, for scripts too', async () => {
   const workspace = createWorkspace();

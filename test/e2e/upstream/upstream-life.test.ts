@@ -85,25 +85,21 @@ describe('a server over HTTP', () => {
   });
 
   for (const protocol of ['older', 'newer'] as const)
-    spec(
-      'UPS-11',
-      `of the ${protocol} protocol that goes in the midst of a call is not asked again`,
-      async () => {
-        const workspace = createWorkspace();
-        const upstream = await protocolServer(workspace, 'far', protocol, 'http');
-        configureServers(workspace, { far: upstream.entry });
-        const toolbox = workspace.toolbox();
-        const call = toolbox.call('far_slow', { name: 'one' });
-        await until(() => upstream.log().includes('began one'), 'it runs');
-        await upstream.restart();
-        const { error } = await call;
-        expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('far_slow') });
-        expect(upstream.log().filter((line) => line === 'began one')).toHaveLength(1);
-        expect((await toolbox.call('far_echo', { text: 'again' })).content).toEqual([
-          { type: 'text', text: 'again' },
-        ]);
-      },
-    );
+    spec('UPS-11', `of the ${protocol} protocol that exits during a call is not called again`, async () => {
+      const workspace = createWorkspace();
+      const upstream = await protocolServer(workspace, 'far', protocol, 'http');
+      configureServers(workspace, { far: upstream.entry });
+      const toolbox = workspace.toolbox();
+      const call = toolbox.call('far_slow', { name: 'one' });
+      await until(() => upstream.log().includes('began one'), 'it runs');
+      await upstream.restart();
+      const { error } = await call;
+      expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('far_slow') });
+      expect(upstream.log().filter((line) => line === 'began one')).toHaveLength(1);
+      expect((await toolbox.call('far_echo', { text: 'again' })).content).toEqual([
+        { type: 'text', text: 'again' },
+      ]);
+    });
 
   spec('UPS-10', 'of the newer protocol gets parameters in headers as its schema requires', async () => {
     const workspace = createWorkspace();
