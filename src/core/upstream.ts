@@ -22,9 +22,14 @@ interface ServerBase {
   readonly timeoutMs?: number;
   /** Timeout of the start. */
   readonly startTimeoutMs?: number;
+  /** The only protocol version to use; absent: negotiated (UPS-23). */
+  readonly protocol?: ProtocolVersion;
   /** Not used, but still shadows entries of its name in later files. */
   readonly disabled?: true;
 }
+
+export const PROTOCOL_VERSIONS = ['2025-11-25', '2026-07-28'] as const;
+export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
 
 /** Where a server is configured. */
 export interface ServerPlace {

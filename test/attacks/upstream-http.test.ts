@@ -73,6 +73,9 @@ describe('addresses', () => {
     'http://[::169.254.169.254]/',
     'http://[::ffff:0:169.254.169.254]/',
     'http://[64:ff9b::169.254.169.254]/',
+    'http://[64:ff9b:1::169.254.169.254]/',
+    'http://[64:ff9b:1:abcd::a9fe:a9fe]/',
+    'http://[64:ff9b:1::224.0.0.1]/',
     'http://[2002:a9fe:a9fe::1]/',
     'http://[2001:0:1234::5601:5601]/',
     'http://[fe80::1]/',
@@ -184,6 +187,20 @@ describe('addresses', () => {
       expect(server.connections()).toBe(0);
     },
   );
+
+  test('translated addresses are classified by the IPv4 address that they contain', () => {
+    for (const prefix of ['::ffff:', '64:ff9b::', '64:ff9b:1::', '64:ff9b:1:2:3::'])
+      for (const [address, expected] of [
+        ['127.0.0.1', 'loopback'],
+        ['10.1.2.3', 'private'],
+        ['169.254.169.254', 'forbidden'],
+        ['8.8.8.8', 'public'],
+      ] as const)
+        expect([prefix + address, classifyAddress(prefix + address).class]).toEqual([
+          prefix + address,
+          expected,
+        ]);
+  });
 
   test('ordinary addresses are public', () => {
     for (const address of ['93.184.216.34', '8.8.8.8', '2606:4700::1111', '64:ff9b::8.8.8.8', '172.32.0.1'])

@@ -5,10 +5,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
+import { defineTool, ToolError } from '../../src/index.js';
 import { type CliRun, wield } from '../support/cli.js';
 import { serveStdio } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { createUpstreamWorkspace, type UpstreamWorkspace } from '../support/upstream-workspace.js';
+import { createWorkspace } from '../support/workspace.js';
 
 const SECRETS = {
   variable: 'v4riable-S3cret-9f8e7d',
@@ -139,6 +141,39 @@ describe('secrets of a server', () => {
     await expectSilent(workspace, ['list'], ['doctor'], ['call', 'far_leak']);
     const doctor = await wield(workspace, ['doctor'], { env });
     expect(doctor.stdout).toMatch(/last output: my key is \[redacted\]/);
+  });
+
+  spec('UPS-5', 'are redacted in the data of an error', async () => {
+    const workspace = createLeaky('leaks-and-exits');
+    const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
+    const [far] = toolbox.state.snapshot().servers.servers;
+    const error = await toolbox.state.upstreams.refresh(far!).catch((thrown: unknown) => thrown);
+    const { data } = error as { readonly data: { readonly lastLines: readonly string[] } };
+    expect(data.lastLines.join()).toContain('[redacted]');
+    expect(leaks(JSON.stringify(data))).toEqual([]);
+    const { error: failed } = await toolbox.call('far_leak', {});
+    expect(JSON.stringify(failed!.data)).toContain('far');
+    expect(leaks(JSON.stringify(failed))).toEqual([]);
+  });
+
+  spec('ERR-5', 'of granted variables are redacted in the data of an error', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[env]\npass = ["MY_TOKEN"]\n');
+    const throws = defineTool({
+      name: 'throws',
+      description: 'Fails.',
+      inputSchema: { type: 'object' },
+      execute() {
+        throw new ToolError('tool_failed', `no ${SECRETS.variable}`, {
+          hint: `not ${SECRETS.variable}`,
+          data: { text: `a ${SECRETS.variable} b`, deep: [{ [SECRETS.variable]: SECRETS.variable }] },
+        });
+      },
+    });
+    const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env }, tools: [throws] });
+    const { error } = await toolbox.call('throws', {});
+    expect(error!.data).toEqual({ text: 'a [redacted] b', deep: [{ '[redacted]': '[redacted]' }] });
+    expect(leaks(JSON.stringify(error))).toEqual([]);
   });
 
   spec('UPS-5', 'in a URL or header are not in HTTP errors', async () => {

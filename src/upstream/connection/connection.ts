@@ -5,7 +5,7 @@ import type { Elicit } from '../../core/elicit.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { quoteOutside } from '../../core/text.js';
-import type { RemoteTool } from '../../core/upstream.js';
+import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
 import { callTool, type RemoteCall } from './call.js';
 import { limitQuestions, toElicitation } from './elicitation.js';
 import { Lane } from './lane.js';
@@ -16,6 +16,9 @@ import { type NegotiatedVersion, negotiatedVersionOf } from './version.js';
 export interface ConnectOptions {
   readonly name: string;
   readonly version: string;
+  /** The only protocol version to use. */
+  readonly protocol: ProtocolVersion | undefined;
+  readonly startTimeoutMs: number;
   /** The protocol version of an earlier connection. */
   readonly knownVersion: NegotiatedVersion | undefined;
   readonly signal: AbortSignal;
@@ -34,26 +37,23 @@ export interface Connection extends ToolWatch {
   close(): Promise<void>;
 }
 
-// Some older servers do not answer unknown requests.
+// Some older servers do not answer unknown requests: after this time, or a third of the start timeout, `initialize` is sent too.
 const PROBE_TIMEOUT_MS = 10_000;
+// How long to wait for the answer to `initialize` after a late answer to the probe.
+const LATE_GRACE_MS = 1000;
 const CAPABILITIES = { elicitation: { form: {}, url: {} } } as const;
 
 /** Opens a connection and lists the tools. */
 export async function connect(transport: UpstreamTransport, options: ConnectOptions): Promise<Connection> {
   const { redact } = options;
   const sdk = await import('@modelcontextprotocol/client');
-  const lane = new Lane(transport);
   const clientInfo = { name: 'wield', version: options.version };
   const calls = new Set<RemoteCall>();
-  const client = createClient(sdk, clientInfo, options, calls);
-  let isOpen = true;
-  const closed = new Promise<void>((resolve) => {
-    client.onclose = () => {
-      isOpen = false;
-      resolve();
-    };
-  });
-  await client.connect(lane.transport, { signal: options.signal, prior: options.knownVersion as never });
+  const isHttp = transport.write === undefined;
+  const opened = await openClient(transport, options, () =>
+    createClient(sdk, clientInfo, { ...options, isHttp }, calls),
+  );
+  const { client, lane, closed, isOpen } = opened;
   const version = negotiatedVersionOf(client);
   const isModern = version.kind === 'modern';
   if (isModern) {
@@ -66,9 +66,9 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   const { listing, onListing } = await watchTools(client, lane, {
     ...options,
     negotiated: version,
-    isOpen: () => isOpen,
+    isOpen,
   });
-  const session = { sdk, client, lane, isModern, isHttp: transport.write === undefined };
+  const session = { sdk, client, lane, isModern, isHttp };
   return {
     version: redact(version),
     instructions: redact(client.getInstructions()),
@@ -93,15 +93,54 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   };
 }
 
+/** Negotiates the version. A late answer to the probe is used if the server then rejects `initialize` (UPS-11). */
+async function openClient(
+  transport: UpstreamTransport,
+  { signal, startTimeoutMs: timeout, knownVersion }: ConnectOptions,
+  create: () => Client,
+) {
+  const openWith = async (prior: NegotiatedVersion | undefined, lane: Lane, within: AbortSignal) => {
+    const client = create();
+    let isOpen = true;
+    const closed = new Promise<void>((resolve) => {
+      client.onclose = () => {
+        isOpen = false;
+        resolve();
+      };
+    });
+    await client.connect(lane.transport, { signal: within, timeout, prior: prior as never });
+    lane.keepsOpen = false;
+    return { client, lane, closed, isOpen: () => isOpen };
+  };
+  const lane = new Lane(transport);
+  const handshake = new AbortController();
+  let late: Json | undefined;
+  lane.onLateDiscover = (discover) => {
+    late = discover;
+    lane.keepsOpen = true;
+    setTimeout(() => handshake.abort(), LATE_GRACE_MS).unref();
+  };
+  try {
+    return await openWith(knownVersion, lane, AbortSignal.any([signal, handshake.signal]));
+  } catch (error) {
+    if (late === undefined || signal.aborted || transport.exit !== undefined) throw error;
+    return openWith({ kind: 'modern', discover: late }, new Lane(transport, true), signal);
+  }
+}
+
 function createClient(
   sdk: typeof import('@modelcontextprotocol/client'),
   clientInfo: { readonly name: string; readonly version: string },
-  { name, debug }: ConnectOptions,
+  { name, debug, protocol, startTimeoutMs, isHttp }: ConnectOptions & { readonly isHttp: boolean },
   calls: ReadonlySet<RemoteCall>,
 ): Client {
+  const waits = isHttp || protocol !== undefined;
   const client = new sdk.Client(clientInfo, {
     capabilities: CAPABILITIES,
-    versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT_MS } },
+    versionNegotiation: {
+      mode: protocol === undefined ? 'auto' : { pin: protocol },
+      probe: { timeoutMs: waits ? startTimeoutMs : Math.min(PROBE_TIMEOUT_MS, startTimeoutMs / 3) },
+    },
     // Results are validated by the runtime (TOOL-22); creating the SDK's validator takes 60 ms.
     jsonSchemaValidator: {
       getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),

@@ -2,7 +2,7 @@
 
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Progress } from '../../core/context.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, type Json } from '../../core/json.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** A JSON-RPC error response. */
@@ -44,6 +44,8 @@ const NOTIFICATIONS = /^notifications\/(?:tools\/list_changed|cancelled|progress
 
 // The SDK client uses numbers as ids.
 const ID_PREFIX = 'w';
+// Ids of the SDK's version probes.
+const PROBE_PREFIX = 'server-discover-probe-';
 
 const SENT = Promise.resolve();
 
@@ -52,14 +54,19 @@ export class Lane {
   readonly transport: Transport;
   /** The `_meta` of every message, which the newer protocol version requires. */
   envelope: Fields | undefined;
+  /** Called with a successful answer to the version probe that arrives after `initialize` was sent. */
+  onLateDiscover?: (discover: Json) => void;
+  /** Whether the transport stays open if the SDK client closes it, for another client on the same transport. */
+  keepsOpen = false;
+  #isInitializing = false;
   readonly #upstream: UpstreamTransport;
   readonly #waiters = new Map<string, Waiter>();
   #lastId = 0;
   #closed: Error | undefined;
 
-  constructor(upstream: UpstreamTransport) {
+  constructor(upstream: UpstreamTransport, isStarted = false) {
     this.#upstream = upstream;
-    this.transport = toClientTransport(upstream);
+    this.transport = this.#toClientTransport(isStarted);
     upstream.onmessage = (message) => this.#receive(message);
     upstream.onerror = (error) => this.transport.onerror?.(error);
     upstream.onclose = () => {
@@ -67,6 +74,25 @@ export class Lane {
       for (const waiter of this.#waiters.values()) waiter.reject(this.#closed);
       this.#waiters.clear();
       this.transport.onclose?.();
+    };
+  }
+
+  #toClientTransport(isStarted: boolean): Transport {
+    const upstream = this.#upstream;
+    return {
+      start: async () => (isStarted ? undefined : upstream.start()),
+      send: (message, options) => {
+        if ('method' in message && message.method === 'initialize') this.#isInitializing = true;
+        return upstream.send(message, options);
+      },
+      close: async () => (this.keepsOpen ? this.transport.onclose?.() : upstream.close()),
+      setProtocolVersion: (version) => upstream.setProtocolVersion?.(version),
+      get sessionId() {
+        return upstream.sessionId;
+      },
+      // The SDK detects stdio by these, and by the next whether a single request can be aborted.
+      ...('pid' in upstream ? { pid: null, stderr: null } : {}),
+      hasPerRequestStream: upstream.hasPerRequestStream,
     };
   }
 
@@ -123,6 +149,11 @@ export class Lane {
         settle(waiter, message);
         return true;
       }
+      const { result } = message as { readonly result?: unknown };
+      if (this.#isInitializing && id.startsWith(PROBE_PREFIX) && isRecord(result)) {
+        this.onLateDiscover?.(result as unknown as Json);
+        return true;
+      }
     }
     if (method === 'notifications/progress') {
       const waiter = isRecord(params) ? this.#waiters.get(String(params.progressToken)) : undefined;
@@ -155,21 +186,6 @@ export class Lane {
     upstream.write(JSON.stringify(message));
     return SENT;
   }
-}
-
-function toClientTransport(upstream: UpstreamTransport): Transport {
-  return {
-    start: () => upstream.start(),
-    send: (message, options) => upstream.send(message, options),
-    close: () => upstream.close(),
-    setProtocolVersion: (version) => upstream.setProtocolVersion?.(version),
-    get sessionId() {
-      return upstream.sessionId;
-    },
-    // The SDK detects stdio by these, and by the next whether a single request can be aborted.
-    ...('pid' in upstream ? { pid: null, stderr: null } : {}),
-    hasPerRequestStream: upstream.hasPerRequestStream,
-  };
 }
 
 function settle(waiter: Waiter, message: object): void {

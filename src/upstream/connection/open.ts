@@ -39,16 +39,23 @@ export async function openConnection(
   signal: AbortSignal,
 ): Promise<Opened> {
   const deadline = options.world.monotonic() + (server.startTimeoutMs ?? START_TIMEOUT_MS);
-  const known = options.knownVersionOf(server);
+  const known = knownVersionOf(server, options);
   const first = await attempt(server, known, { ...options, settings, deadline, signal });
   if (!('failure' in first)) return first;
   // Some servers exit on requests before `initialize`, and a known version may be outdated.
-  if (!first.mayBeVersion) throw first.failure;
+  const isPinned = server.protocol !== undefined && known?.kind !== 'modern';
+  if (!first.mayBeVersion || isPinned) throw first.failure;
   options.world.debug(`${server.name}: ${first.failure.message}; trying another protocol version`);
   const other: NegotiatedVersion | undefined = known === undefined ? { kind: 'legacy' } : undefined;
   const second = await attempt(server, other, { ...options, settings, deadline, signal });
   if ('failure' in second) throw first.failure;
   return second;
+}
+
+function knownVersionOf(server: ServerEntry, options: OpenOptions): NegotiatedVersion | undefined {
+  if (server.protocol === '2025-11-25') return { kind: 'legacy' };
+  const known = options.knownVersionOf(server);
+  return server.protocol !== undefined && known?.kind === 'legacy' ? undefined : known;
 }
 
 interface Failed {
@@ -67,7 +74,7 @@ async function attempt(
   knownVersion: NegotiatedVersion | undefined,
   { world, version, open, settings, redact, deadline, signal }: AttemptOptions,
 ): Promise<Opened | Failed> {
-  const { name, startTimeoutMs = START_TIMEOUT_MS } = server;
+  const { name, protocol, startTimeoutMs = START_TIMEOUT_MS } = server;
   const transport = await open(server, settings);
   const stop = new AbortController();
   const giveUp = (): void => {
@@ -79,7 +86,8 @@ async function attempt(
   if (signal.aborted) giveUp();
   try {
     const { debug } = world;
-    const connecting = { name, version, knownVersion, signal: stop.signal, debug, redact };
+    const own = { name, version, protocol, startTimeoutMs, knownVersion };
+    const connecting = { ...own, signal: stop.signal, debug, redact };
     return { connection: await connect(transport, connecting), transport };
   } catch (error) {
     const isLate = stop.signal.aborted;

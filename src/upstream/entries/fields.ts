@@ -4,6 +4,7 @@ import { isToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { parseSelectors } from '../../core/selector.js';
 import { parseDuration, quoteOutside } from '../../core/text.js';
+import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../../core/upstream.js';
 import { parseServerValue } from './value.js';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -93,6 +94,16 @@ export function readDuration(source: FieldSource, key: string): number | undefin
   if (duration === undefined)
     source.error([key], 'must be a duration such as "30s"', 'a bare number is in seconds');
   return duration;
+}
+
+export function readProtocol(source: FieldSource): ProtocolVersion | undefined {
+  const value = fieldOf(source, 'protocol');
+  const version = PROTOCOL_VERSIONS.find((one) => one === value);
+  if (value !== undefined && version === undefined) {
+    const known = PROTOCOL_VERSIONS.map((one) => `"${one}"`).join(' or ');
+    source.error(['protocol'], `must be ${known}`, 'remove it to negotiate the version');
+  }
+  return version;
 }
 
 /** Reads `disabled`, or its opposite `enabled`. */

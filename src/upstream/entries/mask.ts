@@ -52,13 +52,14 @@ export function describeServer(entry: ServerEntry): string {
 
 /** Returns the entry in the `mcpServers` shape with secrets masked (CLI-18). */
 export function toMaskedServer(entry: ServerEntry): JsonObject {
-  const { allow, deny, timeoutMs, startTimeoutMs, disabled } = entry;
+  const { allow, deny, timeoutMs, startTimeoutMs, protocol, disabled } = entry;
   return withoutUndefined({
     ...(entry.kind === 'stdio' ? maskStdio(entry) : maskHttp(entry)),
     allow,
     deny,
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
     startTimeout: startTimeoutMs === undefined ? undefined : `${startTimeoutMs}ms`,
+    protocol,
     disabled: disabled || undefined,
   });
 }

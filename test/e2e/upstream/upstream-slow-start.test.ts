@@ -1,0 +1,102 @@
+// Tests of servers that answer the version probe late, with an error or not at all, and of pinned versions.
+
+import { fileURLToPath } from 'node:url';
+import { describe, expect } from 'vitest';
+import { finding, spec } from '../../support/spec.js';
+import { type CountedServer, configureServers, countedServer, said } from '../../support/upstream-servers.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const SLOW = fileURLToPath(new URL('../../support/slow-server.mjs', import.meta.url));
+
+type Mode = 'late' | 'mute' | 'ignores' | 'refuses' | 'either';
+
+function slowServer(
+  mode: Mode,
+  delayMs: number,
+  fields: Readonly<Record<string, string>> = {},
+): { workspace: Workspace; upstream: CountedServer } {
+  const workspace = createWorkspace();
+  const upstream = countedServer(workspace, 'far', { program: SLOW, args: [mode], more: [String(delayMs)] });
+  // The probe waits for a third of the start timeout.
+  configureServers(workspace, { far: { ...upstream.entry, startTimeout: '6s', ...fields } });
+  return { workspace, upstream };
+}
+
+async function callOnce(workspace: Workspace): Promise<string> {
+  const toolbox = workspace.toolbox();
+  const result = await toolbox.call('far_echo', { text: 'hello' });
+  await toolbox.close();
+  return result.error === undefined ? said(result) : `${result.error.code}: ${result.error.message}`;
+}
+
+describe('a server that is slow to answer the version probe', () => {
+  for (const [mode, what, version] of [
+    ['late', 'answers it late and rejects initialize', '2026-07-28'],
+    ['mute', 'answers it late and ignores initialize', '2026-07-28'],
+    ['either', 'answers it late and is bound to the version of its first message', '2026-07-28'],
+    ['ignores', 'never answers it', 'older'],
+    ['refuses', 'answers it late with an error', 'older'],
+  ] as const)
+    finding('C2', `is used in its first process if it ${what}`, async () => {
+      const { workspace, upstream } = slowServer(mode, 2_500);
+      expect(await callOnce(workspace)).toBe(version);
+      expect(upstream.starts()).toHaveLength(1);
+      const before = upstream.log().length;
+      expect(await callOnce(workspace)).toBe(version);
+      expect(upstream.log().slice(before)).not.toContain('heard server/discover');
+    });
+
+  finding('C2', 'fails with its start timeout if it answers nothing', async () => {
+    const { workspace, upstream } = slowServer('mute', 60_000, { startTimeout: '2s' });
+    expect(await callOnce(workspace)).toContain('did not respond within 2 s of starting');
+    expect(upstream.starts()).toHaveLength(1);
+  });
+});
+
+describe('the field protocol of a server', () => {
+  for (const [protocol, version, first] of [
+    ['2025-11-25', 'older', 'initialize'],
+    ['2026-07-28', '2026-07-28', 'server/discover'],
+  ] as const)
+    spec('UPS-23', `pins the version ${protocol}, however late the server answers`, async () => {
+      const { workspace, upstream } = slowServer('either', 2_500, { protocol });
+      expect(await callOnce(workspace)).toBe(version);
+      expect(upstream.starts()).toHaveLength(1);
+      const heard = upstream.log().filter((line) => /discover|initialize/.test(line));
+      expect(heard).toContain(`heard ${first}`);
+      expect(new Set(heard.filter((line) => !line.includes('notifications'))).size).toBe(1);
+    });
+
+  spec('UPS-23', 'tries no other version', async () => {
+    const { workspace, upstream } = slowServer('refuses', 0, { protocol: '2026-07-28' });
+    expect(await callOnce(workspace)).toContain('could not start the server far');
+    expect(upstream.log()).not.toContain('heard initialize');
+    const other = slowServer('late', 0, { protocol: '2025-11-25' });
+    expect(await callOnce(other.workspace)).toContain('could not start the server far');
+    expect(other.upstream.log()).not.toContain('heard server/discover');
+  });
+
+  spec('UPS-23', 'is accepted in every configuration shape and rejected with another value', async () => {
+    const workspace = createWorkspace();
+    const toml = (protocol: string): string =>
+      `[[mcp.servers]]\nname = "a"\ncommand = "a"\nprotocol = "${protocol}"\n\n` +
+      `[mcpServers.b]\nurl = "https://b.example/mcp"\nprotocol = "${protocol}"\n`;
+    const read = async (text: string): Promise<{ shown: string[]; problems: string[] }> => {
+      workspace.write('.agents/config.toml', text);
+      const toolbox = workspace.toolbox();
+      const { values, problems } = toolbox.state.configuration();
+      await toolbox.close();
+      return {
+        shown: [...values.values()].map(({ written }) => written).filter((one) => one.includes('protocol')),
+        problems: problems.map(({ message }) => message).filter((one) => one.includes('protocol')),
+      };
+    };
+    const good = await read(toml('2025-11-25'));
+    expect(good.shown).toHaveLength(2);
+    expect(good.problems).toEqual([]);
+    const bad = await read(toml('2024-01-01'));
+    expect(bad.shown).toEqual([]);
+    expect(bad.problems).toHaveLength(2);
+    expect(bad.problems[0]).toContain('must be "2025-11-25" or "2026-07-28"');
+  });
+});
