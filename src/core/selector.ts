@@ -50,13 +50,52 @@ export function parseSelectors(source: string | readonly string[]): readonly Sel
   );
 }
 
-/** Whether a selector matches a tool and, if it has argument patterns, a call with this input. */
-export function matchSelector(selector: Selector, tool: SelectedTool, input?: unknown): boolean {
+/**
+ * Whether a selector matches a tool and, if it has argument patterns, a call with this input. With `any`, one text of an
+ * argument must match: its string form, or any text, key or scalar in it. With `every`, all texts and scalars in it must,
+ * so that a list is not allowed because of one entry. Default: `every` for `$policy=allow`, else `any` (SEL-2).
+ */
+export function matchSelector(
+  selector: Selector,
+  tool: SelectedTool,
+  input?: unknown,
+  quantifier: 'any' | 'every' = selector.policy === 'allow' ? 'every' : 'any',
+): boolean {
   if (!matchSelectorTool(selector, tool)) return false;
   return selector.arguments.every(({ key, glob }) => {
     const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
-    return value !== undefined && glob.matches(typeof value === 'string' ? value : canonicalJson(value));
+    if (value === undefined) return false;
+    return quantifier === 'any'
+      ? glob.matches(typeof value === 'string' ? value : canonicalJson(value)) ||
+          textsIn(value, true).some((text) => glob.matches(text))
+      : matchesEvery(glob, textsIn(value, false));
   });
+}
+
+function matchesEvery(glob: Glob, texts: readonly string[]): boolean {
+  return texts.length > 0 && texts.every((text) => glob.matches(text));
+}
+
+// Returns the texts and scalars of a value at any depth, absolute paths also without `.`, `..` and empty segments.
+function textsIn(value: unknown, withKeys: boolean): string[] {
+  if (typeof value === 'string') {
+    const path = value.startsWith('/') ? normalizePath(value) : value;
+    return path === value ? [value] : [value, path];
+  }
+  if (typeof value !== 'object' || value === null) return [String(value)];
+  return Object.entries(value).flatMap(([key, child]) => [
+    ...(withKeys && !Array.isArray(value) ? [key] : []),
+    ...textsIn(child, withKeys),
+  ]);
+}
+
+function normalizePath(path: string): string {
+  const steps: string[] = [];
+  for (const step of path.split('/')) {
+    if (step === '..') steps.pop();
+    else if (step !== '' && step !== '.') steps.push(step);
+  }
+  return `/${steps.join('/')}`;
 }
 
 /** Whether a selector matches a tool, regardless of the input. */

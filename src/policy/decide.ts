@@ -24,7 +24,9 @@ export interface Rules {
 export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: CommandPlan };
 
 type Level = Verdict['verdict'];
-type Matches = (selector: Selector) => boolean;
+/** Whether a selector matches; `every` if the match would allow the call (POL-4). */
+type Matches = (selector: Selector, quantifier?: Quantifier) => boolean;
+type Quantifier = 'any' | 'every';
 type Listing = Pick<Rules, 'policy' | 'within' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
@@ -88,36 +90,34 @@ export function findUnmatched(plan: Judged, { policy }: Pick<Rules, 'policy'>): 
 function matchCall(plan: Judged): Matches {
   const selected = toSelected(plan.tool);
   let inputs: Inputs | undefined;
-  return (selector) => {
-    if (selector.arguments.length === 0) return matchSelector(selector, selected);
+  return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') => {
+    if (selector.arguments.length === 0) return matchSelectorTool(selector, selected);
     inputs ??= toInputs(plan);
     const { canonical, given } = inputs;
-    // What a path was before it was resolved can only be a reason to allow less.
-    const narrows = selector.denies || selector.policy === 'deny' || selector.policy === 'ask';
-    return (narrows ? [...canonical, ...given] : canonical).some((input) =>
-      matchSelector(selector, selected, input),
+    // What a value was before it was resolved or split can only be a reason to allow less.
+    return (quantifier === 'any' ? [...canonical, ...given] : canonical).some((input) =>
+      matchSelector(selector, selected, input, quantifier),
     );
   };
 }
 
-/** Spellings of an input: with paths in canonical form, absolute or relative to the directory, and as given. */
+/** Spellings of an input: with paths in canonical form, absolute or relative to the directory; as given, and split. */
 interface Inputs {
   readonly canonical: readonly unknown[];
   readonly given: readonly unknown[];
 }
 
 function toInputs(plan: Judged): Inputs {
-  const input = effectiveInput(plan, ({ value }) => value);
-  if (plan.command?.slots.some(({ given }) => given !== undefined) !== true)
-    return { canonical: [input], given: [] };
-  const { base } = plan.command;
-  return {
-    canonical: [
-      input,
+  const canonical = [effectiveInput(plan, ({ value }) => value)];
+  const { slots = [], base = '' } = plan.command ?? {};
+  if (slots.length === 0) return { canonical, given: [] };
+  if (slots.some(({ given }) => given !== undefined))
+    canonical.push(
       effectiveInput(plan, (slot) => (slot.given === undefined ? slot.value : below(slot.value, base))),
-    ],
-    given: [effectiveInput(plan, (slot) => slot.given ?? slot.value)],
-  };
+    );
+  const words = ({ mapping, given, value }: Slot): Json | undefined =>
+    mapping.split ? [value].flat().flatMap((text) => String(text).split(/\s+/)) : (given ?? value);
+  return { canonical, given: [plan.input, effectiveInput(plan, words)] };
 }
 
 function below(value: Json | undefined, base: string): Json | undefined {
@@ -191,10 +191,9 @@ function findDeny(lists: readonly AllowList[], policy: Policy, matches: Matches)
 
 // POL-2: denies what the list does not select. `$policy=ask` selects and asks.
 function byList({ of, rules, fault, file, line }: AllowList, matches: Matches): Verdict {
-  const matching = rules.filter(({ selector }) => selector.policy !== 'deny' && matches(selector));
-  const [rule] = matching;
+  const rule = rules.find(({ selector }) => selector.policy !== 'deny' && matches(selector, 'every'));
   if (rule !== undefined) {
-    const asking = matching.find(({ selector }) => selector.policy === 'ask');
+    const asking = rules.find(({ selector }) => selector.policy === 'ask' && matches(selector, 'any'));
     return asking ? byRule('ask', asking) : byRule('allow', rule);
   }
   return {

@@ -142,7 +142,7 @@ describe('a pin', () => {
     const other = upstreamTool('Read.');
     const changed = { ...other, action: { kind: 'function', run: () => 'another' } } as Tool;
     const found = await offering(changed, store).find('remote');
-    expect(store.check(found)).toEqual({ diff: ['what it runs changed, and nothing of its description'] });
+    expect(store.check(found)).toEqual({ diff: ['what it runs changed; its description did not'] });
   });
 
   test('is not for tools of the user, a workspace or this program', async () => {

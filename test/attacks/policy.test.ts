@@ -6,9 +6,10 @@ import { describe, expect } from 'vitest';
 import { type Caller, defineTool, type JsonObject, type ToolDefinition } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { json, wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
 import { serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
-import { spec } from '../support/spec.js';
+import { finding, spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
@@ -30,6 +31,12 @@ function withRules(
   const rules = JSON.stringify(selectors);
   workspace.config(key === 'allowed-tools' ? `${key} = ${rules}\n` : `[trust]\nrules = ${rules}\n`);
   return workspace.toolbox({ tools: names.map(say) });
+}
+
+function ruledToolbox(selectors: readonly string[], tool: ToolDefinition): NodeToolbox {
+  const workspace = createWorkspace();
+  workspace.config(`allowed-tools = ${JSON.stringify(selectors)}\n`);
+  return workspace.toolbox({ tools: [tool] });
 }
 
 const codeOf = async (toolbox: NodeToolbox, name: string, input: JsonObject = {}) =>
@@ -233,3 +240,57 @@ function permutations<T>(items: readonly T[]): T[][] {
     permutations(items.filter((_, at) => at !== index)).map((rest) => [item, ...rest]),
   );
 }
+
+describe('B10 values in arrays and objects', () => {
+  const run = defineTool({
+    name: 'rd',
+    description: 'Read.',
+    inputSchema: { type: 'object', properties: { p: {}, q: {} } },
+    execute: () => 'ran',
+  });
+
+  finding('B10', 'a deny rule matches every text, number and key at any depth', async () => {
+    const toolbox = ruledToolbox(['*', 'rd(p=/etc/*,$deny)', 'rd(q=1?,$deny)', 'rd(q=true,$deny)'], run);
+    const denied: JsonObject[] = [
+      { p: ['/etc/hostname'] },
+      { p: ['/tmp/a', '/etc/hostname'] },
+      { p: [['/tmp/a'], [['/etc/hostname']]] },
+      { p: { path: '/etc/hostname' } },
+      { p: { '/etc/hostname': 1 } },
+      { p: '/tmp/../etc/hostname' },
+      { p: ['//etc/./hostname'] },
+      { q: [12] },
+      { q: { deep: [false, true] } },
+    ];
+    for (const input of denied)
+      expect([input, await codeOf(toolbox, 'rd', input)]).toEqual([input, 'denied']);
+    const allowed: JsonObject[] = [{ p: ['/tmp/a'] }, { p: ['x'], q: [1, 123, false] }, {}];
+    for (const input of allowed)
+      expect([input, await codeOf(toolbox, 'rd', input)]).toEqual([input, undefined]);
+  });
+
+  finding('B10', 'a rule that allows must match every one of them', async () => {
+    for (const rule of ['rd(p=/tmp/*)', 'rd(p=[!/e]*)', 'rd(p=/tmp/*,$policy=allow)']) {
+      const toolbox = ruledToolbox([rule], run);
+      for (const p of [['/tmp/a', '/etc/x'], ['/etc/x'], [], {}, '/tmp/../etc/x'])
+        expect([rule, p, await codeOf(toolbox, 'rd', { p })]).toEqual([rule, p, 'denied']);
+    }
+    expect(
+      await codeOf(ruledToolbox(['rd(p=/tmp/*)'], run), 'rd', { p: ['/tmp/a', '/tmp/b'] }),
+    ).toBeUndefined();
+  });
+
+  finding('B10', 'a rule that asks, and the elements of a declared command line', async () => {
+    const workspace = createSkillWorkspace();
+    workspace.skill('own', {
+      'tools.json': declare([{ param: 'p', split: true }], { properties: { p: {} } }),
+    });
+    workspace.config(
+      `allowed-tools = ["*", "run(p=/etc/*,$deny)"]\n[trust]\nrules = ["run(p=/var/*)", "*($policy=allow)"]\n`,
+    );
+    const toolbox = workspace.toolbox({ trust: true });
+    expect(await codeOf(toolbox, 'run', { p: 'x /etc/hostname' })).toBe('denied');
+    expect(await codeOf(toolbox, 'run', { p: ['x', '/etc/hostname'] })).toBe('denied');
+    expect(await codeOf(toolbox, 'run', { p: ['x', '/var/log'] })).toBe('needs_approval');
+  });
+});
