@@ -3,7 +3,7 @@
 import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
 import { readPaths } from '../core/search-path.js';
-import { formatBytes, formatDuration, parseBytes, parseDuration } from '../core/text.js';
+import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
@@ -22,6 +22,8 @@ export interface Key {
   readonly project: Lowering;
   /** It decides what may run: an invalid value denies everything (POL-9). */
   readonly rules?: true;
+  /** It restricts calls: an invalid value, or a misspelled name, denies everything (POL-9). */
+  readonly restricts?: true;
   /** It is an upstream server with its own parser. */
   readonly server?: true;
   /** Masks secrets in the value (CLI-18). */
@@ -71,6 +73,7 @@ const SELECTORS = {
   parse: texts,
   project: 'narrows',
   rules: true,
+  restricts: true,
 } as const;
 const VARIABLES = { expected: 'an array of names of variables', parse: strings, project: 'ignored' } as const;
 
@@ -116,7 +119,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'workdir.roots': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'install.homes': { expected: 'an array of directories', parse: strings, project: 'ignored' },
   'audit.contents': { expected: 'true or false', parse: boolean, project: 'ignored' },
-  'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored' },
+  'audit.required': { expected: 'true or false', parse: boolean, project: 'ignored', restricts: true },
   'audit.rotate': { ...A_SIZE, project: 'ignored' },
   'audit.keep': { ...A_COUNT, project: 'ignored' },
   middleware: {
@@ -129,7 +132,12 @@ export const KEYS: Readonly<Record<string, Key>> = {
   },
   'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
   'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },
-  'mcp.disabled': { expected: 'an array of names of servers', parse: strings, project: 'narrows' },
+  'mcp.disabled': {
+    expected: 'an array of names of servers',
+    parse: strings,
+    project: 'narrows',
+    restricts: true,
+  },
   'model.provider': { expected: '"anthropic", "openai" or "ollama"', parse: provider, project: 'ignored' },
   'model.name': { expected: 'the name of a model', parse: text, project: 'ignored' },
   'model.url': {
@@ -149,6 +157,28 @@ const ALIASES: Readonly<Record<string, string>> = {
   'skills.allowScripts': 'skills.allow-scripts',
   'skills.contextMode': 'skills.context-mode',
 };
+
+// Names of tables and keys that restrict calls, here or elsewhere.
+const RESTRICTING = [
+  'allowedtools',
+  'deny',
+  'trust',
+  'rules',
+  'policy',
+  'permissions',
+  'approvals',
+  'sandbox',
+  'env',
+  'audit',
+];
+
+/** Whether an unknown key may have been meant to restrict calls; `close` is the known key with the nearest name. */
+export function mayRestrict(path: readonly string[], close: string | undefined): boolean {
+  if (close !== undefined && KEYS[close]!.restricts) return true;
+  return keyName(path)
+    .split('.')
+    .some((step) => nearest(step.replace(/[-_]/g, ''), RESTRICTING).length > 0);
+}
 
 /** Returns the canonical spelling of a path. */
 export function canonicalPath(path: readonly string[]): readonly string[] {

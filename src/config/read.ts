@@ -7,7 +7,7 @@ import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/stat-cache.js';
 import { lineOf, parseToml } from '../files/toml.js';
-import { canonicalPath, KEYS, keyName, leaves } from './keys.js';
+import { canonicalPath, KEYS, keyName, leaves, mayRestrict } from './keys.js';
 import { readRules } from './rules.js';
 import { readServerTable } from './servers.js';
 import type { ConfigFile, Layer } from './value.js';
@@ -37,7 +37,7 @@ export function readConfigFile(file: string, layer: Layer, text: FileText): Conf
     const name = keyName(path);
     const line = lineOf(text, path, 1);
     const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
-    if (key === undefined) return invalid(unknownKey(file, line, path, name));
+    if (key === undefined) return unknownKey(context, line, path, name);
     const leaf: Leaf = { path, name, value, key, line };
     if (key.server) {
       const lineOfSteps = (steps: readonly string[]): number => lineOf(text, [...path, ...steps], 1);
@@ -72,11 +72,13 @@ function readRuleKey({ path, name, value, key, line }: Leaf, { file, layer, text
 
 function readValue({ path, value, key, line }: Leaf, { file, layer }: FileContext): ConfigFile {
   const parsed = key.parse(value);
+  const isProject = layer === 'project';
   if (parsed === undefined) {
     const fault = key.findFault?.(value) ?? `must be ${key.expected}`;
-    return invalid(problem(file, `line ${line}: ${path.join('.')} ${fault}`, `fix ${file}:${line}`));
+    const found = problem(file, `line ${line}: ${path.join('.')} ${fault}`, `fix ${file}:${line}`);
+    const denies = key.restricts && !(isProject && key.project === 'ignored');
+    return { ...invalid(found), fault: denies ? `${file}:${line}: ${path.join('.')} ${fault}` : undefined };
   }
-  const isProject = layer === 'project';
   if (isProject && (key.project === 'ignored' || (key.project === 'joins' && key.narrows?.(parsed) !== true)))
     return invalid(
       problem(
@@ -114,10 +116,14 @@ function invalid(found: Problem): ConfigFile {
   return { values: [], problems: [found] };
 }
 
-function unknownKey(file: string, line: number, path: readonly string[], name: string): Problem {
-  const [close] = nearest(name, Object.keys(KEYS));
+function unknownKey({ file }: FileContext, line: number, path: readonly string[], name: string): ConfigFile {
+  const [close] = nearest(name.replaceAll('_', '-'), Object.keys(KEYS));
   const hint = close === undefined ? 'remove it' : `did you mean ${close}?`;
-  return problem(file, `line ${line}: unknown key "${quoteOutside(path.join('.'))}"`, hint);
+  const what = `unknown key "${quoteOutside(path.join('.'))}"`;
+  return {
+    ...invalid(problem(file, `line ${line}: ${what}`, hint)),
+    fault: mayRestrict(path, close) ? `${file}:${line}: ${what}, ${hint}` : undefined,
+  };
 }
 
 function selectsNothing(file: string, line: number): Problem {

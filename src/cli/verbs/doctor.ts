@@ -5,6 +5,7 @@ import { commandProblems } from '../commands.js';
 import { printJson } from '../print.js';
 import type { Verb } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
+import { ruleProblems } from './doctor/rules.js';
 
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
 
@@ -17,8 +18,10 @@ export const doctor: Verb = {
   positionals: 0,
   async run({ terminal, json, reserved, toolbox: open }) {
     const toolbox = open();
-    const commands = commandProblems(await toolbox.catalog.survey(), reserved);
-    const { checks, problems, warnings } = await diagnose(toolbox, commands);
+    const survey = await toolbox.catalog.survey();
+    const { policy } = toolbox.state.snapshot();
+    const more = [...commandProblems(survey, reserved), ...ruleProblems(policy, survey)];
+    const { checks, problems, warnings } = await diagnose(toolbox, more);
     if (json) {
       const passed = checks.filter(({ level }) => level === 'ok' || level === 'absent');
       const shown = passed.map((check) => ({ ...check, level: 'ok' }));

@@ -6,7 +6,7 @@ import { createSkillWorkspace } from '../../support/commands.js';
 import { list, MODEL, outcome, PERSON, ruled, tool, trust } from '../../support/ruled.js';
 import { serveStdio } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';
-import { spec } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('a denied tool', () => {
@@ -164,9 +164,58 @@ describe('unreadable rules', () => {
       expect(await ruled({ user: fine }, [tool('a')]).catalog.problems()).toEqual([]);
   });
 
-  spec('POL-9', 'an unknown key is a problem and denies nothing', async () => {
+  finding('B26', 'a misspelled key that restricts calls denies, and the call names it', async () => {
+    const misspelled = [
+      '[trust]\nrule = ["a($deny)"]',
+      '[trust]\nallowed_tools = ["b"]',
+      'allowed_tools = ["b"]',
+      'allowedTools = ["b"]',
+      'alowed-tools = ["b"]',
+      'Rules = ["b"]',
+      '[Trust]\nrules = ["a($deny)"]',
+      '[trsut]\nrules = ["a($deny)"]',
+      '[env]\npas = ["X"]',
+      '[tools.a.evn]\npass = ["X"]',
+      '[audit]\nrequierd = true',
+      '[audit]\nrequired = "yes"',
+      '[sandbox]\nnetwork = false',
+      '[approvals]\nask = true',
+      '[mcp]\ndisabled = "files"',
+      '[mcp]\ndisable = ["files"]',
+    ];
+    for (const text of misspelled) {
+      for (const layer of ['user', 'project'] as const) {
+        if (layer === 'project' && text.includes('required =')) continue;
+        const toolbox = ruled({ [layer]: `${text}\n` }, [tool('a')]);
+        const { error } = await toolbox.call('a', {}, { caller: MODEL });
+        const key = text.split('\n').at(-1)!.split(' ')[0]!;
+        expect([text, error?.code]).toEqual([text, 'denied']);
+        expect(error?.message).toMatch(new RegExp(`config\\.toml:\\d+: .*${key}`));
+        expect(await toolbox.list({ caller: MODEL })).toEqual([]);
+      }
+    }
+    for (const text of ['[limits]\ntimeuot = "1s"', '[ui]\nport = 1', 'colour = true'])
+      expect([text, await outcome(ruled({ user: `${text}\n` }, [tool('a')]), 'a')]).toEqual([text, 'allow']);
+  });
+
+  finding('B26', 'doctor warns of rules that match no tool or no parameter', async () => {
+    const workspace = createWorkspace();
+    workspace.script('deploy', shellScript(':', '@param branch string Branch'));
+    workspace.config(
+      '[trust]\nrules = ["deply($deny)", "deploy(brnch=main,$deny)", "deploy(branch=main)", "#net", "*"]\n',
+    );
+    const { warnings } = json(await wield(workspace, ['doctor', '--json']));
+    expect(warnings.map(({ message }: { message: string }) => message)).toEqual([
+      expect.stringContaining('deply($deny) matches no tool'),
+      expect.stringContaining('deploy(brnch=main,$deny) names the argument "brnch"'),
+      expect.stringContaining('#net matches no tool'),
+    ]);
+    expect(warnings[1].hint).toContain('branch');
+  });
+
+  spec('POL-9', 'hints name the key that was probably meant', async () => {
     const toolbox = ruled({ user: 'allowed_tools = "b"\n[trust]\nrule = "*"\n' }, [tool('a')]);
-    expect(await outcome(toolbox, 'a')).toBe('allow');
+    expect(await outcome(toolbox, 'a')).toBe('deny');
     const problems = await toolbox.catalog.problems();
     expect(problems.map(({ hint }) => hint)).toEqual([
       'did you mean allowed-tools?',
