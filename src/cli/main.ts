@@ -1,7 +1,8 @@
 // The entry point of the binary. Prints version and help without loading the runtime.
 
 import { writeSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
+import { findHome, findWieldHome } from '../files/home.js';
 import { createChunks } from './chunks.js';
 import { createProcessIo } from './process-io.js';
 
@@ -51,7 +52,11 @@ async function start(kind: string): Promise<void> {
 // Compiled code depends on the version of Node and on the build.
 function findCompileCache(kind: string): string | undefined {
   const { env, version, arch } = process;
-  const home = env.WIELD_HOME || (env.HOME && join(env.HOME, '.wield'));
-  if (!home || !isAbsolute(home)) return undefined;
-  return join(home, 'cache', 'code', `${version}-${arch}`, `${kind}-${WIELD_BUILD}`);
+  try {
+    const home = findWieldHome(env, findHome(env));
+    return join(home, 'cache', 'code', `${version}-${arch}`, `${kind}-${WIELD_BUILD}`);
+  } catch {
+    // The command reports it.
+    return undefined;
+  }
 }

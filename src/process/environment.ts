@@ -3,7 +3,7 @@
 import { delimiter, isAbsolute } from 'node:path';
 import type { World } from '../core/world.js';
 
-const BASE = ['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
+const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
 const FALLBACK_PATH = '/usr/local/bin:/usr/bin:/bin';
 // Variables that make a loader or interpreter run other code. A wildcard never matches them (EXE-2).
 const LOADERS = /^(?:LD_|DYLD_|PYTHON|PERL5|GIT_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|RUBYOPT)$/;

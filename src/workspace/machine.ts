@@ -1,12 +1,10 @@
 // The environment, home directory and clocks of this process, and the location of wield's state.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ToolError } from '../core/error.js';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/world.js';
+import { findHome, findWieldHome as locateWieldHome } from '../files/home.js';
 
 export interface CreateWorldOptions {
   /** The environment; `process.env` by default. */
@@ -36,23 +34,9 @@ export function createWorld(
   };
 }
 
-function findHome(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  if (env.HOME !== undefined && isAbsolute(env.HOME)) return resolve(env.HOME);
-  try {
-    return homedir();
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns the directory of wield's state and the user's configuration. */
-export function findWieldHome(world: World): string {
-  const named = world.env.WIELD_HOME;
-  if (named) return resolve(named);
-  if (world.home !== undefined) return join(world.home, '.wield');
-  throw new ToolError('unavailable', 'no home directory for state', {
-    hint: 'set HOME or WIELD_HOME',
-  });
+export function findWieldHome({ env, home }: World): string {
+  return locateWieldHome(env, home);
 }
 
 /** Returns the version of the package. */

@@ -1,5 +1,6 @@
 // What a checkout or a tool of it does to our state: where it lies, what is in it, who may touch it.
 
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,10 +14,10 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
-import { json, wield } from '../support/cli.js';
+import { BINARY, json, wield } from '../support/cli.js';
 import { serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
-import { spec } from '../support/spec.js';
+import { finding, spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const codeOf = ({ result }: { result: { _meta?: Record<string, { code?: string }> } }): string | undefined =>
@@ -62,6 +63,62 @@ spec('POL-20 OBS-1', 'A16: files that set variables move neither our trust nor o
   expect(readdirSync(theirs).sort()).toEqual(['config.toml', 'trust.json']);
   const { values } = json(await wield(workspace, ['config', '--json']));
   expect(values.find(({ key }: { key: string }) => key === 'env.pass').value).toEqual([]);
+});
+
+finding('B5 STA-1', 'A16 F30: a home that is empty or relative, or in a checkout, is not used', async () => {
+  const workspace = createWorkspace();
+  const { dir } = workspace;
+  workspace.script('attack', shellScript('touch ran; echo ran'));
+  for (const name of ['.wield', 'sub/.wield', 'state']) {
+    workspace.write(`${name}/trust.json`, trustRecord(dir));
+    workspace.write(`${name}/config.toml`, '[env]\npass = ["*"]\n');
+  }
+  const { HOME, WIELD_HOME, ...bare } = workspace.env;
+  const homes: Record<string, string>[] = [
+    { HOME: '' },
+    { HOME: '.' },
+    { HOME: 'sub' },
+    { HOME: './sub/..' },
+    { HOME: '~' },
+    { HOME: HOME!, WIELD_HOME: '' },
+    { HOME: HOME!, WIELD_HOME: 'state' },
+    { HOME: HOME!, WIELD_HOME: '.wield' },
+    { HOME: '', WIELD_HOME: './.wield' },
+  ];
+  const inCheckout: Record<string, string>[] = [
+    { HOME: dir },
+    { HOME: `${dir}/sub` },
+    { HOME: HOME!, WIELD_HOME: `${dir}/sub/../state` },
+  ];
+  const refuses = async (env: Record<string, string>) => {
+    for (const args of [['list'], ['call', 'attack'], ['trust'], ['config', '--json'], ['serve']]) {
+      const run = spawnSync(process.execPath, [BINARY, ...args], {
+        cwd: dir,
+        env: { ...bare, ...env },
+        encoding: 'utf8',
+        input: '',
+      });
+      expect([args, env, run.status]).toEqual([args, env, 8]);
+      expect(run.stdout + run.stderr).toMatch(/HOME is |in the git checkout/);
+    }
+  };
+  await refuses(homes[0]!);
+  for (const env of homes) {
+    expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(
+      /HOME is .*(empty|not an absolute)/,
+    );
+  }
+  mkdirSync(join(dir, '.git'));
+  for (const env of inCheckout)
+    expect(() => workspace.toolbox({ env: { ...bare, ...env } })).toThrow(/in the git checkout/);
+  await refuses(inCheckout[0]!);
+  expect(existsSync(join(dir, 'ran'))).toBe(false);
+  // Nothing is written into the checkout, not even compiled code.
+  expect(readdirSync(join(dir, '.wield')).sort()).toEqual(['config.toml', 'trust.json']);
+  // With a state directory, an empty home is none: no tools of it, and no agents to link into.
+  const toolbox = workspace.toolbox({ env: { ...bare, HOME: '', WIELD_HOME: WIELD_HOME! } });
+  expect(toolbox.machine.world.home).toBeUndefined();
+  expect(await callAsModel(workspace, 'attack')).toEqual(['needs_trust']);
 });
 
 spec('POL-20', 'A16: a tool that sets our variables sets them for itself alone', async () => {

@@ -34,7 +34,14 @@ export function specIf(
   else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
 }
 
-/** A test that closes one or more review findings: `finding('B2', 'keeps links in the directory of their kind', fn)`. */
+/**
+ * A test that closes one or more review findings: `finding('B2', 'keeps links in the directory of their kind', fn)`. Ids
+ * of statements may follow.
+ */
 export function finding(ids: string, title: string, body: Body, timeoutMs?: number): void {
-  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: { findings: ids.split(/\s+/) } }, body);
+  const all = ids.split(/\s+/);
+  const statements = all.filter((id) => id.includes('-'));
+  const findings = all.filter((id) => !id.includes('-'));
+  const meta = { findings, ...(statements.length === 0 ? {} : { statements }) };
+  test(`${ids}: ${title}`, { timeout: timeoutMs, meta }, body);
 }

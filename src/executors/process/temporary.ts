@@ -2,7 +2,7 @@
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export interface TemporaryFiles {
   /** Writes a value and returns the path of its file. */
@@ -15,7 +15,7 @@ export function createTemporaryFiles(): TemporaryFiles {
   let count = 0;
   return {
     write(text) {
-      directory ??= mkdtempSync(join(tmpdir(), 'wield-'));
+      directory ??= mkdtempSync(resolve('/', tmpdir(), 'wield-'));
       const path = join(directory, String(++count));
       writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
       return path;

@@ -1,0 +1,75 @@
+// Finds the home directory and the wield home. Neither is ever resolved against the current directory.
+
+import { lstatSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { ToolError } from '../core/error.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Returns the home directory; an empty or relative `HOME` is none. */
+export function findHome({ HOME }: Environment): string | undefined {
+  if (HOME !== undefined) return isAbsolute(HOME) ? resolve(HOME) : undefined;
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the directory of wield's state and of the user's configuration. Throws if a variable names no absolute path,
+ * or one in a checkout: the files there were written by the authors of the repository.
+ */
+export function findWieldHome(env: Environment, home: string | undefined): string {
+  const { WIELD_HOME, HOME } = env;
+  if (WIELD_HOME !== undefined) {
+    if (!isAbsolute(WIELD_HOME)) throw notAbsolute('WIELD_HOME', WIELD_HOME, 'or unset it');
+    return refuseCheckout(resolve(WIELD_HOME));
+  }
+  if (home !== undefined) return refuseCheckout(join(home, '.wield'));
+  if (HOME !== undefined) throw notAbsolute('HOME', HOME, 'or set WIELD_HOME to a directory of yours');
+  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
+    hint: 'set HOME, or WIELD_HOME to a directory of yours',
+  });
+}
+
+function refuseCheckout(wieldHome: string): string {
+  const checkout = findCheckout(wieldHome);
+  if (checkout === undefined) return wieldHome;
+  throw new ToolError('unavailable', `the state directory ${wieldHome} is in the git checkout ${checkout}`, {
+    hint: 'set WIELD_HOME to a directory outside of checkouts, for example WIELD_HOME=/home/you/.wield',
+  });
+}
+
+// The user's home directory may be a repository itself, of settings.
+function findCheckout(path: string): string | undefined {
+  for (let directory = dirname(path); ; directory = dirname(directory)) {
+    if (isCheckout(directory) && !isRealHome(directory)) return directory;
+    if (dirname(directory) === directory) return undefined;
+  }
+}
+
+function isCheckout(directory: string): boolean {
+  try {
+    return lstatSync(join(directory, '.git'), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isRealHome(directory: string): boolean {
+  try {
+    return resolve(userInfo().homedir) === directory;
+  } catch {
+    return false;
+  }
+}
+
+function notAbsolute(name: string, value: string, otherwise: string): ToolError {
+  const shown = value === '' ? 'empty' : `${JSON.stringify(value)}, which is not an absolute path`;
+  return new ToolError('unavailable', `${name} is ${shown}`, {
+    hint: `set ${name} to an absolute path, ${otherwise}`,
+  });
+}
