@@ -30,8 +30,8 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
   }
   if (home !== undefined) return refuseCheckout(join(home, '.wield'));
   if (HOME !== undefined) throw notAbsolute('HOME', HOME, 'or set WIELD_HOME to a directory of yours');
-  throw new ToolError('unavailable', 'there is no home directory to keep state in', {
-    hint: 'set HOME, or WIELD_HOME to a directory of yours',
+  throw new ToolError('unavailable', 'no home directory for state', {
+    hint: 'set HOME or WIELD_HOME',
   });
 }
 
