@@ -1,6 +1,7 @@
 // The entry point of the binary. Prints version and help without loading the runtime.
 
 import { writeSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { findHome, findWieldHome } from '../files/home.js';
 import { createChunks } from './chunks.js';
@@ -53,7 +54,7 @@ async function start(kind: string): Promise<void> {
 function findCompileCache(kind: string): string | undefined {
   const { env, version, arch } = process;
   try {
-    const home = findWieldHome(env, findHome(env));
+    const home = findWieldHome(env, findHome(env, homedir));
     return join(home, 'cache', 'code', `${version}-${arch}`, `${kind}-${WIELD_BUILD}`);
   } catch {
     // The command reports it.

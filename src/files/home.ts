@@ -1,17 +1,17 @@
 // Finds the home directory and the wield home. Neither is ever resolved against the current directory.
 
 import { lstatSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the home directory; an empty or relative `HOME` is none. */
-export function findHome({ HOME }: Environment): string | undefined {
+/** Returns the home directory; an empty or relative `HOME` is none. `ofSystem` is used if it is unset. */
+export function findHome({ HOME }: Environment, ofSystem: () => string): string | undefined {
   if (HOME !== undefined) return isAbsolute(HOME) ? resolve(HOME) : undefined;
   try {
-    const home = homedir();
+    const home = ofSystem();
     return isAbsolute(home) ? home : undefined;
   } catch {
     return undefined;

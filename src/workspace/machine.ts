@@ -1,6 +1,7 @@
 // The environment, home directory and clocks of this process, and the location of wield's state.
 
 import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/world.js';
@@ -21,7 +22,7 @@ export function createWorld(
 ): World {
   return {
     env,
-    home: findHome(env),
+    home: findHome(env, homedir),
     platform: process.platform,
     now,
     // Not `performance.now()`: its module takes a millisecond to load.
