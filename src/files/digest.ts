@@ -2,8 +2,12 @@
 
 import { readSync } from 'node:fs';
 import type { FileIdentity } from '../core/tool.js';
-import { loadCrypto } from './crypto.js';
 import { type ReadFault, withFile } from './read.js';
+
+/** Loads node:crypto on first use; loading takes longer than listing the tools of a directory. */
+export function loadCrypto(): typeof import('node:crypto') {
+  return process.getBuiltinModule('node:crypto');
+}
 
 /** Returns the plain SHA-256 of texts, concatenated. */
 export function hashTexts(texts: readonly string[]): string {

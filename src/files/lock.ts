@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, wr
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
-import { loadCrypto } from './crypto.js';
+import { loadCrypto } from './digest.js';
 
 const WAIT_MS = 120_000;
 const POLL_MS = 20;

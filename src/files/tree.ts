@@ -17,7 +17,7 @@ import {
 import { dirname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText, quoteOutside } from '../core/text.js';
-import { loadCrypto } from './crypto.js';
+import { loadCrypto } from './digest.js';
 import { isWithin, realPath } from './within.js';
 
 export interface TreeFile {

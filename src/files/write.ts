@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { loadCrypto } from './crypto.js';
+import { loadCrypto } from './digest.js';
 
 export interface WriteOptions {
   /** Permission bits of the file; created directories are private. */

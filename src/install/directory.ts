@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compareText } from '../core/text.js';
-import { loadCrypto } from '../files/crypto.js';
+import { loadCrypto } from '../files/digest.js';
 import { statOrNothing } from '../files/read.js';
 
 /** Returns the names in a directory, sorted. */

@@ -9,8 +9,8 @@ import type { Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { ConfiguredServers, Snapshot, Workspace } from '../core/snapshot.js';
 import type { World } from '../core/world.js';
+import { isGranted } from '../process/environment.js';
 import type { PlacesOf } from './places.js';
-import { findSecrets } from './secrets.js';
 
 export interface WorkspaceOptions {
   readonly workdir: string;
@@ -93,4 +93,22 @@ class WorkspaceSnapshot implements Snapshot {
   get problems(): readonly Problem[] {
     return [...this.#problems, ...this.#options.places.problems(this)];
   }
+}
+
+// Shorter values would be redacted from ordinary words.
+const MIN_SECRET_LENGTH = 4;
+
+// Returns the values of variables that the configuration passes to tools, the model key and `WIELD_TOKEN`.
+function findSecrets({ env, tools, model }: Settings, world: World): readonly string[] {
+  const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
+  const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
+  // The token is never passed on, but may be printed.
+  if (pass.length === 0 && !world.env.WIELD_TOKEN) return [];
+  return Object.entries(world.env).flatMap(([name, value]) =>
+    value !== undefined &&
+    value.length >= MIN_SECRET_LENGTH &&
+    (name === 'WIELD_TOKEN' || isGranted(name, pass))
+      ? [value]
+      : [],
+  );
 }

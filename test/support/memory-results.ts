@@ -3,7 +3,7 @@
 import { describeContent } from '../../src/context/store/describe-content.js';
 import { ToolError } from '../../src/core/error.js';
 import type { Handle, ResultStore } from '../../src/core/store.js';
-import { loadCrypto } from '../../src/files/crypto.js';
+import { loadCrypto } from '../../src/files/digest.js';
 
 export function createResultMemory(): ResultStore {
   const results = new Map<string, { session: string; handle: Handle; bytes: Buffer }>();

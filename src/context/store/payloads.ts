@@ -3,7 +3,7 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from '../../core/store.js';
-import { loadCrypto } from '../../files/crypto.js';
+import { loadCrypto } from '../../files/digest.js';
 import { readHead, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 

@@ -15,8 +15,7 @@ import {
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
-import { loadCrypto } from '../../files/crypto.js';
-import { digestParts } from '../../files/digest.js';
+import { digestParts, loadCrypto } from '../../files/digest.js';
 import { readTextFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';

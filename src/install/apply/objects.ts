@@ -2,8 +2,7 @@
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadCrypto } from '../../files/crypto.js';
-import { digestParts } from '../../files/digest.js';
+import { digestParts, loadCrypto } from '../../files/digest.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, namesIn, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ToolError } from '../../core/error.js';
-import { loadCrypto } from '../../files/crypto.js';
+import { loadCrypto } from '../../files/digest.js';
 
 export interface Callback {
   readonly redirectUrl: string;

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
-import { loadCrypto } from '../../files/crypto.js';
+import { loadCrypto } from '../../files/digest.js';
 import { readTextFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { needsLogin } from './fault.js';

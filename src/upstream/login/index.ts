@@ -4,7 +4,7 @@ import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
-import { loadCrypto } from '../../files/crypto.js';
+import { loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
 import { classifyHost } from '../http/address.js';
 import { createGuardedFetch } from '../http/fetch.js';
