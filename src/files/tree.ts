@@ -29,7 +29,9 @@ export interface TreeFile {
 }
 
 const MAX_DEPTH = 128;
-const MAX_FILES = 50_000;
+const MAX_SOURCE_DEPTH = 256;
+const MAX_ENTRIES = 50_000;
+const MAX_BYTES = 1024 ** 3;
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
 /**
@@ -38,19 +40,16 @@ const MAX_FILE_BYTES = 512 * 1024 * 1024;
  */
 export function listTree(root: string, { links = false } = {}): TreeFile[] {
   const files: TreeFile[] = [];
-  const walk = (directory: string, prefix: string, depth: number): void => {
-    if (depth > MAX_DEPTH)
-      throw refuse(root, prefix, `is deeper than ${MAX_DEPTH} directories`, 'flatten it');
+  const count = createTreeBounds(root, MAX_DEPTH);
+  const walk = (directory: string, prefix: string): void => {
     for (const entry of readdirSync(join(root, directory), { withFileTypes: true })) {
       const path = prefix + entry.name;
       if (entry.name === '.git') continue;
-      if (entry.isDirectory()) walk(path, `${path}/`, depth + 1);
-      else if (entry.isFile()) {
-        const { mode } = lstatSync(join(root, path));
-        files.push({ path, executable: (mode & 0o111) !== 0 });
-        if (files.length > MAX_FILES)
-          throw refuse(root, path, `is one of more than ${MAX_FILES} files`, 'split the item');
-      } else if (links && entry.isSymbolicLink())
+      const { mode, size } = lstatSync(join(root, path));
+      count(path, entry.isFile() ? size : 0);
+      if (entry.isDirectory()) walk(path, `${path}/`);
+      else if (entry.isFile()) files.push({ path, executable: (mode & 0o111) !== 0 });
+      else if (links && entry.isSymbolicLink())
         files.push({ path, executable: false, link: readInnerLink(root, path) });
       else {
         const what = entry.isSymbolicLink() ? 'is a link' : 'is neither a file nor a directory';
@@ -58,8 +57,40 @@ export function listTree(root: string, { links = false } = {}): TreeFile[] {
       }
     }
   };
-  walk('', '', 1);
+  walk('', '');
   return files.sort((a, b) => compareText(a.path, b.path));
+}
+
+/** Returns a function that counts the entries of a tree, and throws `invalid_definition` at too large a tree (INS-38). */
+export function createTreeBounds(
+  root: string,
+  maxDepth = MAX_SOURCE_DEPTH,
+): (path: string, bytes: number) => void {
+  let [entries, total] = [0, 0];
+  return (path, bytes) => {
+    entries++;
+    total += bytes;
+    if (path.split('/').length > maxDepth)
+      throw refuse(root, path, `is deeper than ${maxDepth} directories`, 'flatten it');
+    if (entries > MAX_ENTRIES)
+      throw refuse(root, path, `is one of more than ${MAX_ENTRIES} entries`, 'split the directory');
+    if (total > MAX_BYTES) throw refuse(root, path, 'is in a tree larger than 1 GiB', 'split the directory');
+  };
+}
+
+/** Throws if a directory is too large, without reading its files; `.git` and `node_modules` do not count (INS-38). */
+export function assertTreeBounds(root: string): void {
+  const count = createTreeBounds(root);
+  const walk = (prefix: string): void => {
+    for (const entry of readdirSync(join(root, prefix), { withFileTypes: true })) {
+      if (entry.name === '.git' || entry.name === 'node_modules') continue;
+      const path = prefix + entry.name;
+      const size = entry.isFile() ? (lstatSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0) : 0;
+      count(path, size);
+      if (entry.isDirectory()) walk(`${path}/`);
+    }
+  };
+  walk('');
 }
 
 function readInnerLink(root: string, path: string): string {

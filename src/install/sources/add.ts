@@ -2,13 +2,14 @@
 
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { isWithin } from '../../files/within.js';
 import type { InstallEnvironment } from '../environment.js';
 import { findNamespaceFault } from '../manifest/item-name.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord } from '../state.js';
 import { cloneDirectory, removeUnusedClones, treeOf } from './clones.js';
 import { type FetchedSource, fetchSource, saveAll } from './fetch.js';
-import { parseLocation, type SourceLocation } from './location.js';
+import { parseLocation, protocolOf, type SourceLocation } from './location.js';
 
 export interface AddSourceOptions {
   readonly source: string;
@@ -33,7 +34,7 @@ export async function addSource(
 ): Promise<readonly AddedSource[]> {
   const { paths, world } = environment;
   const added: AddedSource[] = [];
-  const queue: { options: AddSourceOptions; parent: string | null; depth: number }[] = [
+  const queue: { options: AddSourceOptions; parent: SourceRecord | null; depth: number }[] = [
     { options, parent: null, depth: 0 },
   ];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -42,7 +43,8 @@ export async function addSource(
     const location = parseLocation(next.options.source, next.options.cwd, world.home);
     // Sources may be nested in a cycle.
     if (parent !== null && known.some((one) => one.location === location.location)) continue;
-    const blank = toRecord({ ...next.options, parent }, location, known, environment);
+    if (parent !== null) assertNested(location, parent);
+    const blank = toRecord({ ...next.options, parent: parent?.id ?? null }, location, known, environment);
     const before = known.find(({ id }) => id === blank.id);
     const fetched = await fetchSource(blank, before, environment).catch((error: unknown) => {
       removeUnusedClones(paths, known);
@@ -52,11 +54,15 @@ export async function addSource(
     saveAll([...known.filter(({ id }) => id !== record.id), record], environment);
     added.push({ ...fetched, known: before !== undefined });
     for (const { source, namespace, pin } of depth < MAX_NESTING ? scan.manifest.sources : []) {
-      const cwd = treeOf(record, paths);
-      assertNested(source, cwd, record, environment);
       queue.push({
-        options: { source, cwd, roots: [], namespace: namespace ?? undefined, pin: pin ?? undefined },
-        parent: record.id,
+        options: {
+          source,
+          cwd: record.kind === 'local' ? record.location : treeOf(record, paths),
+          roots: [],
+          namespace: namespace ?? undefined,
+          pin: pin ?? undefined,
+        },
+        parent: record,
         depth: depth + 1,
       });
     }
@@ -64,18 +70,15 @@ export async function addSource(
   return added;
 }
 
-// A fetched source must not name a local directory.
-function assertNested(
-  source: string,
-  cwd: string,
-  { kind, id }: SourceRecord,
-  { world }: InstallEnvironment,
-): void {
-  if (kind === 'local' || parseLocation(source, cwd, world.home).kind === 'git') return;
+// Only the source that a person named may be local: a nested one is fetched over the network, or inside its parent.
+function assertNested({ kind, location }: SourceLocation, parent: SourceRecord): void {
+  const isLocal = kind === 'local' || protocolOf(location) === 'file';
+  if (!isLocal || (kind === 'local' && parent.kind === 'local' && isWithin(parent.location, location)))
+    return;
   throw new ToolError(
     'path_escape',
-    `${id} names a local directory as a nested source: ${quoteOutside(source, 120)}`,
-    { hint: 'a git source can only name other git sources' },
+    `${parent.id} names a local nested source: ${quoteOutside(location, 120)}`,
+    { hint: 'a nested source must be a repository on the network; add a local one yourself' },
   );
 }
 

@@ -2,14 +2,17 @@
 
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ToolError } from '../../core/error.js';
 import { digestParts } from '../../files/digest.js';
-import { copyTree, type TreeFile } from '../../files/tree.js';
+import { copyTree, createTreeBounds, type TreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { namesIn, removeEmpty } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import type { SourceRecord } from '../state.js';
 import { gitError, runGit } from './git.js';
 import type { SourceLocation } from './location.js';
+
+const LISTING_BYTES = 32 * 1024 * 1024;
 
 /** Returns a readable directory name that is unique per location. */
 export function cloneDirectory({ location, name }: SourceLocation): string {
@@ -62,6 +65,7 @@ export async function exportTree(
   commit: string,
   tree: string,
 ): Promise<void> {
+  const paths = await listCommit(environment, gitDirectory, commit);
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(tree, { recursive: true, mode: 0o700 });
   const index = `${tree}.index`;
@@ -77,10 +81,35 @@ export async function exportTree(
   } finally {
     rmSync(index, { force: true });
   }
-  const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit];
-  const { ok, stdout, stderr } = await runGit(environment, { gitDirectory }, args);
-  if (!ok) throw gitError(tree, 'could not list the files of', stderr);
-  writeFileAtomic(`${tree}.files`, stdout, { durable: false });
+  writeFileAtomic(`${tree}.files`, paths.join('\0'), { durable: false });
+}
+
+// Throws `invalid_definition` for a tree that would be too large. Equal directories are stored once in a repository, so
+// its size says nothing about that of its files (INS-38).
+async function listCommit(
+  environment: InstallEnvironment,
+  gitDirectory: string,
+  commit: string,
+): Promise<string[]> {
+  const args = ['ls-tree', '-r', '-t', '--long', '-z', '--full-tree', commit];
+  const listing = await runGit(environment, { gitDirectory, outputBytes: LISTING_BYTES }, args);
+  const { ok, capped, stdout, stderr } = listing;
+  if (!ok && !capped) throw gitError(gitDirectory, 'could not list the files of', stderr);
+  const count = createTreeBounds('the repository');
+  const paths = stdout
+    .toString('utf8')
+    .split('\0')
+    .flatMap((line) => {
+      const [, type, size, path] = /^\d+ (\w+) \w+ +(\d+|-)\t(.*)$/s.exec(line) ?? [];
+      if (path === undefined) return [];
+      count(path, Number(size) || 0);
+      return type === 'tree' ? [] : [path];
+    });
+  if (capped)
+    throw new ToolError('invalid_definition', 'the list of files of the repository is too large', {
+      hint: 'split the repository',
+    });
+  return paths;
 }
 
 /** Copies a local directory for its hooks; what they create is not in the list of its files. */

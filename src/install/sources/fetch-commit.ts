@@ -6,7 +6,7 @@ import { quoteOutside } from '../../core/text.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { gitError, runGit } from './git.js';
-import { hideUser } from './location.js';
+import { hideUser, protocolOf } from './location.js';
 
 export interface FetchedCommit {
   readonly commit: string;
@@ -38,7 +38,8 @@ export async function fetchCommit(
     if (/^(?:Receiving|Resolving)/.test(line))
       environment.report({ kind: 'progress', text: quoteOutside(line) });
   };
-  const run = (args: readonly string[]) => runGit(environment, { gitDirectory, onLine }, args);
+  const run = (args: readonly string[]) =>
+    runGit(environment, { gitDirectory, protocol: protocolOf(url), onLine }, args);
   const mustRun = async (args: readonly string[], what: string): Promise<string> => {
     const { ok, stdout, stderr } = await run(args);
     if (!ok) throw gitError(url, what, stderr);

@@ -6,7 +6,7 @@ import { baseEnvironment, searchPath } from '../../process/environment.js';
 import { findProgram } from '../../process/interpreter.js';
 import { runProcess } from '../../process/spawn.js';
 import type { InstallEnvironment } from '../environment.js';
-import { hideUser } from './location.js';
+import { hideUser, type Protocol } from './location.js';
 
 const TIMEOUT_MS = 15 * 60_000;
 const OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -27,7 +27,6 @@ const SAFE_SETTINGS = [
   'credential.helper=',
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
-  'transfer.fsckObjects=true',
   'fetch.fsckObjects=true',
   'gc.auto=0',
   'maintenance.auto=false',
@@ -39,16 +38,20 @@ export interface GitOptions {
   /** The repository; also the working directory, so that git never searches for one. */
   readonly gitDirectory: string;
   readonly workTree?: string;
+  /** The one protocol that git may use. */
+  readonly protocol?: Protocol;
   readonly variables?: Readonly<Record<string, string>>;
+  /** Git is stopped when its output is larger. */
+  readonly outputBytes?: number;
   /** Called with each line of stderr. */
   readonly onLine?: (line: string) => void;
 }
 
 export async function runGit(
   { world, signal }: InstallEnvironment,
-  { gitDirectory, workTree, variables, onLine }: GitOptions,
+  { gitDirectory, workTree, protocol = 'none', variables, outputBytes = OUTPUT_BYTES, onLine }: GitOptions,
   args: readonly string[],
-): Promise<{ readonly ok: boolean; readonly stdout: Buffer; readonly stderr: string }> {
+): Promise<{ ok: boolean; capped: boolean; stdout: Buffer; stderr: string }> {
   const binary = findProgram('git', searchPath(world));
   if (binary === undefined) {
     throw new ToolError('unavailable', 'git is not installed', {
@@ -68,7 +71,8 @@ export async function runGit(
         GIT_CONFIG_NOSYSTEM: '1',
         GIT_CONFIG_GLOBAL: '/dev/null',
         GIT_TERMINAL_PROMPT: '0',
-        GIT_ALLOW_PROTOCOL: 'https:ssh:file',
+        // Only the protocol of the source; none where git has no remote to talk to.
+        GIT_ALLOW_PROTOCOL: protocol,
         GIT_SSH_COMMAND: 'ssh -oBatchMode=yes',
         GIT_NO_REPLACE_OBJECTS: '1',
         GIT_ATTR_NOSYSTEM: '1',
@@ -78,12 +82,15 @@ export async function runGit(
       },
       stdin: '',
       timeoutMs: TIMEOUT_MS,
-      outputBytes: OUTPUT_BYTES,
+      outputBytes,
       signal,
-      onOutput: (chunk, from) => {
-        if (from === 'stderr' && onLine !== undefined)
-          for (const line of chunk.toString('utf8').split(/[\r\n]+/)) if (line) onLine(line);
-      },
+      // With a listener, output over the limit does not stop git.
+      onOutput:
+        onLine &&
+        ((chunk, from) => {
+          if (from === 'stderr')
+            for (const line of chunk.toString('utf8').split(/[\r\n]+/)) if (line) onLine(line);
+        }),
     },
     world,
   );
@@ -93,6 +100,7 @@ export async function runGit(
     throw new ToolError('timeout', 'git timed out', { hint: 'try again with a better connection' });
   return {
     ok: outcome.ending === 'exit' && outcome.exitCode === 0,
+    capped: outcome.ending === 'capped',
     stdout: outcome.stdout,
     stderr: outcome.stderr.toString('utf8'),
   };

@@ -50,6 +50,14 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
   return { kind: 'git', location: text, name: toName(url.pathname) };
 }
 
+export type Protocol = 'https' | 'ssh' | 'file' | 'none';
+
+/** Returns the protocol of a git location. */
+export function protocolOf(location: string): Protocol {
+  if (!URL.canParse(location)) return 'ssh';
+  return new URL(location).protocol.slice(0, -1) as Protocol;
+}
+
 /** Removes user and password from the URLs in a text. */
 export function hideUser(text: string): string {
   return text.replace(/(\w+:\/\/)[^/@\s]*@/g, '$1');

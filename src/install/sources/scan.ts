@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import type { Finding } from '../../core/problem.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
+import { assertTreeBounds } from '../../files/tree.js';
 import { isDirectory, namesIn } from '../directory.js';
 import {
   findNameFault,
@@ -35,6 +36,7 @@ export function scanSource(
   roots: readonly string[],
   onFinding?: (finding: Finding) => void,
 ): Scan {
+  assertTreeBounds(tree);
   const { manifest, file, findings } = loadManifest(tree);
   if (onFinding !== undefined) findings.forEach(onFinding);
   else if (findings.length > 0) throw manifestError(join(tree, file!), findings);

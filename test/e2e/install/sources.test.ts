@@ -74,14 +74,12 @@ describe('adding', () => {
     'adds nested sources, and stops at a cycle',
     async () => {
       const workspace = createInstallWorkspace();
-      const second = workspace.repository('second', { 'skills/two/SKILL.md': skill('two') });
-      const first = workspace.repository('first', {
-        'wield.toml': `[[sources]]\nsource = "${second}"\nnamespace = "sub"\n`,
+      const first = workspace.source('first', {
+        'wield.toml': '[[sources]]\nsource = "./second"\nnamespace = "sub"\n',
         'skills/one/SKILL.md': skill('one'),
+        'second/skills/two/SKILL.md': skill('two'),
+        'second/wield.toml': '[discover]\nsources = [{ source = ".." }]\n',
       });
-      workspace.source('second', { 'wield.toml': `[discover]\nsources = [{ source = "${first}" }]\n` });
-      workspace.git('second', 'add', '--all');
-      workspace.git('second', 'commit', '--quiet', '-m', 'Cycle');
       const { nested } = await workspace.json('add', first, '--yes');
       expect(nested.map(({ namespace }: { namespace: string }) => namespace)).toEqual(['sub']);
       const { items } = await workspace.json('list', '--installed');

@@ -1,0 +1,221 @@
+// Attacks through size and nesting: repositories that unpack to more than they are, and sources that name others.
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+import { createInstallWorkspace, DETECT, type InstallWorkspace } from '../support/install.js';
+import { finding, spec } from '../support/spec.js';
+
+/** Runs git in a repository with input, and returns its output. */
+function pipeGit(
+  workspace: InstallWorkspace,
+  name: string,
+  input: string | Buffer,
+  ...args: string[]
+): string {
+  const cwd = join(dirname(workspace.dir), 'sources', name);
+  return execFileSync('git', args, { cwd, input, encoding: 'utf8', maxBuffer: 1e9 }).trim();
+}
+
+/** Commits a tree of `width` equal trees in each of `levels` levels, with this entry at the bottom. */
+function commitBomb(
+  workspace: InstallWorkspace,
+  name: string,
+  leaf: string,
+  width: number,
+  levels: number,
+): void {
+  let tree = leaf;
+  for (let level = 0; level < levels; level++) {
+    const mode = level === 0 ? leaf : `040000 tree ${tree}`;
+    const lines = Array.from({ length: width }, (_, at) => `${mode}\td${at}\n`);
+    tree = pipeGit(workspace, name, lines.join(''), 'mktree');
+  }
+  const top = pipeGit(workspace, name, `040000 tree ${tree}\ttools\n`, 'mktree');
+  const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org'];
+  const commit = pipeGit(workspace, name, '', ...author, 'commit-tree', top, '-m', 'Bomb');
+  workspace.git(name, 'update-ref', 'refs/heads/main', commit);
+}
+
+finding(
+  'B15',
+  'A34: refuses a repository that unpacks to too many, too large or too deep files, before it is unpacked',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('bomb', DETECT);
+    const blob = pipeGit(workspace, 'bomb', 'x', 'hash-object', '-w', '--stdin');
+    const large = pipeGit(workspace, 'bomb', Buffer.alloc(40 << 20), 'hash-object', '-w', '--stdin');
+    const empty = pipeGit(workspace, 'bomb', '', 'mktree');
+    await workspace.json('add', url);
+    const trees = join(workspace.wieldHome, 'sources');
+    for (const [what, leaf, width, levels, message] of [
+      ['100,000 files', `100644 blob ${blob}`, 10, 5, /more than 50000 entries/],
+      ['a trillion files', `100644 blob ${blob}`, 10, 12, /too large|more than 50000 entries/],
+      ['only directories', `040000 tree ${empty}`, 10, 9, /too large|more than 50000 entries/],
+      ['1.2 GiB in a few bytes', `100644 blob ${large}`, 30, 1, /larger than 1 GiB/],
+      ['a deep tree', `100644 blob ${blob}`, 1, 300, /deeper than 256/],
+    ] as const) {
+      commitBomb(workspace, 'bomb', leaf, width, levels);
+      const began = performance.now();
+      for (const args of [['sync'], ['add', url]]) {
+        const error = await workspace.fail(...args);
+        expect([what, args, error.code, error.message]).toEqual([
+          what,
+          args,
+          'invalid_definition',
+          expect.stringMatching(message),
+        ]);
+      }
+      expect(performance.now() - began).toBeLessThan(30_000);
+      // The registered commit stays, and nothing else was written.
+      expect((await workspace.json('list', '--available')).items).toHaveLength(1);
+      const written = execFileSync('find', [trees, '-path', '*/trees/*', '-type', 'f'], { encoding: 'utf8' });
+      expect(written.trim().split('\n').length).toBeLessThan(10);
+    }
+  },
+  180_000,
+);
+
+spec(
+  'INS-38',
+  'B15 A34: refuses a local directory that is too large or too deep, by add, sync and check',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('local', DETECT);
+    await workspace.json('add', source);
+    mkdirSync(join(source, ...Array.from({ length: 300 }, () => 'd')), { recursive: true });
+    for (const verb of [['sync'], ['add', source]])
+      expect((await workspace.fail(...verb)).message).toMatch(/deeper than 256/);
+    const check = await workspace.run('check', source);
+    expect([check.status, check.stdout]).toEqual([1, expect.stringMatching(/deeper than 256/)]);
+    const many = workspace.source('many', DETECT);
+    for (let directory = 0; directory < 51; directory++) {
+      mkdirSync(join(many, `d${directory}`));
+      for (let at = 0; at < 1000; at++) writeFileSync(join(many, `d${directory}`, String(at)), '');
+    }
+    expect((await workspace.fail('add', many)).message).toMatch(/more than 50000 entries/);
+    expect((await workspace.run('check', many)).status).toBe(1);
+  },
+  120_000,
+);
+
+spec(
+  'INS-39',
+  'B16 A27: a fetched source cannot name a local source, in any notation or nesting',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const secret = workspace.repository('secret', {
+      'skills/secret/SKILL.md': '---\nname: secret\ndescription: S.\n---\n',
+    });
+    const path = secret.replace('file://', '');
+    for (const [at, nested] of [
+      secret,
+      `file://localhost${path}`,
+      `FILE://${path}`,
+      path,
+      '../secret',
+      './tools',
+      '~/secret',
+      `ext::sh -c cat% ${path}`,
+      `file::${path}`,
+      'http://127.0.0.1/x',
+      'git://127.0.0.1/x',
+    ].entries()) {
+      const url = workspace.repository(`outer${at}`, {
+        ...DETECT,
+        'wield.toml': `[[sources]]\nsource = '''${nested}'''\n`,
+      });
+      const error = await workspace.fail('add', url);
+      expect([nested, error.code]).toEqual([nested, expect.stringMatching(/^(?:path_escape|usage)$/)]);
+      const ids = (await workspace.json('list', '--available')).items.map(
+        ({ name }: { name: string }) => name,
+      );
+      expect([nested, ids]).toEqual([nested, expect.not.arrayContaining(['secret'])]);
+    }
+    // A local directory that the person named can name directories inside itself, and nothing else that is local.
+    const local = workspace.source('local', {
+      'wield.toml': '[[sources]]\nsource = "./inner"\n',
+      'inner/skills/own/SKILL.md': '---\nname: own\ndescription: O.\n---\n',
+    });
+    expect((await workspace.json('add', local)).nested).toHaveLength(1);
+    for (const nested of ['../secret', path, secret]) {
+      const other = workspace.source('other', { 'wield.toml': `[[sources]]\nsource = '''${nested}'''\n` });
+      expect([nested, (await workspace.fail('add', other)).code]).toEqual([nested, 'path_escape']);
+    }
+  },
+  120_000,
+);
+
+/** Puts a program named git before the real one on PATH; `$GIT` is the real one. */
+function wrapGit(workspace: InstallWorkspace, script: string): Record<string, string> {
+  const directory = join(workspace.dir, 'bin');
+  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'git'), `#!/bin/bash\nGIT=${git}\n${script}\nexec "$GIT" "$@"\n`);
+  chmodSync(join(directory, 'git'), 0o755);
+  return { PATH: `${directory}:${process.env.PATH}` };
+}
+
+spec(
+  'INS-7',
+  'A27: git can use no protocol but that of the source',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('repo', DETECT);
+    const mark = join(workspace.dir, 'ran');
+    const log = join(workspace.dir, 'log');
+    const env = wrapGit(
+      workspace,
+      `"$GIT" ls-remote "ext::sh -c touch% ${mark}" 2>/dev/null
+for address in http://127.0.0.1:9/x https://127.0.0.1:9/x git://127.0.0.1:9/x ssh://127.0.0.1:9/x ftp://127.0.0.1:9/x
+do "$GIT" ls-remote "$address" 2>>${log}; done`,
+    );
+    const run = await workspace.runWith({ env }, 'add', url);
+    expect([run.status, existsSync(mark)]).toEqual([0, false]);
+    const lines = readFileSync(log, 'utf8').split('\n');
+    for (const protocol of ['http', 'https', 'git', 'ssh', 'ftp'])
+      expect(lines).toContain(`fatal: transport '${protocol}' not allowed`);
+  },
+  60_000,
+);
+
+spec('INS-7', 'refuses a repository with malformed objects', async () => {
+  const workspace = createInstallWorkspace();
+  const url = workspace.repository('malformed', DETECT);
+  const tree = workspace.git('malformed', 'rev-parse', 'HEAD^{tree}').trim();
+  for (const author of ['Ada 0 +0000', 'Ada <ada@example.org> tomorrow', '<ada@example.org']) {
+    const commit = pipeGit(
+      workspace,
+      'malformed',
+      `tree ${tree}\nauthor ${author}\ncommitter ${author}\n\nMalformed\n`,
+      ...['hash-object', '-t', 'commit', '-w', '--stdin', '--literally'],
+    );
+    workspace.git('malformed', 'update-ref', 'refs/heads/main', commit);
+    const error = await workspace.fail('add', url);
+    expect([author, error.code]).toEqual([author, 'unavailable']);
+    expect(existsSync(join(workspace.wieldHome, 'sources'))).toBe(false);
+  }
+});
+
+spec('INS-7', 'A32: proves that the fetched commit is the pinned one', async () => {
+  const workspace = createInstallWorkspace();
+  const url = workspace.repository('repo', DETECT);
+  const pinned = workspace.git('repo', 'rev-parse', 'HEAD').trim();
+  workspace.git('repo', 'tag', '-a', 'v1', '-m', 'One');
+  workspace.git('repo', 'checkout', '--quiet', '-b', 'evil');
+  workspace.source('repo', { 'tools/detect/lib.sh': 'detect() { echo evil; }\n' });
+  workspace.git('repo', 'commit', '--quiet', '--all', '-m', 'Evil');
+  workspace.git('repo', 'config', 'uploadpack.allowAnySHA1InWant', 'true');
+  // The hash of a tag is not that of a commit.
+  const tag = workspace.git('repo', 'rev-parse', 'v1').trim();
+  expect((await workspace.fail('add', url, '--pin', tag)).code).toBe('integrity');
+  // A server, or anything on the way, that sends another commit.
+  const env = wrapGit(
+    workspace,
+    `for argument; do shift; set -- "$@" "\${argument/#${pinned}:/refs/heads/evil:}"; done`,
+  );
+  const run = await workspace.runWith({ env }, 'add', url, '--pin', pinned, '--json');
+  expect([run.status, run.stdout]).toEqual([7, expect.stringContaining('"integrity"')]);
+  expect((await workspace.json('add', url, '--pin', pinned)).source.commit).toBe(pinned);
+});
