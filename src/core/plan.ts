@@ -2,7 +2,7 @@
 
 import type { Allowlist, Execution, Mapping } from './command.js';
 import type { Json } from './json.js';
-import type { InlineModule, ModuleFiles, Tool } from './tool.js';
+import type { FileIdentity, InlineModule, ModuleFiles, Tool } from './tool.js';
 
 export type Plan = ProcessPlan | FunctionPlan | ModulePlan | TextPlan | DelegatePlan | RemotePlan;
 
@@ -21,6 +21,8 @@ export interface ProcessPlan extends PlanBase {
   readonly launcher: readonly string[];
   /** The whole command line, starting with the binary. */
   readonly argv: readonly string[];
+  /** Of a program from the search path: its state when it was planned. */
+  readonly identity?: FileIdentity | undefined;
   /** Absolute path of the interpreter of a script. */
   readonly interpreter?: string;
   /** For a declared command: the parts of its arguments that depend on resolvers. */

@@ -16,6 +16,8 @@ interface ReadState {
   /** Chunks that the listener has not processed yet. */
   held: number;
   lastOutput: number;
+  /** Whether there was output. */
+  begun: boolean;
   /** The call is over; the listener is not called again. */
   over: boolean;
 }
@@ -34,12 +36,14 @@ export function collectOutput(
   const budget: Budget = { left: request.outputBytes, exceeded: false };
   const stdout = createCollector(budget, request.spill);
   const stderr = createCollector(budget);
-  const state: ReadState = { held: 0, lastOutput: world.monotonic(), over: false };
+  const state: ReadState = { held: 0, lastOutput: world.monotonic(), begun: false, over: false };
   const read = (from: 'stdout' | 'stderr'): Promise<void> => {
     const collector = from === 'stdout' ? stdout : stderr;
     return readStream(child[from]!, state, world, (raw) => {
       const chunk = from === 'stderr' && filterStderr ? filterStderr(raw) : raw;
       if (chunk.length === 0) return undefined;
+      if (!state.begun) request.onFirstOutput?.();
+      state.begun = true;
       collector.add(chunk);
       if (onOutput !== undefined) return () => onOutput(chunk, from);
       if (budget.exceeded) onExceeded();

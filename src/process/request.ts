@@ -6,6 +6,10 @@ import type { ResultWriter } from '../core/store.js';
 export interface ProcessRequest {
   /** The command line; the first entry is an absolute path. */
   readonly argv: readonly string[];
+  /** The first entry of the command line as the program sees it. */
+  readonly argv0?: string | undefined;
+  /** Passed on as descriptor 3. */
+  readonly descriptor?: number | undefined;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: string;
@@ -16,6 +20,8 @@ export interface ProcessRequest {
   readonly signal?: AbortSignal;
   /** Returns the part of a stderr chunk that is output. */
   readonly filterStderr?: (chunk: Buffer) => Buffer;
+  /** Called once, before the first output is passed on. */
+  readonly onFirstOutput?: (() => void) | undefined;
   /** Stores stdout that is too large for memory; the cap still applies. */
   readonly spill?: Spill;
   /** Receives output as it is written; a promise applies backpressure. The cap then only limits what is kept. */

@@ -13,7 +13,9 @@ const BUSY_RETRIES = 5;
 /** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
   const mark = nextMark();
-  const child = await start(request, mark, world, ['pipe', 'pipe', 'pipe']);
+  const { descriptor } = request;
+  const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(descriptor === undefined ? [] : [descriptor])];
+  const child = await start(request, mark, world, stdio);
   const pid = child.pid!;
   world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
   const end = watchEnd(child, request, world);
@@ -29,7 +31,7 @@ export async function runProcess(request: ProcessRequest, world: World): Promise
   return { ending: end.reason(), exitCode: code, signal, ...output.finish() };
 }
 
-export type StartRequest = Pick<ProcessRequest, 'argv' | 'cwd' | 'environment'>;
+export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'cwd' | 'environment'>;
 
 /**
  * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser.
@@ -63,6 +65,7 @@ function startOnce(
   return new Promise((resolve, reject) => {
     const [binary, ...args] = request.argv;
     const child = spawn(binary!, args, {
+      argv0: request.argv0,
       cwd: request.cwd,
       env: { ...request.environment, ...mark },
       stdio,

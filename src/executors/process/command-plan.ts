@@ -7,6 +7,7 @@ import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import type { CommandAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
+import { statIdentity } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import { baseEnvironment, searchPath } from '../../process/environment.js';
@@ -83,6 +84,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     tool,
     input,
     binary,
+    identity: statIdentity(binary),
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
     argv: shown.argv,
     command,

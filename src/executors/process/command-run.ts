@@ -14,19 +14,26 @@ import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
 import { assertArguments, settleArguments } from './command-plan.js';
 import { containSlots } from './contain-slots.js';
+import type { SkillScripts } from './integrity.js';
 import { toError, toOutput } from './output.js';
+import { pinSkillScript } from './pinned.js';
 import { runPlan } from './run-plan.js';
 import { createTemporaryFiles } from './temporary.js';
 
 // TJS-20
 const RESOLVER_TIMEOUT_MS = 10_000;
 
-/** A command that is being run. */
-interface CommandRun {
+export interface RunCommandOptions {
   readonly plan: ProcessPlan;
-  readonly command: CommandPlan;
+  /** Scripts of the skill that resolvers run. */
+  readonly scripts: SkillScripts;
   readonly context: RunContext;
   readonly world: World;
+}
+
+/** A command that is being run. */
+interface CommandRun extends RunCommandOptions {
+  readonly command: CommandPlan;
   /** Resolvers that failed, for the metadata of the result. */
   readonly notes: ResolverNote[];
 }
@@ -37,9 +44,10 @@ interface ResolverNote {
   readonly reason: string;
 }
 
-export async function runCommand(plan: ProcessPlan, context: RunContext, world: World): Promise<Output> {
+export async function runCommand(options: RunCommandOptions): Promise<Output> {
+  const { plan, context, world } = options;
   const command = plan.command!;
-  const run: CommandRun = { plan, command, context, world, notes: [] };
+  const run: CommandRun = { ...options, command, notes: [] };
   const { workdir } = context;
   const resolved = await resolveSlots(run);
   assertArguments(command.execution, resolved);
@@ -85,16 +93,18 @@ async function resolveSlots(run: CommandRun): Promise<Slot[]> {
 async function runStep(
   step: ResolverStep,
   stdin: string,
-  { plan, command, context, world }: CommandRun,
+  { plan, command, scripts, context, world }: CommandRun,
 ): Promise<{ readonly text?: string; readonly reason?: string }> {
   if (step.skipped !== null) return { reason: step.skipped };
   if (step.pair !== null) assertAllowlisted(command.allowlist, step.pair.binary, step.pair.subcommand);
   if (step.argv.some((text) => text.includes('\0'))) return { reason: 'an argument contains NUL' };
   let outcome: ProcessOutcome;
+  const pinned = step.pair === null ? pinSkillScript(plan.tool, step.argv, scripts, world) : undefined;
   try {
     outcome = await runProcess(
       {
-        argv: [...plan.launcher, ...step.argv],
+        argv: [...plan.launcher, ...(pinned?.argv ?? step.argv)],
+        descriptor: pinned?.descriptor,
         cwd: plan.cwd,
         environment: plan.environment,
         stdin,
@@ -106,6 +116,8 @@ async function runStep(
     );
   } catch (error) {
     return { reason: (error as Error).message };
+  } finally {
+    pinned?.close();
   }
   if (outcome.ending === 'cancelled') throw cancelled(plan.tool.name);
   const stdout = outcome.stdout.toString('utf8').trim();

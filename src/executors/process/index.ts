@@ -5,13 +5,7 @@ import type { Plan, ProcessPlan } from '../../core/plan.js';
 import type { ProcessAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { planCommand } from './command-plan.js';
-import {
-  assertCommandUnchanged,
-  assertScriptUnchanged,
-  digestCommand,
-  digestScript,
-  scriptNames,
-} from './integrity.js';
+import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
 import { planScript } from './script-plan.js';
 
 export interface ProcessExecutorOptions {
@@ -46,14 +40,10 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
       const action = actionOf(plan.tool);
       // Imported on first use: a listing starts no process.
       running ??= await import('./run.js');
-      if (action.runs === 'script') {
-        assertScriptUnchanged(plan.tool, action);
-        beforeRun?.();
-        return running.runScript(plan, context, world);
-      }
-      assertCommandUnchanged(plan.tool, action);
+      if (action.runs === 'script') return running.runScript({ plan, action, context, world, beforeRun });
+      const scripts = readPlannedScripts(plan, action);
       beforeRun?.();
-      return running.runCommand(plan, context, world);
+      return running.runCommand({ plan, scripts, context, world });
     },
   };
 }

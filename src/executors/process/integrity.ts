@@ -2,10 +2,13 @@
 
 import { ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
+import type { ProcessPlan } from '../../core/plan.js';
 import { type CommandAction, type ScriptAction, sameIdentity, type Tool } from '../../core/tool.js';
-import { digestFile, digestParts } from '../../files/digest.js';
-import { statIdentity } from '../../files/read.js';
+import { digestAsFile, digestFile, digestParts } from '../../files/digest.js';
+import { readHead, statIdentity } from '../../files/read.js';
 import { findSkillScript } from './skill-script.js';
+
+const MAX_SCRIPT_BYTES = 8 * 1024 * 1024;
 
 /** Returns the SHA-256 of a script's name and bytes. Throws `integrity` if the file changed since it was read. */
 export function digestScript(tool: Tool, action: ScriptAction): string {
@@ -17,29 +20,49 @@ export function digestScript(tool: Tool, action: ScriptAction): string {
 
 /** Returns the SHA-256 of a declaration and of the skill's scripts that it uses. */
 export function digestCommand(tool: Tool, action: CommandAction): string {
+  return digestDeclaration(tool, action, readScripts(action));
+}
+
+/** The scripts of a skill by their path, with the bytes that were hashed. */
+export type SkillScripts = ReadonlyMap<string, Buffer>;
+
+/** Returns the scripts that a command may run. Throws `integrity` if they or its program changed since planning. */
+export function readPlannedScripts(
+  { tool, binary, identity }: ProcessPlan,
+  action: CommandAction,
+): SkillScripts {
+  if (identity !== undefined && !sameIdentity(statIdentity(binary), identity))
+    throw changed(tool, `runs ${binary}, which changed after it was planned`);
+  const scripts = readScripts(action);
+  if (scripts.length > 0 && digestDeclaration(tool, action, scripts) !== tool.origin.digest)
+    throw changed(tool, 'changed after it was planned');
+  return new Map(scripts.flatMap(({ path, bytes }) => (path && bytes ? [[path, bytes] as const] : [])));
+}
+
+interface SkillScript {
+  readonly path: string | undefined;
+  readonly bytes: Buffer | undefined;
+}
+
+function readScripts(action: CommandAction): readonly SkillScript[] {
+  return scriptNames(action).map((name) => {
+    const path = findSkillScript(action.directory, name);
+    const reading = path === undefined ? undefined : readHead(path, MAX_SCRIPT_BYTES);
+    const bytes =
+      reading === undefined || 'fault' in reading || !reading.complete ? undefined : reading.bytes;
+    return { path, bytes };
+  });
+}
+
+function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly SkillScript[]): string {
   const declaration = { input: tool.input.json, allowlist: action.allowlist, executions: action.executions };
   return digestParts([
     tool.origin.format,
     tool.name,
     tool.description,
     canonicalJson(declaration),
-    ...scriptNames(action).map((name) => digestOfFile(findSkillScript(action.directory, name))),
+    ...scripts.map(({ bytes }) => (bytes === undefined ? 'missing' : digestAsFile(bytes, []))),
   ]);
-}
-
-/** Throws `integrity` if a script changed since it was planned; an approval can take minutes. */
-export function assertScriptUnchanged(tool: Tool, action: ScriptAction): void {
-  const identity = statIdentity(action.file);
-  if (identity === undefined) throw changed(tool, `is gone: ${action.file}`);
-  if (sameIdentity(identity, action.identity)) return;
-  const hashed = digestFile(action.file, [tool.origin.format, tool.name]);
-  if ('fault' in hashed || hashed.digest !== tool.origin.digest)
-    throw changed(tool, 'changed after it was planned');
-}
-
-export function assertCommandUnchanged(tool: Tool, action: CommandAction): void {
-  if (scriptNames(action).length > 0 && digestCommand(tool, action) !== tool.origin.digest)
-    throw changed(tool, 'changed after it was planned');
 }
 
 /** Returns the names of the skill's scripts that a command may run. */
@@ -51,11 +74,7 @@ export function scriptNames({ executions }: CommandAction): string[] {
   return [...new Set(resolvers.flatMap((resolver) => resolver?.script ?? []))].sort();
 }
 
-function digestOfFile(path: string | undefined): string {
-  const hashed = path === undefined ? undefined : digestFile(path, []);
-  return hashed === undefined || 'fault' in hashed ? 'missing' : hashed.digest;
-}
-
-function changed(tool: Tool, how: string): ToolError {
+/** The error for a tool whose bytes are not those that were planned. */
+export function changed(tool: Tool, how: string): ToolError {
   return new ToolError('integrity', `${tool.name} ${how}, so it was not run`, { hint: 'call it again' });
 }

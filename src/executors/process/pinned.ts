@@ -1,0 +1,156 @@
+// Starts a script so that the bytes that were hashed run, even if the file is replaced meanwhile.
+
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { ToolError } from '../../core/error.js';
+import type { ProcessPlan } from '../../core/plan.js';
+import { type FileIdentity, type ScriptAction, sameIdentity, type Tool } from '../../core/tool.js';
+import type { World } from '../../core/world.js';
+import { digestAsFile, digestFile } from '../../files/digest.js';
+import { openPrivateCopy } from '../../files/private-copy.js';
+import { readHead, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
+import { changed, type SkillScripts } from './integrity.js';
+import { findLoader, toShellCommand } from './loaders.js';
+
+/** A start that is bound to bytes. */
+export interface Pinned {
+  readonly argv: readonly string[];
+  /** The first entry of the command line as the program sees it. */
+  readonly argv0?: string;
+  /** Passed on as descriptor 3. */
+  readonly descriptor?: number;
+  /** Throws `integrity` if the program may have read other bytes. To be called when it is running, or has ended. */
+  readonly verify?: () => void;
+  close(): void;
+}
+
+// Larger scripts are not copied for each call.
+const MAX_COPIED_BYTES = 8 * 1024 * 1024;
+// Two changes within this time can have the same timestamp.
+const TICK_MS = 20;
+const ATTEMPTS = 3;
+
+/** Opens a planned script. Throws `integrity` if it is not what was planned, and `exec_failed` if it is not executable. */
+export async function pinScript(plan: ProcessPlan, action: ScriptAction, world: World): Promise<Pinned> {
+  const { file, shebang } = action;
+  const loader =
+    plan.interpreter === undefined || !hasDescriptors()
+      ? undefined
+      : findLoader(shebang, plan.interpreter, file);
+  if (loader !== undefined) {
+    const bytes = readPlanned(plan.tool, action);
+    if (bytes !== undefined) {
+      const descriptor = openPrivateCopy(loader.adapt(bytes), world.platform);
+      return { argv: loader.argv, descriptor, close: () => closeSync(descriptor) };
+    }
+  }
+  return shebang === '' && world.platform === 'linux' && hasDescriptors()
+    ? pinBinary(plan.tool, action)
+    : pinPath(plan.tool, action, world);
+}
+
+/** Pins a script of a skill that is run by a shell, to the bytes that were hashed. */
+export function pinSkillScript(
+  tool: Tool,
+  [shell = '', file = '', ...args]: readonly string[],
+  scripts: SkillScripts,
+  world: World,
+): Pinned {
+  const bytes = scripts.get(file);
+  if (bytes === undefined) throw gone(tool, file);
+  if (!hasDescriptors()) return { argv: [shell, file, ...args], close: () => {} };
+  const descriptor = openPrivateCopy(bytes, world.platform);
+  return { argv: toShellCommand(shell, file, args), descriptor, close: () => closeSync(descriptor) };
+}
+
+// Returns undefined for a script that is too large to copy.
+function readPlanned(tool: Tool, { file }: ScriptAction): Buffer | undefined {
+  const reading = readHead(file, MAX_COPIED_BYTES);
+  if ('fault' in reading) throw gone(tool, file);
+  if (!reading.complete) return undefined;
+  if (digestAsFile(reading.bytes, partsOf(tool)) !== tool.origin.digest)
+    throw changed(tool, 'changed after it was planned');
+  assertExecutable(file, reading.identity);
+  return reading.bytes;
+}
+
+// The system starts the file of the descriptor, whatever its path leads to by then. The bytes of a running program
+// cannot be written to, so it is enough to look once after the start.
+function pinBinary(tool: Tool, { file }: ScriptAction): Pinned {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch {
+    throw gone(tool, file);
+  }
+  try {
+    const identity = hashPlanned(tool, `/proc/self/fd/${descriptor}`, file);
+    return {
+      argv: ['/proc/self/fd/3'],
+      argv0: file,
+      descriptor,
+      verify: () => {
+        const now = toIdentity(fstatSync(descriptor));
+        if (now.size !== identity.size || now.changedMs !== identity.changedMs) throw exchanged(tool);
+      },
+      close: () => closeSync(descriptor),
+    };
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+// For an interpreter that reads its script by path: what was hashed must still be there when it has read it.
+async function pinPath(tool: Tool, { file }: ScriptAction, world: World): Promise<Pinned> {
+  for (let attempt = 1; ; attempt++) {
+    const identity = hashPlanned(tool, file, file);
+    const age = world.now() - identity.changedMs;
+    if (age > TICK_MS) {
+      const verify = (): void => {
+        if (!sameIdentity(statIdentity(file), identity)) throw exchanged(tool);
+      };
+      return { argv: [file], verify, close: () => {} };
+    }
+    if (attempt >= ATTEMPTS) throw changed(tool, 'keeps changing');
+    await new Promise((resolve) => setTimeout(resolve, TICK_MS - age + 1));
+  }
+}
+
+function hashPlanned(tool: Tool, path: string, file: string): FileIdentity {
+  const hashed = digestFile(path, partsOf(tool));
+  if ('fault' in hashed) throw gone(tool, file);
+  if (hashed.digest !== tool.origin.digest) throw changed(tool, 'changed after it was planned');
+  assertExecutable(file, hashed.identity);
+  return hashed.identity;
+}
+
+function partsOf(tool: Tool): readonly string[] {
+  return [tool.origin.format, tool.name];
+}
+
+function assertExecutable(file: string, { mode }: FileIdentity): void {
+  if ((mode & 0o111) !== 0) return;
+  throw new ToolError('exec_failed', `cannot start ${file}: permission denied`, {
+    hint: `run: chmod +x ${file}`,
+    data: { errno: 'EACCES', binary: file },
+  });
+}
+
+let descriptors: boolean | undefined;
+
+/** Whether a process can open its descriptors by path. */
+export function hasDescriptors(): boolean {
+  descriptors ??=
+    statOrNothing('/dev/fd/0') !== undefined || statOrNothing('/dev/fd')?.isDirectory() === true;
+  return descriptors;
+}
+
+function gone(tool: Tool, file: string): ToolError {
+  return changed(tool, `is gone: ${file}`);
+}
+
+function exchanged(tool: Tool): ToolError {
+  return new ToolError('integrity', `${tool.name} was replaced while it was being started`, {
+    hint: 'check what it did, and call it again',
+  });
+}
