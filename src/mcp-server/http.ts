@@ -30,7 +30,7 @@ export const MCP_PATH = '/mcp';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
-// Open event streams are limited elsewhere.
+// Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
@@ -55,10 +55,16 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       return errorResponse(415, 'Content-Type must be application/json');
     const body = await readBody(request);
     if (body instanceof Response) return body;
-    const legacy = await isLegacyRequest(request, body.value);
-    return legacy
-      ? sessions.handle(request, body.value)
-      : stateless.fetch(request, { parsedBody: body.value });
+    if (running >= MAX_REQUESTS) return errorResponse(503, 'too many concurrent requests');
+    running++;
+    try {
+      const legacy = await isLegacyRequest(request, body.value);
+      return await (legacy
+        ? sessions.handle(request, body.value)
+        : stateless.fetch(request, { parsedBody: body.value }));
+    } finally {
+      running--;
+    }
   };
 
   return {
@@ -70,14 +76,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       if (pathname !== MCP_PATH) return errorResponse(404, `not found; the MCP endpoint is ${MCP_PATH}`);
       if (!['POST', 'GET', 'DELETE'].includes(request.method))
         return errorResponse(405, 'method not allowed; use POST, GET or DELETE');
-      if (request.method === 'POST' && running >= MAX_REQUESTS)
-        return errorResponse(503, 'too many concurrent requests');
-      running++;
-      try {
-        return await serve(request);
-      } finally {
-        running--;
-      }
+      return serve(request);
     },
     async close() {
       servers.close();

@@ -8,6 +8,7 @@ import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { readTextFile } from '../../files/read.js';
+import { limitConnections } from '../../mcp-server/connections.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { NodeToolbox } from '../../node.js';
 import { resolvePath } from '../io.js';
@@ -102,6 +103,7 @@ async function serveOverHttp(
     getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }),
   );
   server.maxConnections = 1024;
+  limitConnections(server);
   const { port } = await listen(server, address);
   await announce(terminal, toolbox, address.host, port);
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -28,7 +28,7 @@ export interface ResultFilesOptions {
 
 const ID = /^r_[A-Za-z0-9_-]{22}$/;
 const METADATA = '.json';
-// A result that was read within this time is not removed to free space.
+// A result that was written or read within this time is not removed, unless all take twice the space they may.
 const READING_MS = 60_000;
 // A payload without metadata belongs to a running call, or to one that was killed.
 const UNFINISHED_MS = 24 * 3_600_000;
@@ -36,7 +36,8 @@ const UNFINISHED_MS = 24 * 3_600_000;
 const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 
 export function createResultFiles({ directory, now }: ResultFilesOptions): ResultStore {
-  let cleaned = false;
+  // Bytes written since the last cleaning; the first result of a process cleans.
+  let written = Number.POSITIVE_INFINITY;
 
   const clean: ResultStore['clean'] = ({ keepMs, totalBytes }, { dryRun = false } = {}) => {
     const entries = readEntries(directory()).sort((a, b) => a.usedMs - b.usedMs);
@@ -46,7 +47,8 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
     for (const entry of entries) {
       const age = now() - entry.usedMs;
       const old = age > (entry.finished ? keepMs : UNFINISHED_MS);
-      if (!old && (total <= totalBytes || age < READING_MS || !entry.finished)) continue;
+      const inUse = !entry.finished || (age < READING_MS && total <= 2 * totalBytes);
+      if (!old && (total <= totalBytes || inUse)) continue;
       if (!dryRun) removeEntry(directory(), entry.id);
       total -= entry.bytes;
       bytes += entry.bytes;
@@ -62,9 +64,11 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): FinishedResult => {
         const finished = writer.finish();
-        // Once per process, and after every result that is large compared to the limit.
-        if (!cleaned || finished.handle.size > limits.totalBytes / 100) clean(limits);
-        cleaned = true;
+        written += finished.handle.size;
+        if (written > limits.totalBytes / 100) {
+          clean(limits);
+          written = 0;
+        }
         return finished;
       };
       return { ...writer, finish };

@@ -175,7 +175,7 @@ describe('rejected requests', () => {
 });
 
 describe('misbehaving clients', () => {
-  spec('SRV-5', 'do not delay others (A53)', async () => {
+  spec('SRV-5', 'do not delay others', async () => {
     const server = await serveHttp(createTools());
     const sockets = Array.from({ length: 100 }, (_, index) => {
       const socket = connect(server.port, '127.0.0.1');

@@ -230,6 +230,47 @@ spec('RUN-8', 'those who wait are served in order, and a busy tool does not hold
   expect(started).toEqual(['a1', 'b1', 'a2', 'a3']);
 });
 
+spec(
+  'RUN-8',
+  'the queue is fair: first come, first served, past calls that wait for their own tool',
+  async () => {
+    const started: string[] = [];
+    const releases = new Map<string, () => void>();
+    const waits = (name: string): ToolDefinition =>
+      tool(name, async ({ n }: never) => {
+        started.push(`${name}${n}`);
+        await new Promise<void>((resolve) => releases.set(`${name}${n}`, resolve));
+        return name;
+      });
+    const toolbox = createToolbox({
+      tools: ['a', 'b', 'c', 'd'].map(waits),
+      limits: { concurrent: 2, concurrentPerTool: 1 },
+    });
+    const calls: Promise<ToolResult>[] = [];
+    const order = ['a1', 'c1', 'a2', 'a3', 'b1', 'd1', 'b2', 'd2'];
+    for (const call of order) calls.push(toolbox.call(call[0]!, { n: Number(call[1]) }));
+    const end = async (call: string): Promise<void> => {
+      releases.get(call)!();
+      await sleep(20);
+    };
+    await sleep(20);
+    expect(started).toEqual(['a1', 'c1']);
+    // a2 and a3 wait for their own tool, so b1 is next, although it came later.
+    await end('c1');
+    expect(started.at(-1)).toBe('b1');
+    // Now a2 is first, before d1 and everything else that came later.
+    await end('a1');
+    expect(started.at(-1)).toBe('a2');
+    await end('b1');
+    expect(started.at(-1)).toBe('d1');
+    await end('a2');
+    expect(started.at(-1)).toBe('a3');
+    for (const call of ['d1', 'a3', 'b2', 'd2']) await end(call);
+    expect(started).toEqual(['a1', 'c1', 'b1', 'a2', 'd1', 'a3', 'b2', 'd2']);
+    expect((await Promise.all(calls)).every((result) => result.ok)).toBe(true);
+  },
+);
+
 spec('RUN-8', 'nested calls share the slot of their outer call and never wait for each other', async () => {
   const toolbox = createToolbox({
     tools: [

@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -334,6 +335,22 @@ describe('the browser flow', () => {
     expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
   });
 
+  spec('UPS-21', 'rejects redirects with another Host header, even with the right state', async () => {
+    const upstream = await startLoginServer();
+    const statuses: number[] = [];
+    await logIn(toServer(upstream.url), createSetting(), {
+      show: async (url) => {
+        const { port } = new URL(url.searchParams.get('redirect_uri')!);
+        const path = `/callback?code=stolen&state=${url.searchParams.get('state')}`;
+        const foreign = ['evil.example', `evil.example:${port}`, `localhost:${port}`, `x.127.0.0.1:${port}`];
+        for (const host of [...foreign, '127.0.0.1', `127.0.0.1:${port}.evil.example`, `127.0.0.1:1`])
+          statuses.push(await statusWithHost(Number(port), path, host));
+        await browse(url);
+      },
+    });
+    expect(statuses).toEqual(Array(7).fill(404));
+  });
+
   spec('UPS-21', 'the redirect URL can be pasted', async () => {
     const upstream = await startLoginServer();
     const setting = createSetting();
@@ -556,3 +573,15 @@ describe('the command', () => {
     }
   });
 });
+
+/** Sends a request with this Host header, which fetch does not allow. */
+function statusWithHost(port: number, path: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    })
+      .once('error', reject)
+      .end();
+  });
+}

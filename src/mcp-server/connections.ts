@@ -1,0 +1,94 @@
+// Limits the connections of an HTTP server: those that send slowly or nothing make room for others (SRV-5).
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+interface Connection {
+  readonly socket: Socket;
+  readonly peer: string;
+  /** `receiving` until a request has arrived with its body, `serving` until its response is sent, then `idle`. */
+  state: 'receiving' | 'serving' | 'idle';
+  /** Bytes received when last checked, and when that number or the state changed. */
+  bytes: number;
+  changedAt: number;
+}
+
+const MAX_CONNECTIONS = 1000;
+const MAX_RECEIVING = 256;
+const MAX_RECEIVING_PER_PEER = 128;
+const MAX_SILENCE_MS = 5000;
+const CHECK_MS = 500;
+const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+
+/**
+ * Cuts connections that send no byte of an unfinished request for five seconds. Too many unfinished requests, of a peer or
+ * in total, cut the oldest: a client that sends its request at once is served, however many others do not.
+ */
+export function limitConnections(server: Server): void {
+  // The longest in its state first.
+  const connections = new Map<Socket, Connection>();
+  const enter = (connection: Connection, state: Connection['state']): void => {
+    const { socket } = connection;
+    if (!connections.delete(socket)) return;
+    Object.assign(connection, { state, bytes: socket.bytesRead, changedAt: performance.now() });
+    connections.set(socket, connection);
+  };
+  const cut = ({ socket }: Connection): void => {
+    connections.delete(socket);
+    socket.destroy();
+  };
+  const makeRoom = (latest: Connection): void => {
+    const receiving = [...connections.values()].filter(({ state }) => state === 'receiving');
+    const ofPeer = receiving.filter(({ peer }) => peer === latest.peer);
+    if (ofPeer.length > MAX_RECEIVING_PER_PEER) cut(ofPeer[0]!);
+    else if (receiving.length > MAX_RECEIVING) cut(receiving[0]!);
+    else if (connections.size > MAX_CONNECTIONS)
+      cut([...connections.values()].find(({ state }) => state !== 'serving')!);
+  };
+  const checkSilence = (): void => {
+    const now = performance.now();
+    for (const connection of connections.values()) {
+      const { socket, state, bytes, changedAt } = connection;
+      if (state !== 'receiving') continue;
+      if (socket.bytesRead !== bytes) Object.assign(connection, { bytes: socket.bytesRead, changedAt: now });
+      else if (now - changedAt > MAX_SILENCE_MS) {
+        connections.delete(socket);
+        socket.write(TIMED_OUT);
+        socket.destroySoon();
+      }
+    }
+  };
+
+  server.on('connection', (socket: Socket) => {
+    const peer = socket.remoteAddress ?? '';
+    const connection: Connection = {
+      socket,
+      peer,
+      state: 'receiving',
+      bytes: 0,
+      changedAt: performance.now(),
+    };
+    connections.set(socket, connection);
+    socket.once('close', () => connections.delete(socket));
+    makeRoom(connection);
+  });
+  // Before the listener that reads the body.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connections.get(request.socket);
+    if (connection === undefined) return;
+    response.once('close', () => enter(connection, 'idle'));
+    if (!hasBody(request)) return enter(connection, 'serving');
+    enter(connection, 'receiving');
+    makeRoom(connection);
+    request.once('end', () => {
+      if (!response.closed) enter(connection, 'serving');
+    });
+  });
+  const timer = setInterval(checkSilence, CHECK_MS);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

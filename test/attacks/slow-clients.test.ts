@@ -1,0 +1,146 @@
+// Clients that send slowly or nothing: they are disconnected, and others are served meanwhile.
+
+import { connect, type Socket } from 'node:net';
+import { describe, expect, onTestFinished } from 'vitest';
+import { connectUrl } from '../support/clients.js';
+import { sleep } from '../support/processes.js';
+import { type HttpServer, serveHttp, until } from '../support/server.js';
+import { finding, spec } from '../support/spec.js';
+import { createWorkspace } from '../support/workspace.js';
+
+const startServer = (): Promise<HttpServer> => {
+  const workspace = createWorkspace();
+  workspace.script('greet', '#!/bin/sh\n# @description Greet.\necho hi\n');
+  return serveHttp(workspace);
+};
+
+const HEAD = 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n';
+const SHAPES = {
+  'one byte of a body': `${HEAD}Content-Length: 100\r\n\r\n{`,
+  'one byte of a chunked body': `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+  'a body without a byte': `${HEAD}Content-Length: 12000000\r\n\r\n`,
+  'half a header': `${HEAD}X-Long: aaaa`,
+  'no byte at all': '',
+} as const;
+
+/** Opens connections that send this and nothing more. */
+function openMany({ port }: HttpServer, count: number, text: string, again = false): { open(): number } {
+  const sockets = new Set<Socket>();
+  let stopped = false;
+  const open = (): void => {
+    if (stopped) return;
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.resume();
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (again) setTimeout(open, 20);
+    });
+  };
+  for (let index = 0; index < count; index++) open();
+  onTestFinished(() => {
+    stopped = true;
+    for (const socket of sockets) socket.destroy();
+  });
+  return { open: () => sockets.size };
+}
+
+async function expectServed({ url }: HttpServer): Promise<void> {
+  for (const protocol of ['newer', 'older'] as const) {
+    const began = performance.now();
+    const client = await connectUrl(url, protocol);
+    const result = await client.callTool({ name: 'greet', arguments: {} });
+    expect(result.content).toEqual([{ type: 'text', text: 'hi\n' }]);
+    expect(performance.now() - began).toBeLessThan(5000);
+    await client.close();
+  }
+}
+
+describe('others are served while', () => {
+  for (const [shape, text] of Object.entries(SHAPES)) {
+    finding(
+      'B14',
+      `400 connections send ${shape}`,
+      async () => {
+        const server = await startServer();
+        const slow = openMany(server, 400, text);
+        await sleep(500);
+        await expectServed(server);
+        // Cut after seconds, not by the end of the test.
+        await until(() => slow.open() === 0, 'all are disconnected', 20_000);
+        await expectServed(server);
+      },
+      60_000,
+    );
+  }
+
+  finding(
+    'B14',
+    '1,200 connections send nothing and come back when they are disconnected',
+    async () => {
+      const server = await startServer();
+      openMany(server, 1200, SHAPES['one byte of a body'], true);
+      await sleep(1000);
+      await expectServed(server);
+      await sleep(6000);
+      await expectServed(server);
+    },
+    60_000,
+  );
+});
+
+spec(
+  'SRV-5',
+  'A53 slow headers and bodies are cut after a few seconds each, whatever they trickle',
+  async () => {
+    const server = await startServer();
+    const endOf = (first: string, trickle: string): Promise<number> =>
+      new Promise((resolve) => {
+        const began = performance.now();
+        const socket = connect(server.port, '127.0.0.1', () => socket.write(first));
+        const timer = trickle === '' ? undefined : setInterval(() => socket.write(trickle), 500);
+        socket.on('error', () => {});
+        socket.resume();
+        socket.once('close', () => {
+          clearInterval(timer);
+          resolve(performance.now() - began);
+        });
+      });
+    const [header, silent, body, bytes] = await Promise.all([
+      endOf(`${HEAD}X-Slow: `, 'a'),
+      endOf(HEAD, ''),
+      endOf(SHAPES['one byte of a body'], ''),
+      endOf('', ''),
+    ]);
+    // A header may arrive in pieces for ten seconds; a client that sends nothing has five.
+    expect(header).toBeGreaterThan(8000);
+    expect(header).toBeLessThan(15_000);
+    for (const time of [silent, body, bytes]) {
+      expect(time).toBeGreaterThan(4000);
+      expect(time).toBeLessThan(9000);
+    }
+  },
+);
+
+spec('SRV-5', 'a body that arrives slowly but without pauses is read', async () => {
+  const server = await startServer();
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = connect(server.port, '127.0.0.1', async () => {
+      socket.write(`${HEAD}Accept: application/json\r\nContent-Length: ${body.length}\r\n\r\n`);
+      for (let at = 0; at < body.length; at += 10) {
+        await sleep(1500);
+        socket.write(body.slice(at, at + 10));
+      }
+    });
+    socket.once('error', reject);
+    socket.once('data', (chunk) => {
+      resolve(chunk.toString('utf8'));
+      socket.destroy();
+    });
+  });
+  // No session: a response of the protocol, not a timeout.
+  expect(answer).toContain('HTTP/1.1 400');
+  expect(answer).toContain('missing Mcp-Session-Id');
+});
