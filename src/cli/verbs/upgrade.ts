@@ -8,7 +8,7 @@ import { toAppliedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
-import { ask } from '../consent.js';
+import { consent } from '../consent.js';
 import { APPLY_FLAGS, newLinks, printApplied, showHooks, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
@@ -44,7 +44,7 @@ export const upgrade: Verb = {
         else if (dryRun) showHooks(terminal, hooks);
       }
       if (!dryRun && items.length > 0) {
-        if (!flags.has('yes') && !json && terminal.canAsk && !(await ask(call, 'Upgrade?'))) return 0;
+        if (!(await consent(call, 'Upgrade?', 'the installation'))) return 0;
         items = await applyAndPin(plan, flags.has('force'), inventory, toolbox);
         if (!json) printApplied(terminal, items, inventory);
       }

@@ -50,6 +50,7 @@ export async function applyPlan(
       (hook) =>
         hook.kind === kind && hook.item === effective && hook.event === event && approved.has(hook.digest),
     );
+  assertBuilds(planned, findHook);
   const transaction = beginTransaction(paths);
   try {
     const staged = await stageAll(planned, transaction.staging, findHook, inventory);
@@ -94,6 +95,22 @@ export async function applyPlan(
     endTransaction(transaction, paths);
     collectGarbage(paths);
   }
+}
+
+// HOOK-4: an installed version that works is not replaced by one that is not built.
+function assertBuilds(planned: readonly PlannedItem[], findHook: FindHook): void {
+  const unbuilt = planned.filter(
+    ({ item, effective, existing }) =>
+      item.build !== null &&
+      existing !== undefined &&
+      existing.build !== 'skipped' &&
+      findHook(item.kind, effective, 'build') === undefined,
+  );
+  if (unbuilt.length === 0) return;
+  const names = unbuilt.map(({ effective }) => effective).join(', ');
+  throw new ToolError('needs_approval', `nothing was changed: the build hook of ${names} was not approved`, {
+    hint: 'review it with --dry-run, then pass --run-hooks',
+  });
 }
 
 /** Applies a plan and pins its tools (POL-21). */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createInstallWorkspace, DETECT, type Files } from '../../support/install.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
-import { spec, specIf } from '../../support/spec.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 
 const TOOL = (build: string): Files => ({
   'tools/made/TOOL.md': `---\ndescription: Made by a build.\nbin: out.sh\nbuild: ${build}\n---\n`,
@@ -116,8 +116,7 @@ specIf(
     // Changed bytes do.
     workspace.source('repo', { 'tools/made/in.sh': '#!/bin/sh\necho other\n' });
     workspace.git('repo', 'commit', '--quiet', '--all', '-m', 'Other');
-    const { items } = await workspace.json('upgrade', '--yes');
-    expect(items[0].build).toBe('skipped');
+    expect((await workspace.fail('upgrade', '--yes')).code).toBe('needs_approval');
   },
   60_000,
 );
@@ -198,3 +197,53 @@ spec('HOOK-1', 'runs separate hooks for a tool and a skill of the same name', as
   ]);
   expect((await workspace.run('verify')).status).toBe(0);
 });
+
+finding(
+  'B29',
+  'changes nothing on upgrade without a terminal and --yes, and keeps a version that works until the new one is built',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('built', { ...TOOL(BUILD), ...DETECT });
+    await workspace.json('add', source, '--yes', '--run-hooks');
+    const before = workspace.snapshot();
+    const stays = async (error: { readonly code: string; readonly status: number }): Promise<void> => {
+      expect([error.code, error.status]).toEqual(['needs_approval', 5]);
+      expect(workspace.snapshot()).toEqual(before);
+      expect((await workspace.run('call', 'made')).stdout).toContain('made at');
+    };
+    workspace.source('built', { 'tools/detect/lib.sh': 'detect() { echo changed; }\n' });
+    await stays(await workspace.fail('upgrade'));
+    await stays(await workspace.fail('upgrade', 'detect'));
+    const plain = await workspace.run('upgrade');
+    expect([plain.status, plain.stderr]).toEqual([5, expect.stringContaining('pass --yes')]);
+    await workspace.json('upgrade', '--dry-run');
+    // A changed build, a changed input of the build, and a build where there was none.
+    for (const change of [
+      { 'tools/made/in.sh': '#!/bin/sh\necho newer\n' },
+      TOOL(`${BUILD} && true`),
+      { 'tools/detect/TOOL.md': '---\nbin: detect.sh\nbuild: chmod +x detect.sh\n---\n' },
+    ]) {
+      workspace.source('built', change);
+      await stays(await workspace.fail('upgrade', '--yes'));
+      await stays(await workspace.fail('install', '--all', '--yes', '--force'));
+    }
+    workspace.source('built', { 'tools/made/TOOL.md': '---\nbin: out.sh\nbuild: exit 3\n---\n' });
+    expect((await workspace.fail('upgrade', '--yes', '--run-hooks')).code).toBe('tool_failed');
+    expect(workspace.snapshot()).toEqual(before);
+    workspace.source('built', TOOL(`${BUILD} && :`));
+    if (hasPty) {
+      const declined = await wieldAtTerminal(workspace, ['upgrade'], {
+        answers: [
+          ['Upgrade?', 'y\n'],
+          ['Run it?', 'n\n'],
+        ],
+      });
+      expect([declined.status, workspace.snapshot()]).toEqual([5, before]);
+      await wieldAtTerminal(workspace, ['upgrade'], { answers: [['Upgrade?', 'n\n']] });
+      expect(workspace.snapshot()).toEqual(before);
+    }
+    const { items } = await workspace.json('upgrade', '--yes', '--run-hooks');
+    expect(items.map(({ build }: { build: string }) => build)).toContain('built');
+  },
+  120_000,
+);
