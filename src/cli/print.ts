@@ -11,10 +11,21 @@ export function printJson(
   document: { readonly ok: boolean; readonly [key: string]: unknown },
 ): 0 {
   const { ok, ...rest } = document;
-  terminal.out(
-    `${JSON.stringify({ ok, schema: JSON_SCHEMA, ...rest }, null, terminal.outIsTerminal ? 2 : undefined)}\n`,
+  const text = JSON.stringify(
+    { ok, schema: JSON_SCHEMA, ...rest },
+    null,
+    terminal.outIsTerminal ? 2 : undefined,
   );
+  terminal.out(`${terminal.io.stdout.isTerminal ? escapeControls(text) : text}\n`);
   return 0;
+}
+
+// JSON.stringify() escapes only some of the characters that a terminal acts on.
+function escapeControls(json: string): string {
+  return json.replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Prints one of many JSON documents, one per line. */

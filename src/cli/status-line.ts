@@ -28,7 +28,7 @@ export function createStatusLine(terminal: Terminal): StatusLine {
   return {
     show({ done, total, message = '' }) {
       const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
-      const text = `${steps}${message}`.slice(0, terminal.columns - 1);
+      const text = quoteOutside(`${steps}${message}`, terminal.columns - 1);
       terminal.err(`\r\u001b[K${terminal.paint('dim', text, 'err')}`);
       shown = true;
     },

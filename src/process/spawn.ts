@@ -1,11 +1,13 @@
 // Starts processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { collectOutput } from './collect.js';
 import { watchEnd } from './end.js';
 import { killMarked, MARK, markValue, ownMark, signalGroup } from './group.js';
+import { watchLifeline } from './lifeline.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
 const BUSY_RETRIES = 5;
@@ -14,10 +16,13 @@ const BUSY_RETRIES = 5;
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
   const mark = nextMark();
   const { descriptor } = request;
-  const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(descriptor === undefined ? [] : [descriptor])];
+  const passed = descriptor === undefined ? [] : [descriptor];
+  const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
   const child = await start(request, mark, world, stdio);
   const pid = child.pid!;
   world.debug(`spawned ${JSON.stringify(request.argv)} as process ${pid} in ${request.cwd}`);
+  const lifelineAt = 3 + passed.length;
+  const lifeline = watchLifeline(child.stdio[lifelineAt] as Readable, pid, lifelineAt, world.platform);
   const end = watchEnd(child, request, world);
   const output = collectOutput(child, request, world, () => end.stop('capped'));
   child.stdin!.end(request.stdin);
@@ -26,8 +31,14 @@ export async function runProcess(request: ProcessRequest, world: World): Promise
   signalGroup(pid, 'SIGKILL');
   if (end.reason() !== 'exit') killMarked(mark, world.platform);
   await output.drained(end.reason(), end.stoppedLate);
-  if (end.forget()) killMarked(mark, world.platform);
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+  const late = end.forget();
+  // The end of the socket may be read only in the next turn.
+  if (lifeline.isHeld()) await new Promise((resolve) => setImmediate(resolve));
+  if (late || lifeline.isHeld()) {
+    killMarked(mark, world.platform);
+    await lifeline.killHolders();
+  }
+  for (const stream of child.stdio) stream?.destroy();
   return { ending: end.reason(), exitCode: code, signal, ...output.finish() };
 }
 

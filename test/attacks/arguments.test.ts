@@ -1,6 +1,6 @@
 // Attacks through values: input reaches the tool as data, byte for byte, or not at all.
 
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
@@ -69,6 +69,28 @@ spec('SCR-11', 'passes any text without NUL in both variables and on stdin', asy
     ),
     { numRuns: 25 },
   );
+});
+
+spec('SCR-2 EXE-8', 'A09 does not run a file without a shebang', async () => {
+  const workspace = createWorkspace();
+  for (const [name, text] of [
+    ['bare', '# @description D\ntouch ran\n'],
+    ['empty-line', '\n#!/bin/sh\n# @description D\ntouch ran\n'],
+    ['blank', ' #!/bin/sh\n# @description D\ntouch ran\n'],
+    ['bom', '\ufeff#!/bin/sh\n# @description D\ntouch ran\n'],
+    ['nothing', '#!\n# @description D\ntouch ran\n'],
+  ] as const)
+    workspace.script(name, text);
+  const toolbox = workspace.toolbox({ trust: true });
+  for (const name of ['bare', 'empty-line', 'blank', 'bom', 'nothing'])
+    expect([name, (await toolbox.call(name, {})).ok]).toEqual([name, false]);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  // One that loses its shebang after it was found is not run either.
+  const path = workspace.script('loses', shellScript('touch ran'));
+  await toolbox.plan('loses', {});
+  writeFileSync(path, 'touch ran\n');
+  expect((await toolbox.call('loses', {})).ok).toBe(false);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
 });
 
 spec('RUN-3 SCR-9', 'A08 rejects an arithmetic payload in an integer', async () => {

@@ -43,13 +43,71 @@ spec('TJS-12', 'A01 rejects --output=/x as a positional with a hint, through eve
   expect(ran()).toBe(false);
 });
 
-spec('TJS-12', 'A02 rejects -c and other short options as positionals', async () => {
+spec('TJS-12', 'A02 rejects abbreviations of long options', async () => {
+  const { toolbox, ran } = createVictim([{ param: 'ref' }]);
+  for (const ref of ['--outp=/x', '--out', '--o', '--exec-pa=/x', '--upload-p=x', '--'])
+    expect((await toolbox.call('run', { ref })).error, ref).toMatchObject(isRefused);
+  expect(ran()).toBe(false);
+  const ended = createVictim([{ param: 'ref' }], { execution: { endOfOptions: true } });
+  expect((await ended.toolbox.call('run', { ref: '--outp=/x' })).structured).toEqual([
+    'log',
+    '--',
+    '--outp=/x',
+  ]);
+});
+
+spec('RUN-3', 'A02 does not accept abbreviations of its own flags', async () => {
+  const { workspace, ran } = createVictim([{ param: 'reference' }]);
+  for (const flag of ['--refer=x', '--ref=x', '--dry', '--tru', '--ye']) {
+    const { status } = await wield(workspace, ['call', 'run', flag]);
+    expect([flag, status]).toEqual([flag, 2]);
+  }
+  expect(ran()).toBe(false);
+});
+
+for (const [id, binaries] of [
+  ['A05', ['git', 'find', 'tar', 'awk', 'ssh', 'vim']],
+  ['A06', ['env', 'xargs', 'nice', 'timeout', 'nohup', 'setsid', 'stdbuf', 'sudo']],
+] as const) {
+  const what = id === 'A05' ? 'a program that runs others' : 'a wrapper such as env or xargs';
+  spec('TJS-12', `${id} check warns about ${what} with free arguments`, async () => {
+    for (const binary of binaries) {
+      const workspace = createSkillWorkspace();
+      workspace.skill('own', { 'tools.json': declare([{ param: 'a' }], { binary, subcommand: 'x' }) });
+      const free = await wield(workspace, ['check']);
+      expect([binary, free.stdout + free.stderr]).toEqual([
+        binary,
+        expect.stringContaining(`"${binary}" can run programs through its arguments`),
+      ]);
+      const properties = { a: { type: 'string', enum: ['one', 'two'] } };
+      workspace.skill('own', {
+        'tools.json': declare([{ param: 'a' }], { binary, subcommand: 'x', properties }),
+      });
+      const fixed = await wield(workspace, ['check']);
+      expect(fixed.stdout + fixed.stderr).not.toContain('can run programs');
+    }
+  });
+}
+
+spec('TJS-12 EXE-1', 'A06 a value for env or xargs is not run as a command line', async () => {
+  const workspace = createSkillWorkspace();
+  const mark = join(workspace.dir, 'ran');
+  workspace.skill('own', { 'tools.json': declare([{ param: 'a' }], { binary: 'env' }) });
+  const toolbox = workspace.toolbox();
+  for (const a of [`-S touch ${mark}`, '-S', `--split-string=touch ${mark}`])
+    expect((await toolbox.call('run', { a })).error, a).toMatchObject(isRefused);
+  expect((await toolbox.call('run', { a: `touch ${mark}` })).ok).toBe(false);
+  expect(existsSync(mark)).toBe(false);
+});
+
+spec('TJS-12', 'A03 A04 rejects -c, other short options and clusters as positionals', async () => {
   const { toolbox, ran } = createVictim([{ param: 'ref' }, { param: 'paths' }], {
     properties: { paths: { type: 'array', items: { type: 'string' } } },
   });
   for (const input of [
     { ref: '-c' },
     { ref: '-ccore.pager=sh' },
+    { ref: '-xvfz' },
     { ref: '-' },
     { ref: 'x', paths: ['ok', '-O/x'] },
   ])
@@ -57,7 +115,7 @@ spec('TJS-12', 'A02 rejects -c and other short options as positionals', async ()
   expect(ran()).toBe(false);
 });
 
-spec('TJS-12', 'A03 does not pass --upload-pack=… to git as an option', async () => {
+spec('TJS-12', 'A04 does not pass --upload-pack=… to git as an option', async () => {
   const workspace = createSkillWorkspace();
   const mark = join(workspace.dir, 'ran');
   const args = [{ param: 'remote' }];
@@ -79,7 +137,7 @@ spec('TJS-12', 'A03 does not pass --upload-pack=… to git as an option', async 
   expect(existsSync(mark)).toBe(false);
 });
 
-spec('TJS-12 TJS-8', 'A04 keeps a value after a flag as its value', async () => {
+spec('TJS-12 TJS-8', 'A01 A04 keeps a value after a flag as its value', async () => {
   const { toolbox } = createVictim([
     { param: 'long', kind: 'flag' },
     { param: 'short', kind: 'flag', flag: '-s' },
@@ -88,7 +146,7 @@ spec('TJS-12 TJS-8', 'A04 keeps a value after a flag as its value', async () => 
   expect((await toolbox.call('run', { short: '--exec=x' })).error).toMatchObject(isRefused);
 });
 
-spec('TJS-6 EXE-1', 'A05 passes newlines, quotes, globs and substitutions unchanged', async () => {
+spec('TJS-6 EXE-1', 'A07 passes newlines, quotes, globs and substitutions unchanged', async () => {
   const { workspace, toolbox } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
   for (const text of [
     '; touch sentinel',
@@ -109,14 +167,14 @@ spec('TJS-6 EXE-1', 'A05 passes newlines, quotes, globs and substitutions unchan
   expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
 });
 
-spec('TJS-13', 'A06 does not truncate an argument at NUL', async () => {
+spec('TJS-13', 'A11 does not truncate an argument at NUL', async () => {
   const { toolbox, ran } = createVictim([{ param: 'a' }, { param: 'b', kind: 'flag' }]);
   for (const input of [{ a: 'x\0--output' }, { b: '\0' }])
     expect((await toolbox.call('run', input)).error?.code).toBe('invalid_input');
   expect(ran()).toBe(false);
 });
 
-spec('TJS-14 TJS-15', 'A07 does not let a value or a checkout choose the program or subcommand', async () => {
+spec('TJS-14 TJS-15', 'A15 does not let a value or a checkout choose the program or subcommand', async () => {
   const { workspace, toolbox } = createVictim([{ param: 'a' }]);
   workspace.write('victim', '#!/bin/sh\necho stolen\n', 0o755);
   workspace.write('log', '#!/bin/sh\necho stolen\n', 0o755);

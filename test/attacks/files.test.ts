@@ -1,11 +1,12 @@
 // Attacks by files in a tools directory: files that are not scripts cost nothing and reveal nothing.
 
 import { execFileSync } from 'node:child_process';
-import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
 import { openDescriptors } from '../support/processes.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -126,6 +127,29 @@ spec(
     expect((await wield(workspace, ['list'])).status).toBe(0);
   },
 );
+
+spec('TJS-24 POL-20', 'A24: a planted path is neither written to nor read as a temporary file', async () => {
+  const workspace = createSkillWorkspace();
+  const victim = workspace.write('victim', 'untouched');
+  const temporary = join(workspace.home, 'tmp');
+  mkdirSync(temporary);
+  for (const name of ['1', 'copy', 'wield-', 'wield-1', 'wield-aaaaaa'])
+    symlinkSync(victim, join(temporary, name));
+  mkdirSync(workspace.env.WIELD_HOME!, { mode: 0o700 });
+  for (const name of ['trust.json.tmp', '.trust.json.tmp', '.tmp', 'trust.json~'])
+    symlinkSync(victim, join(workspace.env.WIELD_HOME!, name));
+  workspace.program(
+    'show',
+    '#!/bin/sh\nstat -c "%a %h %F" "$2" "$(dirname "$2")"\ncat "$2"\necho changed > "$2"\n',
+  );
+  const args = [{ param: 'text', kind: 'tempfile', flag: 'body' }];
+  workspace.skill('own', { 'tools.json': declare(args, { binary: 'show' }) });
+  const env = { TMPDIR: temporary };
+  const { stdout } = await wield(workspace, ['call', 'run', '--text', 'given'], { env });
+  expect(stdout).toBe('600 1 regular file\n700 2 directory\ngiven');
+  expect((await wield(workspace, ['trust'], { env })).status).toBe(0);
+  expect(readFileSync(victim, 'utf8')).toBe('untouched');
+});
 
 spec('POL-11', 'A25: a configuration that a tool writes to its workspace grants it nothing', async () => {
   const workspace = createWorkspace();

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import { openDescriptors, processesWith, sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
-import { spec } from '../support/spec.js';
+import { finding, spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 // A toolbox keeps its audit log open from the first call on.
@@ -118,8 +118,7 @@ spec('EXE-5', 'F27 does not wait for a process that holds the pipes of an ended 
     expect(result.meta.durationMs).toBeLessThan(SLACK_MS);
   }
   expect(openDescriptors()).toBeLessThanOrEqual(before + AUDIT_LOG);
-  // The one that only sleeps is allowed to live on after a normal end; the test ends it.
-  for (const pid of processesWith(workspace.dir)) process.kill(pid, 'SIGKILL');
+  expect(processesWith(workspace.dir)).toEqual([]);
 });
 
 spec('EXE-6', 'leaves no process of the group after a normal end', async () => {
@@ -132,6 +131,34 @@ spec('EXE-6', 'leaves no process of the group after a normal end', async () => {
   expect(textOf(result)).toBe('done\n');
   await sleep(100);
   expect(processesWith(workspace.dir)).toEqual([]);
+});
+
+const LEFT = `while [ ! -e left ]; do sleep 0.01; done; rm left; echo done`;
+const LEAVERS: Readonly<Record<string, string>> = {
+  'by setsid': `setsid sh -c 'touch left; sleep 4; touch late' >/dev/null 2>&1 & ${LEFT}`,
+  'by setsid with an empty environment': `env -i /usr/bin/setsid /bin/sh -c 'touch left; sleep 4; touch late' >/dev/null 2>&1 & ${LEFT}`,
+  'by a double fork': `(setsid sh -c '(touch left; sleep 4; touch late) &' >/dev/null 2>&1 &) ; ${LEFT}`,
+  'by nohup and setsid, ignoring signals': `env -i /usr/bin/setsid /usr/bin/nohup /bin/sh -c 'trap "" HUP TERM INT; touch left; sleep 4; touch late' >/dev/null 2>&1 & ${LEFT}`,
+};
+
+for (const [how, body] of Object.entries(LEAVERS)) {
+  finding('B17', `A57 no process that left ${how} outlives a call that ended by itself`, async () => {
+    const workspace = createWorkspace();
+    workspace.script('leaves', shellScript(body));
+    const result = await workspace.toolbox().call('leaves', {});
+    expect(textOf(result)).toBe('done\n');
+    await sleep(4500);
+    expect(existsSync(join(workspace.dir, 'late'))).toBe(false);
+  });
+}
+
+finding('B17', 'A57 nor one with an empty environment a call that timed out', async () => {
+  const workspace = createWorkspace();
+  const body = `env -i /usr/bin/setsid /bin/sh -c 'sleep 4; touch late' & sleep 60`;
+  workspace.script('leaves', shellScript(body, '@timeout 500ms'));
+  expect((await workspace.toolbox().call('leaves', {})).error?.code).toBe('timeout');
+  await sleep(4500);
+  expect(existsSync(join(workspace.dir, 'late'))).toBe(false);
 });
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -7,7 +7,8 @@ import { textOf } from '../../src/core/result.js';
 import { json, wieldProcess as wield } from '../support/cli.js';
 import { openDescriptors, sleep } from '../support/processes.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
+import { hasStrace, underStrace } from '../support/strace.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const KIB = 1024;
@@ -177,6 +178,18 @@ spec('EXE-6', 'F28 ends normally if a tool is deleted or edited during a call', 
   }
   expect((await toolbox.call('deleted', {})).error?.code).toBe('not_found');
   expect(textOf(await toolbox.call('replaced', {}))).toBe('new\n');
+});
+
+specIf(hasStrace, 'no strace', 'EXE-8', 'F10 no process can be forked', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', shellScript(': > ran'));
+  // Threads are started by clone3.
+  const status = await underStrace(workspace, 'clone,fork,vfork:error=EAGAIN', ['call', 'hello']);
+  expect(status).toBe(1);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  // A shortage that passes costs only a retry.
+  expect(await underStrace(workspace, 'clone,fork,vfork:error=EAGAIN:when=1..2', ['call', 'hello'])).toBe(0);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(true);
 });
 
 spec('SCR-13', 'F09 names the signal of a tool that was killed', async () => {

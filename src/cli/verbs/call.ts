@@ -21,6 +21,7 @@ import { printError, printHelp, printJson } from '../print.js';
 import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { createVisibleOutput, toVisible } from '../visible-output.js';
 
 // One session, so that a call can read results that an earlier call stored.
 const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
@@ -189,19 +190,27 @@ async function callForPerson({ terminal, toolbox, ref, input, options }: Prepare
   let streamed = false;
   options.signal?.addEventListener('abort', () => closed.abort(), { once: true });
   const status = createStatusLine(terminal);
+  const { stdout, stderr } = terminal.io;
+  const visible = {
+    stdout: stdout.isTerminal ? createVisibleOutput() : undefined,
+    stderr: stderr.isTerminal ? createVisibleOutput() : undefined,
+  };
   const result = await toolbox.call(ref, input, {
     ...options,
     signal: closed.signal,
     onOutput: async (chunk, from) => {
       streamed = true;
       status.clear();
-      await terminal.io[from].writeAsync(chunk).catch(() => from === 'stdout' && closed.abort());
+      const shown = visible[from] === undefined ? chunk : Buffer.from(visible[from].pass(chunk));
+      await terminal.io[from].writeAsync(shown).catch(() => from === 'stdout' && closed.abort());
     },
     onProgress: terminal.errIsTerminal ? status.show : undefined,
   });
   status.clear();
   if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
-  if (!streamed) terminal.out(contentText(result));
+  if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
+  terminal.out(visible.stdout?.end() ?? '');
+  terminal.err(visible.stderr?.end() ?? '');
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
 }

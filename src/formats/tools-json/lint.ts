@@ -8,8 +8,9 @@ import type { DeclaredTool, ToolsDescriptor } from './parse.js';
 
 // Programs that run other programs, or write any file, through their arguments.
 const EXEC_CAPABLE = new Set(
-  `awk bash busybox cargo curl docker env expect find gdb git go make man mysql nc node npm npx perl php pip psql python
-  python3 rsync ruby sed sh sqlite3 ssh strace sudo tar tee time vi vim watch wget xargs zip zsh`.split(
+  `awk bash bun busybox cargo chroot curl dash deno docker doas env expect find gdb git go ionice ksh lua make man mysql nc
+  nice node nohup npm npx parallel perl php pip podman prlimit psql python python3 rsync ruby sed setpriv setsid sh sqlite3
+  ssh stdbuf strace sudo systemd-run tar tclsh tee time timeout unshare vi vim watch wget xargs zip zsh`.split(
     /\s+/,
   ),
 );
