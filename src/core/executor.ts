@@ -36,6 +36,8 @@ export interface RunContext {
   /** Makes a nested call of a tool named by the definition, which may be hidden. */
   readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
   readonly caller: Caller;
+  /** Identifies what nested calls of this run may do. Only runs with equal rights may share a process (MOD-29). */
+  readonly rights: () => string;
   /** Asks the user, if the door can (MOD-18). */
   readonly elicit?: Elicit;
   /** Registers a function that pauses the time limit while the user is asked. */

@@ -38,6 +38,38 @@ export type Part = PartBase &
       }
   );
 
+/** Returns what is wrong with the parts of a content, if anything. */
+export function findPartFault(parts: readonly unknown[]): string | undefined {
+  for (const [index, part] of parts.entries()) {
+    const fault = isRecord(part) ? findFault(part) : 'is not an object';
+    if (fault !== undefined) return `content[${index}] ${fault}`;
+  }
+  return undefined;
+}
+
+// The fields of each type that must be strings.
+const TEXTS: Readonly<Record<Part['type'], readonly string[]>> = {
+  text: ['text'],
+  image: ['data', 'mimeType'],
+  audio: ['data', 'mimeType'],
+  resource_link: ['uri', 'name'],
+  resource: ['uri'],
+};
+
+function findFault(part: Readonly<Record<string, unknown>>): string | undefined {
+  const { type, annotations, _meta } = part;
+  if (typeof type !== 'string' || !Object.hasOwn(TEXTS, type)) return 'has an unknown type';
+  if (![annotations, _meta].every((more) => more === undefined || isRecord(more)))
+    return 'has annotations or _meta that are not objects';
+  const fields = type === 'resource' ? part.resource : part;
+  if (!isRecord(fields)) return 'needs a resource';
+  const missing = TEXTS[type as Part['type']].find((name) => typeof fields[name] !== 'string');
+  if (missing !== undefined) return `needs a string "${missing}"`;
+  if (type === 'resource' && typeof fields.text !== 'string' && typeof fields.blob !== 'string')
+    return 'needs a string "text" or "blob"';
+  return undefined;
+}
+
 /** A change of the input before validation (RUN-4). */
 export interface Repair {
   readonly path: string;

@@ -14,7 +14,7 @@ import type { Caller, CallOptions } from '../core/toolbox.js';
 import { runChain } from './chain.js';
 import { type LargeResults, toSpill } from './large-results.js';
 import { listRemoteTools } from './list.js';
-import type { NestedCallOptions } from './nested.js';
+import { type NestedCallOptions, rightsOf } from './nested.js';
 import type { CallParts, Nesting } from './parts.js';
 
 export interface ExecuteOptions {
@@ -111,6 +111,7 @@ async function runPlan(
       delegate: (inner, input, until) =>
         nest({ placed: true, named: 'by-definition' }, inner, input, { signal: until, elicit }),
       caller,
+      rights: () => rightsOf(parts, execution),
     });
   } finally {
     slot.release();

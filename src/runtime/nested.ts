@@ -50,6 +50,23 @@ export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) 
   };
 }
 
+/** Returns a text that is equal for two calls only if their nested calls have the same rights. */
+export function rightsOf(
+  { cascade }: Pick<CallParts, 'cascade'>,
+  { plan, snapshot, options, nesting }: Pick<NestedCall, 'plan' | 'snapshot' | 'options' | 'nesting'>,
+): string {
+  const { caller = CODE, trust, approve, ask, elicit } = options;
+  const { kind, door, name, session } = caller;
+  const within = listsWithin(plan.tool.name, cascade.permissionsOf(plan.tool, snapshot), nesting.within);
+  return JSON.stringify([
+    [kind, door, name, session],
+    [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined],
+    // A function cannot be compared, so only the calls of one outer call share it.
+    nesting.accept && nesting.parent,
+    within.map(({ rules, fault }) => [rules.map(({ selector }) => selector.text), fault]),
+  ]);
+}
+
 // What a call accepts also applies to the calls inside it.
 function acceptBoth(outer: Nesting['accept'], inner: Nesting['accept']): Nesting['accept'] {
   if (outer === undefined) return inner;

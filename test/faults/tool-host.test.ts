@@ -23,8 +23,8 @@ describe('ends', () => {
   for (const [name, [execute, message]] of Object.entries(ENDS)) {
     spec('MOD-15', `${name}: costs the call and the host, and the next call gets a new one`, async () => {
       const workspace = createModuleWorkspace();
-      workspace.module('ends.tool.mjs', moduleText('ends', execute));
-      workspace.module('pid.tool.mjs', PID);
+      const pid = PID.replace('const tool', 'const pid');
+      workspace.module('ends.tool.mjs', moduleText('ends', execute, pid));
       const toolbox = workspace.toolbox();
       const first = (await toolbox.call('pid', {})).structured;
       const ended = await toolbox.call('ends', {});
@@ -81,8 +81,10 @@ describe('ends', () => {
 describe('limits', () => {
   spec('MOD-15', 'ends an endless loop at its limit; other calls in the host can be retried', async () => {
     const workspace = createModuleWorkspace();
-    workspace.module('loop.tool.mjs', moduleText('loop', '() => { for (;;); }'));
-    workspace.module('slow.tool.mjs', SLOW);
+    workspace.module(
+      'loop.tool.mjs',
+      moduleText('loop', '() => { for (;;); }', SLOW.replace('const tool', 'const slow')),
+    );
     const toolbox = workspace.toolbox();
     expect((await toolbox.call('slow', { ms: 1 })).ok).toBe(true);
     const other = toolbox.call('slow', { ms: 60_000 });
@@ -99,9 +101,12 @@ describe('limits', () => {
     const workspace = createModuleWorkspace();
     workspace.module(
       'deaf.tool.mjs',
-      moduleText('deaf', '() => new Promise((resolve) => setTimeout(resolve, 60_000))'),
+      moduleText(
+        'deaf',
+        '() => new Promise((resolve) => setTimeout(resolve, 60_000))',
+        SLOW.replace('const tool', 'const slow'),
+      ),
     );
-    workspace.module('slow.tool.mjs', SLOW);
     const toolbox = workspace.toolbox();
     const first = (await toolbox.call('slow', { ms: 1 })).structured;
     const other = toolbox.call('slow', { ms: 5000 });

@@ -5,7 +5,8 @@ import type { ModulePlan } from '../../core/plan.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { World } from '../../core/world.js';
 import { startCompanion } from '../../process/companion.js';
-import { createLineReader, type Reply, type Request } from './protocol.js';
+import { createLineReader, type Request } from './protocol.js';
+import { type CheckedReply, readReply } from './read-reply.js';
 
 /** Start-up settings of a host; a different setting needs its own host. */
 export type HostSettings = Pick<ModulePlan, 'cwd' | 'environment' | 'limits'>;
@@ -23,7 +24,7 @@ export interface HostOptions {
 /** A request that waits for replies. */
 export interface Waiter {
   readonly tool: string;
-  onReply(reply: Reply): void;
+  onReply(reply: CheckedReply): void;
   /** The host has ended. */
   onLost(error: ToolError): void;
 }
@@ -69,9 +70,11 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
     killProcess();
   };
   const read = createLineReader((line) => {
-    const reply = JSON.parse(line) as Reply;
-    if (reply.type === 'log') world.debug(`${waiters.get(reply.id)?.tool}: ${reply.message}`);
-    else waiters.get(reply.id)?.onReply(reply);
+    const reply = readReply(JSON.parse(line));
+    const waiter = reply && waiters.get(reply.id);
+    if (waiter === undefined) world.debug('tool host: ignored a message that belongs to no call in it');
+    else if (reply!.type === 'log') world.debug(`${waiter.tool}: ${reply!.message}`);
+    else waiter.onReply(reply!);
   }, MAX_LINE_BYTES);
   channel.on('data', (chunk: Buffer) => {
     try {

@@ -1,4 +1,4 @@
-// Pool of tool hosts: one per workspace and environment, started on first use, replaced when code changes.
+// Pool of tool hosts: one per module and rights, started on first use, replaced when code changes, closed when idle.
 
 import type { RunContext } from '../../core/executor.js';
 import type { Json } from '../../core/json.js';
@@ -22,10 +22,13 @@ export interface HostPoolOptions extends Omit<HostOptions, 'onEnd'> {
 
 // Idle timeout of a host process.
 const IDLE_MS = 5 * 60_000;
+// More idle hosts are closed, the longest idle first. Running ones are limited by the calls that may run.
+const MAX_IDLE = 6;
 // Between closing the channel and the kill.
 const CLOSE_MS = 250;
 
 interface Slot {
+  key: string;
   readonly host: Promise<HostConnection>;
   /** Hashes of loaded files by path. A file is loaded once, so changed content needs another host. */
   readonly loaded: Map<string, string>;
@@ -34,19 +37,56 @@ interface Slot {
   idle: NodeJS.Timeout | undefined;
 }
 
-export function createHostPool({ beforeRun, ...options }: HostPoolOptions): HostPool {
+export function createHostPool(options: HostPoolOptions): HostPool {
+  const slots = createSlots(options);
+  const use = async <T>(
+    settings: HostSettings,
+    source: ModuleFiles | InlineModule,
+    rights: string | null,
+    act: (host: HostConnection, onStuck: () => void) => Promise<T>,
+  ): Promise<T> => {
+    const key = keyOf(settings, source, rights);
+    let current = slots.find(keyOf(settings, source, null), key);
+    if (current !== undefined && isOutdated(current, source)) {
+      options.world.debug(`${source.file}: changed, starting a new tool host`);
+      slots.retire(current);
+      current = undefined;
+    }
+    const slot = current ?? slots.open(key, settings);
+    for (const { path, sha256 } of source.files) slot.loaded.set(path, sha256);
+    slots.claim(slot);
+    try {
+      return await act(await slot.host, () => slots.retire(slot));
+    } finally {
+      slots.release(slot);
+    }
+  };
+
+  return {
+    describe: (source, settings) => use(settings, source, null, (host) => describeOnHost(host, source)),
+    run: (plan, context) =>
+      use(plan, plan.source, context.rights(), (host, onStuck) => runOnHost(host, plan, context, onStuck)),
+    close: slots.close,
+  };
+}
+
+function createSlots({ beforeRun, ...options }: HostPoolOptions) {
   const slots = new Map<string, Slot>();
   const all = new Set<Slot>();
+  // In the order in which they became idle.
+  const idle = new Set<Slot>();
   let closed = false;
+
+  const drop = (slot: Slot): void => {
+    clearTimeout(slot.idle);
+    idle.delete(slot);
+    if (slots.get(slot.key) === slot) slots.delete(slot.key);
+  };
 
   const open = (key: string, settings: HostSettings): Slot => {
     beforeRun?.();
-    const onEnd = (): void => {
-      clearTimeout(slot.idle);
-      if (slots.get(key) === slot) slots.delete(key);
-    };
-    const host = connectHost(settings, { ...options, onEnd });
-    const slot: Slot = { host, loaded: new Map(), users: 0, retired: false, idle: undefined };
+    const host = connectHost(settings, { ...options, onEnd: () => drop(slot) });
+    const slot: Slot = { key, host, loaded: new Map(), users: 0, retired: false, idle: undefined };
     slots.set(key, slot);
     all.add(slot);
     host.then(
@@ -56,7 +96,7 @@ export function createHostPool({ beforeRun, ...options }: HostPoolOptions): Host
         started.ended.then(() => all.delete(slot));
       },
       () => {
-        onEnd();
+        drop(slot);
         all.delete(slot);
       },
     );
@@ -64,48 +104,60 @@ export function createHostPool({ beforeRun, ...options }: HostPoolOptions): Host
   };
 
   /** Accepts no new calls; the host ends with its last call. */
-  const retire = (key: string, slot: Slot): void => {
+  const retire = (slot: Slot): void => {
     slot.retired = true;
-    if (slots.get(key) === slot) slots.delete(key);
+    drop(slot);
     if (slot.users === 0) end(slot);
   };
 
-  const use = async <T>(
-    settings: HostSettings,
-    source: ModuleFiles | InlineModule,
-    act: (host: HostConnection, onStuck: () => void) => Promise<T>,
-  ): Promise<T> => {
-    const key = JSON.stringify([settings.cwd, Object.entries(settings.environment).sort()]);
-    let current = slots.get(key);
-    if (current !== undefined && isOutdated(current, source)) {
-      options.world.debug(`${source.file}: changed, starting a new tool host`);
-      retire(key, current);
-      current = undefined;
+  const release = (slot: Slot): void => {
+    slot.users--;
+    if (slot.users > 0) return;
+    if (slot.retired) {
+      end(slot);
+      return;
     }
-    const slot = current ?? open(key, settings);
-    for (const { path, sha256 } of source.files) slot.loaded.set(path, sha256);
-    slot.users++;
-    clearTimeout(slot.idle);
-    try {
-      return await act(await slot.host, () => retire(key, slot));
-    } finally {
-      slot.users--;
-      if (slot.users === 0) {
-        if (slot.retired) end(slot);
-        else slot.idle = setTimeout(() => retire(key, slot), IDLE_MS).unref();
-      }
-    }
+    slot.idle = setTimeout(() => retire(slot), IDLE_MS).unref();
+    idle.add(slot);
+    if (idle.size > MAX_IDLE) retire(idle.values().next().value!);
+  };
+
+  /** Finds the host of a module for rights; one that has only described the module has none yet and takes them. */
+  const find = (unused: string, key: string): Slot | undefined => {
+    const described = slots.get(unused);
+    if (slots.has(key) || described === undefined) return slots.get(key);
+    slots.delete(unused);
+    described.key = key;
+    slots.set(key, described);
+    return described;
   };
 
   return {
-    describe: (source, settings) => use(settings, source, (host) => describeOnHost(host, source)),
-    run: (plan, context) =>
-      use(plan, plan.source, (host, onStuck) => runOnHost(host, plan, context, onStuck)),
-    async close() {
+    open,
+    find,
+    retire,
+    claim(slot: Slot): void {
+      slot.users++;
+      clearTimeout(slot.idle);
+      idle.delete(slot);
+    },
+    release,
+    async close(): Promise<void> {
       closed = true;
       await Promise.all([...all].map(close));
     },
   };
+}
+
+// MOD-29: code can write any message to the channel of its process, so a process runs the calls of one module with one
+// set of rights and nothing else.
+function keyOf(
+  { cwd, environment }: HostSettings,
+  source: ModuleFiles | InlineModule,
+  rights: string | null,
+): string {
+  const code = 'inline' in source ? source.inline : null;
+  return JSON.stringify([cwd, Object.entries(environment).sort(), source.file, code, rights]);
 }
 
 async function close({ host, idle }: Slot): Promise<void> {

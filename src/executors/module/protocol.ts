@@ -79,25 +79,51 @@ export type Question =
       readonly args: Json;
     };
 
+// The host keeps working if a module replaces built-ins, so it uses these, captured before modules are loaded.
+const { apply } = Reflect;
+const { allocUnsafe } = Buffer;
+const { indexOf, subarray, toString: decode, set } = Buffer.prototype;
+
+/** Chunks of an incomplete line, the last one first. */
+interface Pending {
+  readonly chunk: Buffer;
+  readonly before: Pending | undefined;
+}
+
 /** Splits chunks into lines. Throws if a line is longer than the limit. */
 export function createLineReader(
   onLine: (line: string) => void,
   limitBytes: number,
 ): (chunk: Buffer) => void {
-  let pending: Buffer[] = [];
+  let pending: Pending | undefined;
   let size = 0;
+  const take = (chunk: Buffer): string => {
+    let line = chunk;
+    if (pending !== undefined) {
+      line = allocUnsafe(size + chunk.length);
+      apply(set, line, [chunk, size]);
+      for (let part: Pending | undefined = pending, at = size; part !== undefined; part = part.before) {
+        at -= part.chunk.length;
+        apply(set, line, [part.chunk, at]);
+      }
+    }
+    pending = undefined;
+    size = 0;
+    return apply(decode, line, ['utf8']);
+  };
   return (chunk) => {
     let from = 0;
-    for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, from)) {
-      pending.push(chunk.subarray(from, end));
-      const line = pending.length === 1 ? pending[0]! : Buffer.concat(pending);
-      pending = [];
-      size = 0;
+    for (
+      let end: number = apply(indexOf, chunk, [0x0a]);
+      end !== -1;
+      end = apply(indexOf, chunk, [0x0a, from])
+    ) {
+      const line = take(apply(subarray, chunk, [from, end]) as Buffer);
       from = end + 1;
-      onLine(line.toString('utf8'));
+      onLine(line);
     }
     if (from === chunk.length) return;
-    pending.push(chunk.subarray(from));
+    pending = { chunk: apply(subarray, chunk, [from]) as Buffer, before: pending };
     size += chunk.length - from;
     if (size > limitBytes) throw new RangeError('longer than the limit');
   };

@@ -1,13 +1,12 @@
 // Runs a plan on a tool host: time limit, cancellation, and the requests of the tool during the call.
 
-import { ERROR_CODES, type ErrorCode, type ErrorValue, ToolError, toToolError } from '../../core/error.js';
+import { ToolError, toToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
-import { isRecord } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
-import { type Output, type Part, textPart } from '../../core/result.js';
+import { type Output, textPart } from '../../core/result.js';
 import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { HostConnection } from './connection.js';
-import type { Answer, Question, Reply, Request } from './protocol.js';
+import type { Answer, Question, Request } from './protocol.js';
 import { answerStore } from './remote-store.js';
 
 // Time for a cancelled tool to stop before its host is killed.
@@ -63,7 +62,7 @@ export function runOnHost(
       responsive = true;
       if (reply.type === 'result') {
         remove();
-        finish(toOutput(reply));
+        finish(reply.output);
       } else if (callEnded.signal.aborted) return;
       else if (reply.type === 'progress') context.progress(reply.progress);
       else if ('question' in reply) {
@@ -113,24 +112,6 @@ async function answerQuestion(question: Question, context: RunContext, signal: A
       if (context.elicit !== undefined) return { elicited: await context.elicit(question.request, signal) };
   }
   throw new ToolError('unavailable', `${question.type} is not available in this call`);
-}
-
-function toOutput({ content, structured, error }: Reply & { readonly type: 'result' }): Output {
-  const parts = Array.isArray(content) ? content.filter(isPart) : [];
-  return {
-    content: parts.length > 0 ? parts : [textPart('')],
-    structured,
-    error: error && toError(error),
-  };
-}
-
-function isPart(part: unknown): part is Part {
-  return isRecord(part) && typeof part.type === 'string';
-}
-
-function toError({ code, message, hint, data }: ErrorValue): ToolError {
-  const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? code : 'tool_failed';
-  return new ToolError(known, String(message), { hint: hint ?? 'fix the tool', data });
 }
 
 function failed(error: ToolError): Output {

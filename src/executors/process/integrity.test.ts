@@ -27,6 +27,7 @@ async function planned() {
     call: () => Promise.reject(new Error('not here')),
     delegate: () => Promise.reject(new Error('not here')),
     caller: { kind: 'code', door: 'library' },
+    rights: () => '',
   };
   return { path, run: () => executor.run(plan, context), ran: () => existsSync(join(workspace.dir, 'ran')) };
 }

@@ -2,9 +2,12 @@
 
 import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../../core/error.js';
 import { copyJson, isRecord, type Json } from '../../core/json.js';
-import { isFailedOutput, type Output, type Part, textPart } from '../../core/result.js';
+import { findPartFault, isFailedOutput, type Output, type Part, textPart } from '../../core/result.js';
 import type { FunctionAction } from '../../core/tool.js';
 import { type CallPart, createContext, type FunctionEnvironment } from './tool-context.js';
+
+// Captured, because in a tool host a module may replace them.
+const { stringify, parse } = JSON;
 
 const FAILED_HINT = 'change the input, or fix the tool';
 
@@ -37,15 +40,18 @@ function toOutput(result: unknown, name: string): Output {
   if (typeof result === 'string') return { content: [textPart(result)], structured: result };
   if (isRecord(result) && isParts(result.content)) {
     const { content, structured, error } = result;
+    const fault = findPartFault(content);
+    if (fault !== undefined)
+      throw new ToolError('tool_failed', `${name} returned ${fault}`, { hint: FAILED_HINT });
     return {
       content,
       structured: structured as Json | undefined,
       error: isToolError(error) ? error : undefined,
     };
   }
-  const text = JSON.stringify(result);
+  const text = stringify(result);
   if (text === undefined) throw new TypeError(`returned a ${typeof result}, which is not JSON`);
-  return { content: [textPart(text)], structured: JSON.parse(text) as Json };
+  return { content: [textPart(text)], structured: parse(text) as Json };
 }
 
 function isParts(value: unknown): value is readonly Part[] {

@@ -35,6 +35,7 @@ export function isModuleFile(name: string): boolean {
 
 // A module that failed to load may load later, for example once a package is installed.
 const RETRY_MS = 5000;
+const MAX_CONCURRENT = 4;
 
 interface Failure {
   readonly description: Description;
@@ -90,10 +91,14 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
   };
 
   const settleAll = async (snapshot: FormatSnapshot): Promise<void> => {
-    for (const [key, source] of waiting) {
-      waiting.delete(key);
-      await describeOne(key, source, snapshot);
-    }
+    const describeNext = async (): Promise<void> => {
+      for (const [key, source] of waiting) {
+        waiting.delete(key);
+        await describeOne(key, source, snapshot);
+      }
+    };
+    // Each module is loaded in its own process.
+    await Promise.all(Array.from({ length: MAX_CONCURRENT }, describeNext));
     settling = undefined;
   };
 

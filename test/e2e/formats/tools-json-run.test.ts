@@ -130,6 +130,7 @@ describe('the allowlist', () => {
           call: toolbox.call,
           delegate: (ref: string, input: unknown) => toolbox.call(ref, input),
           caller: { kind: 'code', door: 'library' } as const,
+          rights: () => '',
           store: null,
         };
         expect(await caught(() => executor.run(tampered, run))).toMatchObject(isRefused);

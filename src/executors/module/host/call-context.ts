@@ -7,6 +7,8 @@ import type { CallPart } from '../../shared/tool-context.js';
 import type { Answer, Question, Reply, Request } from '../protocol.js';
 import { createRemoteStore } from '../remote-store.js';
 
+const NativePromise = Promise;
+
 export type RunRequest = Request & { readonly type: 'run' };
 
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id' | 'question'> : never;
@@ -22,12 +24,13 @@ export function createHostedCall(
   { id, workdir, config, asks, stores, upstreams }: RunRequest,
   send: (reply: Reply) => void,
 ): HostedCall {
-  const waiting = new Map<number, (answer: Answer) => void>();
+  // Not a Map, whose methods the module may replace.
+  const waiting: Record<number, (answer: Answer) => void> = Object.create(null);
   let questions = 0;
   const ask = async <Key extends string>(question: Unnumbered<Question>, key: Key) => {
     const number = ++questions;
-    const answer = await new Promise<Answer>((resolve) => {
-      waiting.set(number, resolve);
+    const answer = await new NativePromise<Answer>((resolve) => {
+      waiting[number] = resolve;
       send({ ...question, id, question: number } as Question);
     });
     if (key in answer) return (answer as Extract<Answer, { readonly [K in Key]: unknown }>)[key];
@@ -45,8 +48,8 @@ export function createHostedCall(
     call,
     store: stores ? createRemoteStore((method, args) => ask({ type: 'store', method, args }, 'value')) : null,
     answer(question, answer) {
-      waiting.get(question)?.(answer);
-      waiting.delete(question);
+      waiting[question]?.(answer);
+      delete waiting[question];
     },
   };
 }

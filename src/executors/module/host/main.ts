@@ -1,6 +1,5 @@
 // Entry point of the tool host: a process that loads modules, runs their tools, and reports over descriptor 3.
 
-import { Socket } from 'node:net';
 import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
 import { scopeStore } from '../../../core/scoped-store.js';
@@ -9,8 +8,9 @@ import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/to
 import { type Collected, collectTools } from '../../../formats/module/collect.js';
 import { type Description, describe } from '../../../formats/module/description.js';
 import { invoke } from '../../shared/invoke.js';
-import { createLineReader, type Reply, type Request } from '../protocol.js';
+import type { Request } from '../protocol.js';
 import { createHostedCall, type HostedCall, type RunRequest } from './call-context.js';
+import { listen, parse, send, sendText, stringify } from './channel.js';
 import { describeLoadError } from './load-error.js';
 import { createLoader, type Exports } from './loader.js';
 
@@ -18,22 +18,18 @@ interface Running extends HostedCall {
   readonly controller: AbortController;
 }
 
-const MAX_LINE_BYTES = 256 * 1024 * 1024;
-const channel = new Socket({ fd: 3, readable: true, writable: true });
 const loader = createLoader(process.argv[2]!);
-const running = new Map<number, Running>();
-
-const send = (reply: Reply): void => {
-  channel.write(`${JSON.stringify(reply)}\n`);
-};
+// Not a Map, whose methods a module may replace.
+const running: Record<number, Running> = Object.create(null);
+const log = process.stderr.write.bind(process.stderr);
 
 const handle = (request: Request): void => {
   if (request.type === 'describe') describeModule(request.id, request.source);
   else if (request.type === 'run') run(request);
-  else if (request.type === 'answer') running.get(request.id)?.answer(request.question, request.answer);
+  else if (request.type === 'answer') running[request.id]?.answer(request.question, request.answer);
   else {
     send({ type: 'cancelling', id: request.id });
-    running.get(request.id)?.controller.abort();
+    running[request.id]?.controller.abort();
   }
 };
 
@@ -44,36 +40,50 @@ async function describeModule(id: number, source: ModuleFiles): Promise<void> {
   } catch (error) {
     description = { loaded: false, tools: [], findings: [describeLoadError(error)] };
   }
-  send({ type: 'described', id, description: JSON.parse(JSON.stringify(description)) });
+  send({ type: 'described', id, description: parse(stringify(description)) });
 }
 
+// Answers whatever the module did to the built-ins that the steps use.
 async function run(request: RunRequest): Promise<void> {
-  const { id, tool, outputBytes } = request;
-  const controller = new AbortController();
-  const hosted = createHostedCall(request, send);
-  running.set(id, { ...hosted, controller });
-  let output: Output;
+  const { id, tool } = request;
   try {
+    sendResult(request, await runTool(request));
+  } catch (error) {
+    const message = `${tool} replaced built-in objects that its host needs: ${(error as Error)?.message}`;
+    const hint = 'remove from the tool what changes JSON, Array, Promise and other built-in objects';
+    send({ type: 'result', id, content: [], error: { code: 'exec_failed', message, hint } });
+  }
+  delete running[id];
+}
+
+async function runTool(request: RunRequest): Promise<Output> {
+  const { id, tool } = request;
+  try {
+    const controller = new AbortController();
+    const hosted = createHostedCall(request, send);
+    running[id] = { ...hosted, controller };
     const body = findRun(await loader.load(request.source), request);
     // MOD-6: using the store after the call is an error.
     const scoped = scopeStore(hosted.store);
-    output = await invoke(body, request.input, hosted.call, {
-      name: tool,
-      signal: () => controller.signal,
-      scope: () => scoped,
-      log: (message) => send({ type: 'log', id, message: String(message) }),
-    }).finally(scoped.end);
+    try {
+      return await invoke(body, request.input, hosted.call, {
+        name: tool,
+        signal: () => controller.signal,
+        scope: () => scoped,
+        log: (message) => send({ type: 'log', id, message: String(message) }),
+      });
+    } finally {
+      scoped.end();
+    }
   } catch (error) {
-    output = { content: [textPart('')], error: toRunError(error, tool) };
+    return { content: [textPart('')], error: toRunError(error, tool) };
   }
-  running.delete(id);
-  sendResult(id, tool, output, outputBytes);
 }
 
-function sendResult(id: number, tool: string, { content, structured, error }: Output, limit: number): void {
-  const reply: Reply = { type: 'result', id, content, structured, error: error?.toJSON() };
-  const text = JSON.stringify(reply);
-  if (text.length <= limit) channel.write(`${text}\n`);
+function sendResult(request: RunRequest, { content, structured, error }: Output): void {
+  const { id, tool, outputBytes: limit } = request;
+  const text = stringify({ type: 'result', id, content, structured, error: error?.toJSON() });
+  if (text.length <= limit) sendText(text);
   else send({ type: 'result', id, content: [], error: tooLarge(tool, text.length, limit) });
 }
 
@@ -124,13 +134,6 @@ function toRunError(error: unknown, tool: string): ToolError {
 
 // An unhandled rejection of one tool must not end the others.
 process.on('unhandledRejection', (reason) => {
-  process.stderr.write(`unhandled rejection in a tool: ${String((reason as Error)?.stack ?? reason)}\n`);
+  log(`unhandled rejection in a tool: ${String((reason as Error)?.stack ?? reason)}\n`);
 });
-channel.on(
-  'data',
-  createLineReader((line) => handle(JSON.parse(line) as Request), MAX_LINE_BYTES),
-);
-// Without the channel no result can be delivered.
-channel.on('error', () => process.exit(0));
-channel.on('close', () => process.exit(0));
-channel.on('end', () => process.exit(0));
+listen(handle);
