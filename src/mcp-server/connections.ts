@@ -8,16 +8,17 @@ interface Connection {
   readonly peer: string;
   /** `receiving` until a request has arrived with its body, `serving` until its response is sent, then `idle`. */
   state: 'receiving' | 'serving' | 'idle';
-  /** Bytes received when last checked, and when that number or the state changed. */
+  /** Bytes received when last checked, and how many checks found the same number. */
   bytes: number;
-  changedAt: number;
+  silentChecks: number;
 }
 
 const MAX_CONNECTIONS = 1000;
 const MAX_RECEIVING = 256;
 const MAX_RECEIVING_PER_PEER = 128;
-const MAX_SILENCE_MS = 5000;
+// Five seconds, counted in checks: while this process is too busy to read, none takes place.
 const CHECK_MS = 500;
+const MAX_SILENT_CHECKS = 10;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
@@ -30,7 +31,7 @@ export function limitConnections(server: Server): void {
   const enter = (connection: Connection, state: Connection['state']): void => {
     const { socket } = connection;
     if (!connections.delete(socket)) return;
-    Object.assign(connection, { state, bytes: socket.bytesRead, changedAt: performance.now() });
+    Object.assign(connection, { state, bytes: socket.bytesRead, silentChecks: 0 });
     connections.set(socket, connection);
   };
   const cut = ({ socket }: Connection): void => {
@@ -46,12 +47,11 @@ export function limitConnections(server: Server): void {
       cut([...connections.values()].find(({ state }) => state !== 'serving')!);
   };
   const checkSilence = (): void => {
-    const now = performance.now();
     for (const connection of connections.values()) {
-      const { socket, state, bytes, changedAt } = connection;
+      const { socket, state, bytes } = connection;
       if (state !== 'receiving') continue;
-      if (socket.bytesRead !== bytes) Object.assign(connection, { bytes: socket.bytesRead, changedAt: now });
-      else if (now - changedAt > MAX_SILENCE_MS) {
+      if (socket.bytesRead !== bytes) Object.assign(connection, { bytes: socket.bytesRead, silentChecks: 0 });
+      else if (++connection.silentChecks > MAX_SILENT_CHECKS) {
         connections.delete(socket);
         socket.write(TIMED_OUT);
         socket.destroySoon();
@@ -66,7 +66,7 @@ export function limitConnections(server: Server): void {
       peer,
       state: 'receiving',
       bytes: 0,
-      changedAt: performance.now(),
+      silentChecks: 0,
     };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));

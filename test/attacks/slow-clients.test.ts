@@ -46,13 +46,14 @@ function openMany({ port }: HttpServer, count: number, text: string, again = fal
   return { open: () => sockets.size };
 }
 
-async function expectServed({ url }: HttpServer): Promise<void> {
+// The time allows for a machine that is busy with other tests.
+async function expectServed({ url }: HttpServer, withinMs = 15_000): Promise<void> {
   for (const protocol of ['newer', 'older'] as const) {
     const began = performance.now();
     const client = await connectUrl(url, protocol);
     const result = await client.callTool({ name: 'greet', arguments: {} });
     expect(result.content).toEqual([{ type: 'text', text: 'hi\n' }]);
-    expect(performance.now() - began).toBeLessThan(5000);
+    expect(performance.now() - began).toBeLessThan(withinMs);
     await client.close();
   }
 }
@@ -71,7 +72,7 @@ describe('others are served while', () => {
         await until(() => slow.open() === 0, 'all are disconnected', 20_000);
         await expectServed(server);
       },
-      60_000,
+      120_000,
     );
   }
 
@@ -82,11 +83,11 @@ describe('others are served while', () => {
       const server = await startServer();
       openMany(server, 1200, SHAPES['one byte of a body'], true);
       await sleep(1000);
-      await expectServed(server);
+      await expectServed(server, 30_000);
       await sleep(6000);
-      await expectServed(server);
+      await expectServed(server, 30_000);
     },
-    60_000,
+    180_000,
   );
 });
 
