@@ -1,0 +1,186 @@
+// The soak: 200 calls in flight for ten minutes per transport and protocol version; writes docs/reference/soak.md.
+
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startClient } from './soak-clients.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SECONDS = Number(process.env.SOAK_SECONDS ?? 600);
+const IN_FLIGHT = Number(process.env.SOAK_CALLS ?? 200);
+const WARM_UP_SECONDS = Math.max(10, SECONDS / 4);
+// Descriptors may differ by this many; memory may grow by this factor after the warm-up.
+const DESCRIPTORS = 2;
+const GROWTH = 1.3;
+
+/** Which calls are made, per hundred. */
+const MIX = [
+  [55, 'echo', (n) => ({ n })],
+  [15, 'up_echo', (n) => ({ text: String(n) })],
+  [8, 'slow', () => ({})],
+  [10, 'hang', () => ({}), () => 50 + Math.random() * 500],
+  [10, 'guarded', (n) => ({ n })],
+  [1, 'up_die', () => ({})],
+  [1, 'missing', () => ({})],
+];
+
+function createPlace() {
+  const root = mkdtempSync(join(tmpdir(), 'wield-soak-'));
+  const dir = join(root, 'project');
+  const home = join(root, 'home');
+  const write = (path, text, mode = 0o644) => {
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+  };
+  const tool = (name, body, ...header) =>
+    write(
+      join(dir, '.agents/tools', name),
+      `#!/bin/sh\n# @description Soak.\n${header.join('\n')}\n${body}\n`,
+      0o755,
+    );
+  tool('echo', 'echo "$WIELD_PARAM_N"', '# @param n integer');
+  tool('guarded', 'echo "$WIELD_PARAM_N"', '# @param n integer');
+  tool('slow', 'sleep 60', '# @timeout 300ms');
+  tool('hang', 'sleep 60');
+  write(join(home, '.wield/config.toml'), '[limits]\nqueue = 1000\n[trust]\nrules = "guarded"\n');
+  const command = {
+    command: process.execPath,
+    args: [join(ROOT, 'test/support/upstream-server.mjs'), 'well'],
+  };
+  write(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { up: command } }));
+  const env = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', WIELD_HOME: join(home, '.wield') };
+  return { root, dir, env, binary: join(ROOT, 'dist/cli/wield.cjs') };
+}
+
+function pick() {
+  let left = Math.random() * 100;
+  for (const kind of MIX) {
+    left -= kind[0];
+    if (left < 0) return kind;
+  }
+  return MIX[0];
+}
+
+/** Keeps the calls in flight until the time is over, and returns how they ended. */
+async function load(client, seconds) {
+  const ends = performance.now() + seconds * 1000;
+  const outcomes = new Map();
+  let calls = 0;
+  const worker = async () => {
+    while (performance.now() < ends) {
+      const [, name, input, cancelAfter] = pick();
+      const n = ++calls;
+      const message = await client.call(name, input(n), cancelAfter?.());
+      const outcome = outcomeOf(message, name, n);
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  return { calls, outcomes };
+}
+
+function outcomeOf({ result, error, cancelled, lost }, name, n) {
+  if (cancelled) return 'cancelled by the client';
+  if (lost !== undefined) return `lost: ${lost}`;
+  if (error !== undefined) return `protocol ${error.code}`;
+  if (result.isError) return result._meta?.['wield/error']?.code ?? 'error';
+  const isRight =
+    !['echo', 'guarded', 'up_echo'].includes(name) || result.content[0].text.trim() === String(n);
+  return isRight ? 'ok' : 'wrong answer';
+}
+
+const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+const memoryOf = (pid) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+
+function processesOf(root) {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'latin1').includes(root);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+/** Measures the server when it is idle and its upstream server runs, which takes a while after a crash. */
+async function measure(client) {
+  const deadline = performance.now() + 60_000;
+  while (performance.now() < deadline) {
+    const { result } = await client.call('up_echo', { text: 'x' });
+    if (!result?.isError) break;
+    await sleep(1000);
+  }
+  // Connections of the client close when they are idle.
+  let last = -1;
+  for (let same = 0; same < 8 && performance.now() < deadline; await sleep(1000)) {
+    const now = descriptorsOf(client.pid);
+    same = now === last ? same + 1 : 0;
+    last = now;
+  }
+  return { descriptors: descriptorsOf(client.pid), memory: memoryOf(client.pid) };
+}
+
+async function soak(transport, protocol) {
+  const place = createPlace();
+  const client = await startClient({ transport, protocol, ...place });
+  await load(client, WARM_UP_SECONDS);
+  const before = await measure(client);
+  const { calls, outcomes } = await load(client, SECONDS);
+  const after = await measure(client);
+  const answered = [...client.responses.values()].filter((count) => count === 1).length;
+  const requests = client.responses.size;
+  await client.close();
+  await sleep(3000);
+  const children = processesOf(place.root);
+  rmSync(place.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  const failed = [...outcomes].filter(([name]) => name !== 'ok').sort(([a], [b]) => (a < b ? -1 : 1));
+  const growth = after.memory / before.memory;
+  const faults = [
+    ...(answered === requests ? [] : [`${requests - answered} requests not answered exactly once`]),
+    ...failed.filter(([name]) => /^lost|^wrong/.test(name)).map(([name, count]) => `${count} × ${name}`),
+    ...(Math.abs(after.descriptors - before.descriptors) <= DESCRIPTORS ? [] : ['descriptors differ']),
+    ...(children === 0 ? [] : [`${children} processes left`]),
+    ...(growth < GROWTH ? [] : [`memory grew by ${growth.toFixed(2)}`]),
+  ];
+  const row = [
+    `${transport}, ${protocol}`,
+    calls,
+    `${answered} of ${requests}`,
+    outcomes.get('ok') ?? 0,
+    failed.map(([name, count]) => `${name} ${count}`).join(', '),
+    `${before.descriptors} / ${after.descriptors}`,
+    children,
+    growth.toFixed(2),
+  ];
+  console.log(row.join('  '), faults.length === 0 ? '' : `FAILED: ${faults.join('; ')}`);
+  return { row, faults };
+}
+
+function toPage(rows) {
+  return `# Soak
+
+\`npm run soak\` keeps ${IN_FLIGHT} calls in flight against \`wield serve\`, for each transport and protocol version: scripts,
+an upstream server that crashes now and then, calls that exceed their time limit, calls that the client cancels, and calls
+that need approval, of which every second is given. \`SOAK_SECONDS\` sets the duration of each run, 600 by default.
+
+It fails if a request is not answered exactly once, an answer is wrong, the server has more than ${DESCRIPTORS} descriptors more or
+less than after the warm-up, a process is left when it has ended, or its memory has grown by more than a factor of ${GROWTH}.
+
+The last run: ${SECONDS} seconds each, after a warm-up of ${WARM_UP_SECONDS} seconds. A call that needs approval takes two requests in
+the newer protocol version; requests include those of the warm-up.
+
+| run | calls | requests answered once | succeeded | failed, by code | descriptors before / after | processes left | memory, end / warm-up |
+|---|---|---|---|---|---|---|---|
+${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}
+`;
+}
+
+const results = [];
+for (const transport of ['stdio', 'http'])
+  for (const protocol of ['older', 'newer']) results.push(await soak(transport, protocol));
+writeFileSync(join(ROOT, 'docs/reference/soak.md'), toPage(results.map(({ row }) => row)));
+if (results.some(({ faults }) => faults.length > 0)) process.exitCode = 1;
