@@ -14,8 +14,8 @@ interface Connection {
 }
 
 const MAX_CONNECTIONS = 1000;
-const MAX_RECEIVING = 256;
-const MAX_RECEIVING_PER_PEER = 128;
+const MAX_RECEIVING = 768;
+const MAX_RECEIVING_PER_PEER = 512;
 // Five seconds, counted in checks: while this process is too busy to read, none takes place.
 const CHECK_MS = 500;
 const MAX_SILENT_CHECKS = 10;
