@@ -293,7 +293,7 @@ describe('files', () => {
       messages.add(`${error!.message} ${error!.hint?.replaceAll(/[0-9a-f]{16}/g, 'ID')}`);
     }
     expect(workspace.records()).toHaveLength(64);
-    expect([...messages].at(-1)).toContain('64 calls wait');
+    expect([...messages].at(-1)).toContain('64 calls are already pending');
     const long = await toolbox.call('deploy', { branch: 'x'.repeat(300_000) }, { caller });
     expect(long.error).toMatchObject({ code: 'needs_approval' });
     expect(workspace.runs()).toEqual([]);
