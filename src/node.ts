@@ -12,7 +12,7 @@ import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile } from './catalog/index-file.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
-import { type Configuration, createConfiguration } from './config/index.js';
+import { type Configuration, createConfiguration, type ReadConfiguration } from './config/index.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
@@ -30,6 +30,7 @@ import { createModuleExecutor, type ModuleExecutor } from './executors/module/in
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { digestParts } from './files/digest.js';
+import { checkStateDirectory } from './files/state.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script/index.js';
@@ -200,7 +201,10 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
   return {
     workdir,
     offered: options.offer ?? [],
-    configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
+    configuration: checkHomeFirst(
+      wieldHome,
+      createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
+    ),
     trust: createTrustStore(wieldHome, now),
     pins: createPinStore(wieldHome, now),
     servers: createServerList(workdir, world),
@@ -213,6 +217,17 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
       now,
     },
     beforeRun: options.guard ? createGuard(world) : undefined,
+  };
+}
+
+// Nothing of the state is used if another user could have written it (STA-2). Checked when the configuration is first
+// read, so that `doctor` can report it.
+function checkHomeFirst(wieldHome: string, read: ReadConfiguration): ReadConfiguration {
+  let isChecked = false;
+  return (workdir) => {
+    if (!isChecked) checkStateDirectory(wieldHome);
+    isChecked = true;
+    return read(workdir);
   };
 }
 

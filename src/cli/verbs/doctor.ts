@@ -1,8 +1,11 @@
 // `wield doctor`: checks the setup and suggests fixes.
 
+import type { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { listUnsafeState } from '../../files/state.js';
 import { commandProblems } from '../commands.js';
 import { printJson } from '../print.js';
+import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
 import { ruleProblems } from './doctor/rules.js';
@@ -18,6 +21,9 @@ export const doctor: Verb = {
   positionals: 0,
   async run({ terminal, json, reserved, toolbox: open }) {
     const toolbox = open();
+    // Nothing else can be checked before that is fixed.
+    const unsafe = listUnsafeState(toolbox.machine.wieldHome);
+    if (unsafe.length > 0) return printUnsafe(unsafe, terminal, json);
     const survey = await toolbox.catalog.survey();
     const { policy } = toolbox.state.snapshot();
     const more = [...commandProblems(survey, reserved), ...ruleProblems(policy, survey)];
@@ -38,3 +44,19 @@ export const doctor: Verb = {
     return problems.length > 0 ? 1 : 0;
   },
 };
+
+function printUnsafe(unsafe: readonly ToolError[], terminal: Terminal, json: boolean): number {
+  const problems = unsafe.map(({ message, hint, data }) => ({
+    severity: 'error',
+    path: String(data?.path),
+    message,
+    hint,
+  }));
+  if (json) printJson(terminal, { ok: true, problems, warnings: [], checks: [] });
+  const label = terminal.paint('red', 'problem'.padEnd(8));
+  const lines = problems.map(
+    ({ message, hint }) => `  ${label} ${quoteOutside(`${message}; ${hint}`, 2000)}\n`,
+  );
+  if (!json) terminal.out(lines.join(''));
+  return 1;
+}

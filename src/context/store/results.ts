@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
-import { readTextFile } from '../../files/read.js';
+import { readStateFile, readTextFile } from '../../files/read.js';
+import { checkStateDirectory, toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';
 
@@ -59,7 +60,12 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
 
   return {
     create(session, limits) {
-      mkdirSync(directory(), { recursive: true, mode: 0o700 });
+      try {
+        mkdirSync(directory(), { recursive: true, mode: 0o700 });
+      } catch (error) {
+        throw toFileError(error, 'write', directory());
+      }
+      checkStateDirectory(directory());
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): FinishedResult => {
@@ -153,7 +159,7 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
 
 function readMetadata(file: string): Metadata | undefined {
   try {
-    const metadata: unknown = JSON.parse(readTextFile(file) ?? 'null');
+    const metadata: unknown = JSON.parse(readStateFile(file) ?? 'null');
     return isRecord(metadata) && typeof metadata.session === 'string' && isRecord(metadata.handle)
       ? (metadata as unknown as Metadata)
       : undefined;
