@@ -12,7 +12,7 @@ import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile } from './catalog/index-file.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
-import { type Configuration, createConfiguration, type ReadConfiguration } from './config/index.js';
+import { type Configuration, createConfiguration } from './config/index.js';
 import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
@@ -149,6 +149,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome: findWieldHome(world),
     insideCall: world.env[MARK] !== undefined,
   };
+  // Nothing of the state is used if another user could have written it (STA-2).
+  checkStateDirectory(machine.wieldHome);
   const files = openFiles(options, machine);
   const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);
   const workspace = createWorkspace({
@@ -201,10 +203,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
   return {
     workdir,
     offered: options.offer ?? [],
-    configuration: checkHomeFirst(
-      wieldHome,
-      createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
-    ),
+    configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
     trust: createTrustStore(wieldHome, now),
     pins: createPinStore(wieldHome, now),
     servers: createServerList(workdir, world),
@@ -217,17 +216,6 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
       now,
     },
     beforeRun: options.guard ? createGuard(world) : undefined,
-  };
-}
-
-// Nothing of the state is used if another user could have written it (STA-2). Checked when the configuration is first
-// read, so that `doctor` can report it.
-function checkHomeFirst(wieldHome: string, read: ReadConfiguration): ReadConfiguration {
-  let isChecked = false;
-  return (workdir) => {
-    if (!isChecked) checkStateDirectory(wieldHome);
-    isChecked = true;
-    return read(workdir);
   };
 }
 

@@ -1,6 +1,6 @@
 // State files: only their owner can write them, and a system error becomes a ToolError that names the file.
 
-import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 
@@ -55,9 +55,20 @@ export function checkStateDirectory(directory: string): boolean {
   if (!stats.isDirectory()) {
     throw new ToolError('unavailable', `${directory} is not a directory`, {
       hint: 'move it away, or set WIELD_HOME to another directory',
+      data: { path: directory },
     });
   }
   return true;
+}
+
+/** Creates a private directory, or checks the existing one. */
+export function createStateDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw toFileError(error, 'write', directory);
+  }
+  checkStateDirectory(directory);
 }
 
 /** Returns an error for each file and directory of the wield home that another user could have written. */

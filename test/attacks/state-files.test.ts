@@ -113,7 +113,8 @@ for (const [title, damage] of unsafe) {
     expect(run.stderr).toContain(path);
     expect(run.stderr).toMatch(/ch(mod|own)/);
     const caller = { kind: 'model', door: 'mcp' } as const;
-    expect((await workspace.toolbox().call('hello', {}, { caller })).ok).toBe(false);
+    const call = async () => (await workspace.toolbox().call('hello', {}, { caller })).ok;
+    expect(await call().catch(() => false)).toBe(false);
     expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
     const doctor = await wield(workspace, ['doctor', '--json']);
     expect(doctor.status).toBe(1);
