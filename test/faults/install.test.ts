@@ -5,18 +5,21 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { BINARY, wieldProcess } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 
 const skill = (name: string, text: string): string =>
   `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
@@ -142,7 +145,7 @@ spec(
 
 spec(
   'INS-31',
-  'registers nothing and leaves no files when a clone is killed',
+  'F29: registers nothing and leaves no files when a clone is killed',
   async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('repo', MANY('one'));
@@ -163,10 +166,10 @@ spec(
   'serialises installs of concurrent processes',
   async () => {
     const workspace = createInstallWorkspace();
-    await workspace.json('add', workspace.source('many', MANY('one')));
-    const runs = await Promise.all(
-      Array.from({ length: 8 }, (_, at) => wieldProcess(workspace, ['install', `s${at}`])),
-    );
+    const names = Array.from({ length: 8 }, (_, at) => `s${at}`);
+    const files = names.map((name) => [`skills/${name}/SKILL.md`, skill(name, 'one')]);
+    await workspace.json('add', workspace.source('many', Object.fromEntries(files)));
+    const runs = await Promise.all(names.map((name) => wieldProcess(workspace, ['install', name])));
     expect(runs.map(({ status, stderr }) => [status, stderr.replace(/^note.*\n/gm, '')])).toEqual(
       runs.map(() => [0, '']),
     );
@@ -177,7 +180,7 @@ spec(
   120_000,
 );
 
-spec('INS-31', 'takes over the lock of a dead process, or of one with a reused process id', async () => {
+spec('INS-31', 'F16: takes over the lock of a dead process, or of one with a reused process id', async () => {
   const workspace = createInstallWorkspace();
   await workspace.json('add', workspace.source('tooling', WORKED));
   const lock = join(workspace.wieldHome, 'install.lock');
@@ -196,7 +199,7 @@ spec('INS-31', 'takes over the lock of a dead process, or of one with a reused p
 
 spec(
   'INS-31',
-  'reports an empty, truncated, invalid or newer record, and never treats it as empty',
+  'F19: reports an empty, truncated, flipped, invalid or newer record, and never treats it as empty',
   async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
@@ -205,6 +208,14 @@ spec(
     for (const [corrupt, code] of [
       [() => truncateSync(file, 0), 'io'],
       [() => truncateSync(file, whole.length - 40), 'io'],
+      [
+        () =>
+          writeFileSync(
+            file,
+            whole.map((byte, at) => (at === 0 ? byte ^ 1 : byte)),
+          ),
+        'io',
+      ],
       [() => writeFileSync(file, '{"version":1,"items":[{"kind":"tool"}]}'), 'io'],
       [() => writeFileSync(file, '{"version":99}'), 'unavailable'],
     ] as const) {
@@ -224,7 +235,7 @@ spec(
 
 spec(
   'INS-23',
-  'keeps the files of a running tool during an upgrade',
+  'F17 F18: keeps the files of a running tool during an upgrade and a clean-up',
   async () => {
     const workspace = createInstallWorkspace();
     const tool = (word: string) => ({
@@ -238,6 +249,8 @@ spec(
       await new Promise((resolve) => setTimeout(resolve, 20));
     workspace.source('slow', tool('new'));
     await workspace.json('upgrade', '--yes');
+    await workspace.json('clean');
+    await workspace.json('sync');
     workspace.write('go', '');
     expect((await running).stdout).toBe('old\n');
     expect((await workspace.run('call', 'slow')).stdout).toBe('new\n');
@@ -263,3 +276,27 @@ spec('INS-23', 'changes nothing if the store or an agent home is not writable', 
   }
   await workspace.json('install', 'scan');
 });
+
+specIf(
+  existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync(tmpdir()).dev,
+  'no second file system',
+  'INS-31',
+  'F12: installs and upgrades with the store on another file system than source, agent home and TMPDIR',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const store = mkdtempSync('/dev/shm/wield-test-');
+    try {
+      const env = { WIELD_HOME: store, TMPDIR: workspace.dir };
+      const run = (...args: string[]) => workspace.runWith({ env }, ...args);
+      expect((await run('add', workspace.source('many', WORKED), '--yes')).status).toBe(0);
+      workspace.source('many', { 'tools/detect/lib.sh': 'detect() { echo newer; }\n' });
+      expect((await run('upgrade', '--yes')).status).toBe(0);
+      expect((await run('call', 'detect', '--path', '.')).stdout).toBe('newer\n');
+      expect((await run('verify')).status).toBe(0);
+      expect(readHome(workspace)['skills/scan/SKILL.md']).toContain(store);
+    } finally {
+      rmSync(store, { recursive: true, force: true });
+    }
+  },
+  60_000,
+);
