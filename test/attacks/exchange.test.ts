@@ -1,13 +1,23 @@
 // Attacks that exchange a script while it is called: only the bytes that were hashed run.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
+import { createInstallWorkspace } from '../support/install.js';
 import { finding } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -23,7 +33,7 @@ for (let turn = 0; ; turn++) {
 }`;
 
 /** Starts a process that exchanges the contents of a path, each with its own inode. */
-async function exchange(path: string, good: string, evil: string): Promise<ChildProcess> {
+async function exchange(path: string, good: string | Buffer, evil: string | Buffer): Promise<ChildProcess> {
   const [goodFile, evilFile] = [`${path}.good`, `${path}.evil`];
   writeFileSync(goodFile, good, { mode: 0o755 });
   writeFileSync(evilFile, evil, { mode: 0o755 });
@@ -192,6 +202,29 @@ finding(
       },
     );
     expect(replaced.error?.code).toBe('integrity');
+  },
+  60_000,
+);
+
+finding(
+  'B3',
+  'an installed program is started from the file that was hashed',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('native', { 'tools/native/native!': readFileSync('/bin/true') });
+    await workspace.json('add', source, '--yes');
+    const toolbox = workspace.toolbox({ trust: true });
+    expect((await toolbox.call('native', {})).ok).toBe(true);
+    const { plan } = await toolbox.plan('native', {});
+    const path = realpathSync((plan as { binary: string }).binary);
+    await exchange(path, readFileSync('/bin/true'), readFileSync('/bin/false'));
+    const approved = plan!.tool.origin.digest;
+    for (let call = 0; call < 20; call++) {
+      const { ok, error } = await toolbox.call('native', {}, { caller: MODEL });
+      if (!ok) expect(['integrity', 'not_found', 'needs_approval']).toContain(error!.code);
+    }
+    for (const record of logRecords(workspace))
+      if (record.code === null) expect(record.digest).toBe(approved);
   },
   60_000,
 );

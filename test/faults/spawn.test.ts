@@ -33,6 +33,13 @@ spec('EXE-8', 'A10 quotes a missing interpreter before spawning anything', async
   expect(json(doctor).problems).toHaveLength(3);
 });
 
+spec('SCR-3 EXE-8', 'A10 does not run a script whose first line ends in CR', async () => {
+  const workspace = createWorkspace();
+  workspace.script('crlf', '#!/bin/sh\r\n# @description x\r\ntouch ran\r\n');
+  expect((await workspace.toolbox().call('crlf', {})).ok).toBe(false);
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+});
+
 spec('EXE-8', 'A10 an interpreter that is the script itself', async () => {
   const workspace = createWorkspace();
   const path = join(workspace.dir, '.agents/tools/loop');
