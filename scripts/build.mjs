@@ -18,12 +18,17 @@ const READABLE = {
 };
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
-rmSync(`${root}dist`, { recursive: true, force: true });
-execFileSync(
-  process.execPath,
-  [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`],
-  { stdio: 'inherit' },
-);
+// `--bundles` keeps the library, for the mutation tests.
+const onlyBundles = process.argv.includes('--bundles');
+for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query'] : ['dist'])
+  rmSync(`${root}${name}`, { recursive: true, force: true });
+if (!onlyBundles) {
+  execFileSync(
+    process.execPath,
+    [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`],
+    { stdio: 'inherit' },
+  );
+}
 
 const bundle = await rolldown({
   input: {

@@ -30,7 +30,6 @@ import { createModuleExecutor, type ModuleExecutor } from './executors/module/in
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { digestParts } from './files/digest.js';
-import { checkStateDirectory } from './files/state.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script/index.js';
@@ -149,8 +148,6 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     wieldHome: findWieldHome(world),
     insideCall: world.env[MARK] !== undefined,
   };
-  // Nothing of the state is used if another user could have written it (STA-2).
-  checkStateDirectory(machine.wieldHome);
   const files = openFiles(options, machine);
   const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);
   const workspace = createWorkspace({

@@ -67,7 +67,6 @@ export function collectOutput(
         stderr: stderr.bytes(),
         keptBytes: stdout.length() + stderr.length(),
         exceeded: budget.exceeded,
-        ...(budget.fault === undefined ? {} : { fault: budget.fault }),
       };
     },
   };

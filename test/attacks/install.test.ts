@@ -22,6 +22,8 @@ describe('locations', () => {
         'git://example.org/repo',
         'fd::17/foo',
         '--upload-pack=touch /tmp/x',
+        '-x@example.org:repo',
+        '--config@example.org:repo',
         'ssh://-oProxyCommand=touch/x',
         'https://ada:secret@example.org/repo',
         'https://example.org/a\nb',
@@ -108,6 +110,18 @@ describe('content', () => {
       expect(existsSync(mark)).toBe(false);
     },
   );
+
+  spec('HOOK-2', 'A31: the same item of another source needs its own approval', async () => {
+    const workspace = createInstallWorkspace();
+    const mark = join(workspace.dir, 'ran');
+    const tool = { 'tools/t/TOOL.md': `---\nbuild: touch ${mark}\n---\n` };
+    const first = workspace.source('first', tool);
+    await workspace.json('add', first, '--yes', '--run-hooks');
+    expect(existsSync(mark)).toBe(true);
+    await workspace.json('remove-source', 'first', '--yes');
+    const { installed } = await workspace.json('add', workspace.source('second', tool), '--yes');
+    expect(installed[0].build).toBe('skipped');
+  });
 
   spec(
     'INS-7',

@@ -3,9 +3,11 @@
 import {
   closeSync,
   fstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readSync,
+  statSync,
   unlinkSync,
   utimesSync,
   writeSync,
@@ -14,8 +16,7 @@ import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
-import { readStateFile, readTextFile, statOrNothing } from '../../files/read.js';
-import { createStateDirectory } from '../../files/state.js';
+import { readTextFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';
 
@@ -58,7 +59,7 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
 
   return {
     create(session, limits) {
-      createStateDirectory(directory());
+      mkdirSync(directory(), { recursive: true, mode: 0o700 });
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): FinishedResult => {
@@ -152,7 +153,7 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
 
 function readMetadata(file: string): Metadata | undefined {
   try {
-    const metadata: unknown = JSON.parse(readStateFile(file) ?? 'null');
+    const metadata: unknown = JSON.parse(readTextFile(file) ?? 'null');
     return isRecord(metadata) && typeof metadata.session === 'string' && isRecord(metadata.handle)
       ? (metadata as unknown as Metadata)
       : undefined;
@@ -178,8 +179,8 @@ function readEntries(directory: string): Entry[] {
   return names
     .filter((name) => ID.test(name))
     .flatMap((id) => {
-      const payload = statOrNothing(join(directory, id));
-      const metadata = statOrNothing(join(directory, id + METADATA));
+      const payload = statSync(join(directory, id), { throwIfNoEntry: false });
+      const metadata = statSync(join(directory, id + METADATA), { throwIfNoEntry: false });
       if (payload === undefined) return [];
       return [
         { id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished: metadata !== undefined },

@@ -2,10 +2,10 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError, ToolError } from '../../core/error.js';
+import { ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
-import { readStateFile } from '../../files/read.js';
+import { readTextFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { needsLogin } from './fault.js';
 
@@ -58,11 +58,10 @@ export function readLogin(directory: string, server: HttpServer): StoredLogin | 
   let text: string | undefined;
   let login: StoredLogin | undefined;
   try {
-    text = readStateFile(findLoginFile(directory, server), MAX_BYTES);
+    text = readTextFile(findLoginFile(directory, server), MAX_BYTES);
     if (text === undefined) return undefined;
     login = JSON.parse(text) as StoredLogin;
-  } catch (error) {
-    if (isToolError(error)) throw error;
+  } catch {
     // Reported below without the cause, which may quote the file.
   }
   if (login?.version !== 1 || login.url !== resourceOf(server) || typeof login.tokenEndpoint !== 'string')

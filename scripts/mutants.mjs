@@ -1,0 +1,195 @@
+// Applies one mutation of security-relevant code at a time to a copy of the project, and reports which no test notices.
+// Usage: npm run mutants [-- --only TEXT] [--rest] [--no-baseline] [--lanes 1|2]. It updates docs/reference/mutants.md.
+
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LISTS = join(ROOT, 'test/mutants');
+const PAGE = join(ROOT, 'docs/reference/mutants.md');
+const TIMEOUT_MS = 240_000;
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rest: { type: 'boolean', default: false },
+    'no-baseline': { type: 'boolean', default: false },
+    lanes: { type: 'string', default: '2' },
+  },
+});
+const all = readdirSync(LISTS)
+  .filter((name) => name.endsWith('.json'))
+  .sort()
+  .flatMap((name) => JSON.parse(readFileSync(join(LISTS, name), 'utf8')));
+const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
+// `--rest`: those that the page does not list as killed.
+const chosen = all.filter(
+  (mutation) =>
+    (options.only === undefined || rowOf(mutation).includes(options.only)) &&
+    !(options.rest && page.includes(`${rowOf(mutation)} killed |`)),
+);
+const scratch = mkdtempSync(join(tmpdir(), 'wield-mutants-'));
+
+try {
+  for (const mutation of chosen) mutate(mutation);
+  const lanes = Array.from({ length: Number(options.lanes) }, (_, at) =>
+    createCopy(join(scratch, String(at))),
+  );
+  if (!options['no-baseline']) await runBaseline(lanes[0]);
+  const results = new Map();
+  const left = [...chosen];
+  await Promise.all(
+    lanes.map(async (copy) => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        const result = await tryMutation(copy, next);
+        results.set(next, result);
+        console.log(`${results.size}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`);
+        console.log(`    ${result.detail}`);
+        writeFileSync(PAGE, toPage(results));
+      }
+    }),
+  );
+  const survivors = chosen.filter((mutation) => results.get(mutation).state !== 'killed');
+  console.log(`\n${chosen.length - survivors.length} of ${chosen.length} mutations killed`);
+  process.exitCode = survivors.length === 0 ? 0 : 1;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** Returns the mutated text of a file. Throws unless the text to replace occurs exactly once. */
+function mutate({ file, find, replace }) {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const parts = text.split(find);
+  if (parts.length !== 2) throw new Error(`${file}: occurs ${parts.length - 1} times: ${find}`);
+  return parts.join(replace);
+}
+
+/** Copies the tracked files and the build; packages are linked. */
+function createCopy(directory) {
+  const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  for (const name of [...tracked.split('\0').filter(Boolean), 'dist']) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    cpSync(join(ROOT, name), join(directory, name), { recursive: true, verbatimSymlinks: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  return directory;
+}
+
+// A test that fails anyway would count as noticing every mutation.
+async function runBaseline(copy) {
+  const files = [...new Set(chosen.flatMap(({ tests }) => tests))];
+  const { failed } = await runTests(copy, { tests: files });
+  if (failed !== undefined) throw new Error(`fails without a mutation: ${failed}`);
+}
+
+async function tryMutation(copy, mutation) {
+  const path = join(copy, mutation.file);
+  const original = readFileSync(path, 'utf8');
+  writeFileSync(path, mutate(mutation));
+  try {
+    if (mutation.build && !(await build(copy))) return { state: 'invalid', detail: 'does not build' };
+    const { ran, failed } = await runTests(copy, mutation);
+    if (failed !== undefined) return { state: 'killed', detail: failed };
+    if (ran === 0) return { state: 'invalid', detail: `no test matches ${mutation.only}` };
+    return { state: 'survived', detail: mutation.tests.join(' ') };
+  } finally {
+    writeFileSync(path, original);
+  }
+}
+
+// The bundles only; types are not checked.
+async function build(copy) {
+  return (await run(copy, ['scripts/build.mjs', '--bundles'])).code === 0;
+}
+
+async function runTests(copy, { tests, only }) {
+  const report = join(copy, 'mutants-report.json');
+  rmSync(report, { force: true });
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail=1', '--maxWorkers=1'];
+  const pattern = only === undefined ? [] : ['-t', only];
+  const { code, late } = await run(copy, [
+    ...vitest,
+    ...pattern,
+    '--reporter=json',
+    `--outputFile=${report}`,
+  ]);
+  if (late) return { ran: 1, failed: 'the tests did not end' };
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  const results = testResults.flatMap(({ assertionResults }) => assertionResults);
+  const ran = results.filter(({ status }) => status === 'passed' || status === 'failed');
+  const failed = ran.find(({ status }) => status === 'failed')?.title;
+  const broken = testResults.find(({ status, message }) => status === 'failed' && message);
+  return {
+    ran: ran.length,
+    failed: failed ?? (code !== 0 && broken ? broken.message.split('\n')[0] : undefined),
+  };
+}
+
+function run(cwd, args) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', detached: true });
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      process.kill(-child.pid, 'SIGKILL');
+    }, TIMEOUT_MS);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, late });
+    });
+  });
+}
+
+/** Returns the row of a mutation without its result. */
+function rowOf({ area, what, file, tests }) {
+  const link = (name) => `[${name.split('/').at(-1)}](../../${name})`;
+  return `| ${area} | ${what.replaceAll('|', '\\|')} | ${link(file)} | ${tests.map(link).join(', ')} |`;
+}
+
+// Rows of mutations that did not run are kept from the page.
+function toPage(results) {
+  const rows = all.map((mutation) => {
+    const start = rowOf(mutation);
+    const state = results.get(mutation)?.state;
+    return state === undefined
+      ? (page.find((row) => row.startsWith(start)) ?? `${start} not run |`)
+      : `${start} ${state} |`;
+  });
+  const killed = rows.filter((row) => row.endsWith(' killed |')).length;
+  return [
+    '# Mutants',
+    '',
+    'Each row is a deliberate defect in a security-relevant line, and the tests that must notice it. The list is in',
+    '`test/mutants`; a gate checks that every line still exists.',
+    '',
+    '| to | run |',
+    '|---|---|',
+    '| try all mutations and write this page | `npm run mutants` |',
+    '| try those that are not listed as killed | `npm run mutants -- --rest` |',
+    '| try those of one area, file or description | `npm run mutants -- --only approvals` |',
+    '',
+    `${killed} of ${rows.length} mutations are noticed.`,
+    '',
+    '| area | mutation | file | tests | result |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,72 @@
+// Tests of reading, writing and locking state files: modes, special files, temporary files, dead lock holders.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { isLocked, withLock } from './lock.js';
+import { readHead, readTextOrFault } from './read.js';
+import { writeFileAtomic } from './write.js';
+
+function createDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'wield-state-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+test('a FIFO, a device and a directory are not read', () => {
+  const directory = createDirectory();
+  const fifo = join(directory, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  // Opens the FIFO after a while, so that a blocking read ends and the test can fail.
+  const writer = spawn('/bin/sh', ['-c', 'sleep 2; exec timeout 2 sh -c "echo x > $0"', fifo], {
+    stdio: 'ignore',
+  });
+  onTestFinished(() => void writer.kill());
+  const before = performance.now();
+  for (const path of [fifo, '/dev/null', '/dev/zero', directory]) {
+    expect([path, readHead(path, 100)]).toMatchObject([path, { fault: 'not-a-file' }]);
+    expect(readTextOrFault(path)).toMatchObject({ fault: 'not-a-file' });
+  }
+  expect(performance.now() - before).toBeLessThan(1500);
+});
+
+test('a state file and its directories are private, whatever the umask', () => {
+  const directory = createDirectory();
+  const umask = process.umask(0);
+  try {
+    writeFileAtomic(join(directory, 'a/b/state.json'), 'one');
+  } finally {
+    process.umask(umask);
+  }
+  const modeOf = (path: string): number => statSync(join(directory, path)).mode & 0o777;
+  expect([modeOf('a'), modeOf('a/b'), modeOf('a/b/state.json')]).toEqual([0o700, 0o700, 0o600]);
+  writeFileAtomic(join(directory, 'a/b/state.json'), 'two');
+  expect(readFileSync(join(directory, 'a/b/state.json'), 'utf8')).toBe('two');
+  expect(readdirSync(join(directory, 'a/b'))).toEqual(['state.json']);
+});
+
+test('a failed write leaves no temporary file', () => {
+  const directory = createDirectory();
+  mkdirSync(join(directory, 'taken/inside'), { recursive: true });
+  expect(() => writeFileAtomic(join(directory, 'taken'), 'x')).toThrow();
+  expect(readdirSync(directory)).toEqual(['taken']);
+});
+
+test('the lock of a dead process, and of a reused process id, is taken over', async () => {
+  const lock = join(createDirectory(), 'lock');
+  const context = {
+    world: { monotonic: () => performance.now() },
+    signal: AbortSignal.timeout(5000),
+    doing: 'testing',
+  };
+  const child = spawn('true', { stdio: 'ignore' });
+  await new Promise((resolve) => child.once('close', resolve));
+  for (const holder of [`held-${child.pid}-1-aa`, `held-${process.ppid}-1-bb`]) {
+    mkdirSync(lock, { recursive: true });
+    writeFileSync(join(lock, holder), '');
+    expect([holder, isLocked(lock)]).toEqual([holder, false]);
+    expect(await withLock(lock, context, async () => isLocked(lock))).toBe(true);
+  }
+});

@@ -1,0 +1,80 @@
+// Tests of access to the HTTP server: Host, Origin, token and content type.
+
+import { expect, test } from 'vitest';
+import { createToolbox } from '../toolbox.js';
+import { type AccessOptions, checkAccess } from './access.js';
+import { createMcpHttp } from './http.js';
+
+const TOKEN = 'a-token-of-more-than-sixteen-characters';
+
+function statusOf(headers: Record<string, string>, access: Partial<AccessOptions> = {}): number {
+  const request = new Request('http://127.0.0.1:8080/mcp', { headers });
+  return checkAccess(request, { host: '127.0.0.1', ...access })?.status ?? 200;
+}
+
+test('a loopback server answers only to loopback hosts', () => {
+  for (const host of ['127.0.0.1:8080', 'localhost', 'localhost:1', '[::1]:8080', '127.9.8.7'])
+    expect([host, statusOf({ host })]).toEqual([host, 200]);
+  for (const host of [
+    '',
+    'example.com',
+    'x.localhost',
+    'evil-localhost',
+    'localhost.example.com',
+    '127.0.0.1.example.com',
+    '10.0.0.1',
+    '0.0.0.0',
+  ])
+    expect([host, statusOf({ host })]).toEqual([host, 403]);
+  expect(statusOf({ host: '10.0.0.5:1' }, { host: '10.0.0.5' })).toBe(200);
+  expect(statusOf({ host: 'example.com' }, { host: '10.0.0.5' })).toBe(403);
+});
+
+test('pages of other sites are refused', () => {
+  const host = '127.0.0.1:8080';
+  for (const origin of ['http://127.0.0.1:8080', 'http://localhost:3000'])
+    expect([origin, statusOf({ host, origin })]).toEqual([origin, 200]);
+  for (const origin of [
+    'https://example.com',
+    'null',
+    '',
+    'http://x.localhost',
+    'http://localhost.example.com',
+  ])
+    expect([origin, statusOf({ host, origin })]).toEqual([origin, 403]);
+});
+
+test('the token must be the whole token', () => {
+  const host = '127.0.0.1';
+  const ask = (authorization: string): number => statusOf({ host, authorization }, { token: TOKEN });
+  expect(ask(`Bearer ${TOKEN}`)).toBe(200);
+  const other = 'x'.repeat(TOKEN.length);
+  for (const sent of [
+    '',
+    'Bearer ',
+    `Bearer ${other}`,
+    `Bearer ${TOKEN}x`,
+    `Bearer ${TOKEN.slice(1)}`,
+    `Basic ${TOKEN}`,
+    TOKEN,
+  ])
+    expect([sent, ask(sent)]).toEqual([sent, 401]);
+  expect(statusOf({ host }, { token: TOKEN })).toBe(401);
+});
+
+test('the endpoint checks access before anything else, and takes JSON only', async () => {
+  const http = createMcpHttp(createToolbox({ tools: [] }), {
+    access: { host: '127.0.0.1', token: TOKEN },
+  } as never);
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const ask = async (headers: Record<string, string>): Promise<number> => {
+    const request = new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body });
+    return (await http.fetch(request)).status;
+  };
+  const allowed = { host: '127.0.0.1', authorization: `Bearer ${TOKEN}` };
+  expect(await ask({ ...allowed, 'content-type': 'application/json', host: 'example.com' })).toBe(403);
+  expect(await ask({ host: '127.0.0.1', 'content-type': 'application/json' })).toBe(401);
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
+    expect([type, await ask({ ...allowed, 'content-type': type })]).toEqual([type, 415]);
+  await http.close();
+});

@@ -1,0 +1,137 @@
+// Tests of stored approvals: used once, bound to the call, expiring, limited in number.
+
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ApprovalRecord } from '../core/approval.js';
+import type { Json } from '../core/json.js';
+import type { Plan } from '../core/plan.js';
+import type { Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
+import { createApprovalStore } from './approvals.js';
+import { idOf, standingIdOf, toRecord } from './binding.js';
+
+const HOUR = 3_600_000;
+const START = 1_700_000_000_000;
+const MODEL: Caller = { kind: 'model', door: 'mcp', name: 'ada' };
+
+interface Call {
+  readonly input?: Json;
+  readonly digest?: string;
+  readonly caller?: Caller;
+  readonly argv?: readonly string[];
+  readonly value?: string;
+  readonly workdir?: string;
+}
+
+function recordOf(call: Call = {}): ApprovalRecord {
+  const { input = {}, digest = 'd1', caller = MODEL, argv = ['x'], value = '1', workdir = '/w' } = call;
+  const tool = {
+    name: 'deploy',
+    description: 'Deploy.',
+    origin: { uri: 'file:///deploy', digest, owner: 'workspace' },
+    input: { json: { type: 'object' } },
+    action: { kind: 'function' },
+  } as unknown as Tool;
+  const plan = {
+    kind: 'process',
+    tool,
+    input,
+    launcher: [],
+    binary: '/bin/x',
+    argv,
+    environment: { A: value },
+  };
+  const verdict = { verdict: 'ask' as const, rule: null, reason: 'a rule asks first' };
+  return toRecord({ plan: plan as unknown as Plan, caller, verdict, workdir, now: START });
+}
+
+function createStore() {
+  const directory = mkdtempSync(join(tmpdir(), 'wield-approvals-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const clock = { now: START };
+  return { directory, clock, store: createApprovalStore({ directory, now: () => clock.now }) };
+}
+
+test('an approval is used once', () => {
+  const { store } = createStore();
+  const record = recordOf();
+  store.ask(record);
+  store.approve(idOf(record), false);
+  expect(store.take(record)).toEqual({ id: idOf(record), by: 'record' });
+  expect(store.take(record)).toBeUndefined();
+});
+
+test('an approval is bound to input, command line, environment, tool, caller and directory', () => {
+  const others: Call[] = [
+    { input: { a: 1 } },
+    { argv: ['x', 'y'] },
+    { value: '2' },
+    { digest: 'd2' },
+    { caller: { ...MODEL, name: 'eve' } },
+    { caller: { ...MODEL, kind: 'person' } },
+    { workdir: '/other' },
+  ];
+  for (const other of others) {
+    const { store } = createStore();
+    store.ask(recordOf());
+    store.approve(idOf(recordOf()), false);
+    expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
+    expect(store.take(recordOf())).toBeDefined();
+  }
+});
+
+test('a standing approval is valid for one version of the tool, one caller and one directory', () => {
+  const { store } = createStore();
+  store.always(recordOf());
+  expect(store.take(recordOf({ input: { a: 2 } }))?.by).toBe('standing');
+  for (const other of [{ digest: 'd2' }, { caller: { ...MODEL, name: 'eve' } }, { workdir: '/other' }])
+    expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
+});
+
+test('a refused call is not asked again, and at most 64 wait', () => {
+  const { store } = createStore();
+  const record = recordOf();
+  store.ask(record);
+  store.deny(idOf(record));
+  expect(() => store.ask(record)).toThrow('a person refused this call');
+  for (let at = 1; at < 64; at++) store.ask(recordOf({ input: at }));
+  expect(() => store.ask(recordOf({ input: 'more' }))).toThrow('64 calls are already pending');
+});
+
+test('an approval expires, also if the clock was set back', () => {
+  for (const [now, isValid] of [
+    [START + HOUR - 1000, true],
+    [START + HOUR + 1000, false],
+    [START - 30_000, true],
+    [START - HOUR, false],
+  ] as const) {
+    const { store, clock } = createStore();
+    const record = recordOf();
+    store.ask(record);
+    store.approve(idOf(record), false);
+    clock.now = now;
+    expect([now, store.take(record) !== undefined]).toEqual([now, isValid]);
+  }
+});
+
+test('an edited or renamed file is not an approval', () => {
+  const { store, directory } = createStore();
+  const record = recordOf();
+  store.ask(record);
+  store.approve(idOf(record), false);
+  const file = join(directory, readdirSync(directory).find((name) => name.includes('.approved'))!);
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"workdir": "/w"', '"workdir": "/other"'));
+  expect(store.list()).toEqual([]);
+  expect(store.take(record)).toBeUndefined();
+  const standing = createStore();
+  standing.store.always(recordOf());
+  const [name] = readdirSync(standing.directory).filter((one) => one.includes('.standing'));
+  const other = recordOf({ digest: 'd2' });
+  renameSync(
+    join(standing.directory, name!),
+    join(standing.directory, name!.replace(standingIdOf(recordOf()), standingIdOf(other))),
+  );
+  expect(standing.store.take(other)).toBeUndefined();
+});

@@ -1,0 +1,55 @@
+// Tests of trusted workspaces: by real path, until a deciding file changes.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createTrustStore } from './trust.js';
+
+const LATER = (): number => Date.now() + 60_000;
+
+function createTrusted() {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-trust-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const home = join(root, 'home');
+  const work = join(root, 'work');
+  mkdirSync(join(work, '.agents'), { recursive: true });
+  const store = createTrustStore(home, LATER);
+  store.trust(work, new Date());
+  return { root, home, work, isTrusted: (path = work) => createTrustStore(home, LATER).isTrusted(path) };
+}
+
+test('a change of any deciding file ends the trust', () => {
+  for (const name of ['.mcp.json', '.agents/mcp.json', '.agents/config.toml']) {
+    const { work, isTrusted } = createTrusted();
+    expect(isTrusted()).toBe(true);
+    writeFileSync(join(work, name), '# new');
+    expect([name, isTrusted()]).toEqual([name, false]);
+  }
+});
+
+test('a deciding file that cannot be read ends the trust', () => {
+  const { work, isTrusted } = createTrusted();
+  mkdirSync(join(work, '.mcp.json'));
+  expect(isTrusted()).toBe(false);
+});
+
+test('a damaged trust file trusts nothing', () => {
+  const { home, isTrusted } = createTrusted();
+  for (const text of ['', '{', '[]', '{"workspaces":{}}', '{"workspaces":[null]}']) {
+    writeFileSync(join(home, 'trust.json'), text);
+    expect([text, isTrusted()]).toEqual([text, false]);
+  }
+});
+
+test('trust belongs to the real path, not to a link to it', () => {
+  const { root, work, isTrusted } = createTrusted();
+  const link = join(root, 'link');
+  symlinkSync(work, link);
+  expect(isTrusted(link)).toBe(true);
+  rmSync(link);
+  mkdirSync(join(root, 'other'));
+  symlinkSync(join(root, 'other'), link);
+  expect(isTrusted(link)).toBe(false);
+  expect(isTrusted(join(root, 'none'))).toBe(false);
+});

@@ -1,0 +1,52 @@
+// Tests of which variables a process gets.
+
+import { expect, test } from 'vitest';
+import type { World } from '../core/world.js';
+import { baseEnvironment, isGranted, searchPath } from './environment.js';
+
+const worldOf = (env: Record<string, string>): World => ({
+  env,
+  home: '/home/ada',
+  platform: 'linux',
+  now: () => 0,
+  monotonic: () => 0,
+  debug: () => {},
+  debugging: false,
+});
+const LOADERS = [
+  'LD_PRELOAD',
+  'DYLD_INSERT_LIBRARIES',
+  'PYTHONPATH',
+  'PERL5OPT',
+  'GIT_SSH',
+  'NODE_OPTIONS',
+  'BASH_ENV',
+  'ENV',
+  'RUBYOPT',
+];
+const OWN = ['WIELD_HOME', 'WIELD_PARAM_X', 'OCTOMIND_X'];
+const NEVER = ['WIELD_TOKEN', 'WIELD_CALL'];
+
+test('a process gets the base variables, the locale and nothing else', () => {
+  const names = [...LOADERS, ...OWN, ...NEVER, 'SECRET', 'LC_ALL', 'LANG', 'USER', 'HOME', 'PATH'];
+  const env = Object.fromEntries(names.map((name) => [name, name === 'PATH' ? '/bin' : 'x']));
+  const found = baseEnvironment(worldOf(env), []);
+  expect(Object.keys(found).sort()).toEqual(['HOME', 'LANG', 'LC_ALL', 'PATH', 'USER']);
+  expect(found.HOME).toBe('/home/ada');
+  expect(Object.keys(baseEnvironment(worldOf({ LANG: 'a\0b' }), []))).not.toContain('LANG');
+});
+
+test('a wildcard passes on neither loader variables nor our own', () => {
+  for (const name of [...LOADERS, ...OWN, ...NEVER])
+    for (const pass of [['*'], [`${name.slice(0, 3)}*`]])
+      expect([name, pass, isGranted(name, pass)]).toEqual([name, pass, false]);
+  for (const name of [...LOADERS, ...OWN]) expect([name, isGranted(name, [name])]).toEqual([name, true]);
+  for (const name of NEVER) expect([name, isGranted(name, [name])]).toEqual([name, false]);
+  expect(isGranted('AWS_REGION', ['AWS_*'])).toBe(true);
+});
+
+test('relative directories of PATH are dropped', () => {
+  expect(searchPath(worldOf({ PATH: 'bin:.::/usr/bin:./x:/bin' }))).toEqual(['/usr/bin', '/bin']);
+  expect(searchPath(worldOf({ PATH: ':.' })).every((directory) => directory.startsWith('/'))).toBe(true);
+  expect(baseEnvironment(worldOf({ PATH: '.:/bin' }), []).PATH).toBe('/bin');
+});

@@ -1,0 +1,56 @@
+// Tests of how a process is started: no shell, its own group, only the given environment.
+
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { World } from '../core/world.js';
+import { runProcess } from './spawn.js';
+
+const world: World = {
+  env: {},
+  home: undefined,
+  platform: process.platform,
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  debug: () => {},
+  debugging: false,
+};
+
+async function outputOf(argv: readonly string[], environment: Record<string, string> = {}): Promise<string> {
+  const request = { argv, cwd: '/', environment, stdin: '', timeoutMs: 20_000, outputBytes: 1e6 };
+  return (await runProcess(request, world)).stdout.toString('utf8');
+}
+
+test('arguments reach the program byte for byte, without a shell', async () => {
+  const odd = ['$(id)', '`id`', '; id', '* ~', '"\'\\', 'a\nb', '&& id'];
+  const shown = await outputOf(['/usr/bin/printf', '%s|', ...odd]);
+  expect(shown).toBe(`${odd.join('|')}|`);
+});
+
+test('the environment is the given one and the mark of the call', async () => {
+  process.env.WIELD_TEST_LEAK = 'leaked';
+  try {
+    const names = (await outputOf(['/usr/bin/env'], { ONE: '1' }))
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0]);
+    expect(names.sort()).toEqual(['ONE', 'WIELD_CALL']);
+  } finally {
+    delete process.env.WIELD_TEST_LEAK;
+  }
+});
+
+test('a process has its own group, which ends with it', async () => {
+  const script = 'sleep 60 >/dev/null 2>&1 </dev/null & echo "$$ $!"; cut -d" " -f5 /proc/self/stat';
+  const [ids, group] = (await outputOf(['/bin/sh', '-c', script], { PATH: '/usr/bin:/bin' })).split('\n');
+  const [leader, child] = ids!.split(' ');
+  expect(group).toBe(leader);
+  await expect.poll(() => isRunning(Number(child)), { timeout: 5000 }).toBe(false);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,39 @@
+// Every mutation of the list still fits the code, and names tests that exist.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+interface Mutation {
+  readonly area: string;
+  readonly what: string;
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  readonly tests: readonly string[];
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const all = readdirSync(`${ROOT}test/mutants`).flatMap(
+  (name) => JSON.parse(readFileSync(`${ROOT}test/mutants/${name}`, 'utf8')) as Mutation[],
+);
+
+test('the text of every mutation occurs exactly once', () => {
+  const wrong = all
+    .map(({ file, find }) => ({
+      file,
+      find,
+      found: readFileSync(ROOT + file, 'utf8').split(find).length - 1,
+    }))
+    .filter(({ found }) => found !== 1);
+  expect(wrong).toEqual([]);
+  expect(all.filter(({ find, replace }) => find === replace)).toEqual([]);
+});
+
+test('there are at least 80 mutations, with tests that exist, and the page lists them', () => {
+  expect(all.length).toBeGreaterThanOrEqual(80);
+  for (const { tests } of all)
+    for (const file of tests) expect([file, existsSync(ROOT + file)]).toEqual([file, true]);
+  const page = readFileSync(`${ROOT}docs/reference/mutants.md`, 'utf8');
+  expect(all.filter(({ what }) => !page.includes(what)).map(({ what }) => what)).toEqual([]);
+});
