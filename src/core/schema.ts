@@ -52,7 +52,7 @@ export function followRef(node: unknown, root: JsonSchema): SchemaNode {
 /** Returns the node a local reference points to, or undefined. */
 export function lookUp(root: JsonSchema, ref: string): unknown {
   if (ref === '#') return root;
-  if (!ref.startsWith('#/')) return undefined;
+  if (!ref.startsWith('#/')) return ref.startsWith('#') ? anchorsOf(root).get(ref.slice(1)) : undefined;
   let target: unknown = root;
   for (const step of ref.slice(2).split('/')) {
     const key = decodeStep(step).replace(/~1/g, '/').replace(/~0/g, '~');
@@ -64,6 +64,27 @@ export function lookUp(root: JsonSchema, ref: string): unknown {
   return target;
 }
 
+const anchors = new WeakMap<JsonSchema, Map<string, unknown>>();
+
+// The nodes of a document that have a name of their own.
+function anchorsOf(root: JsonSchema): Map<string, unknown> {
+  let known = anchors.get(root);
+  if (known === undefined) {
+    const found = new Map<string, unknown>();
+    const walk = (node: unknown): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const { $anchor, $dynamicAnchor } = node as SchemaNode;
+      for (const name of [$anchor, $dynamicAnchor])
+        if (typeof name === 'string' && !found.has(name)) found.set(name, node);
+      Object.values(node).forEach(walk);
+    };
+    walk(root);
+    known = found;
+    anchors.set(root, known);
+  }
+  return known;
+}
+
 function decodeStep(step: string): string {
   try {
     return decodeURIComponent(step);
@@ -73,14 +94,25 @@ function decodeStep(step: string): string {
 }
 
 /** Returns the types that a node accepts; empty if it does not restrict them. */
-export function acceptedTypes(node: SchemaNode, root: JsonSchema, depth = 0): ReadonlySet<string> {
+export function acceptedTypes(
+  node: SchemaNode,
+  root: JsonSchema,
+  known: Map<unknown, ReadonlySet<string>> = new Map(),
+): ReadonlySet<string> {
   const { type } = node;
   if (typeof type === 'string') return new Set([type]);
   if (Array.isArray(type)) return new Set(type.filter((entry) => typeof entry === 'string'));
   if (Array.isArray(node.enum)) return new Set(node.enum.map(jsonType));
   if ('const' in node) return new Set([jsonType(node.const)]);
-  if (depth > MAX_STEPS) return new Set();
-  const typesOf = (branch: unknown) => acceptedTypes(followRef(branch, root), root, depth + 1);
+  // Each node once: schemas can contain a node in many ways, and themselves.
+  const typesOf = (branch: unknown): ReadonlySet<string> => {
+    const found = known.get(branch);
+    if (found !== undefined) return found;
+    known.set(branch, new Set());
+    const types = acceptedTypes(followRef(branch, root), root, known);
+    known.set(branch, types);
+    return types;
+  };
   const branches = node.anyOf ?? node.oneOf;
   if (!Array.isArray(branches)) return Array.isArray(node.allOf) ? inAll(node.allOf.map(typesOf)) : new Set();
   const accepted = branches.map(typesOf);

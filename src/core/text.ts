@@ -43,8 +43,12 @@ export function quoteOutside(text: string, limit = 120): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
+// No name that someone mistyped is longer, and comparing takes time.
+const MAX_NEAR_LENGTH = 100;
+
 /** Returns up to three candidates similar to a name, most similar first. */
 export function nearest(name: string, candidates: Iterable<string>): string[] {
+  if (name.length > MAX_NEAR_LENGTH) return [];
   const wanted = name.toLowerCase();
   const limit = Math.max(1, Math.floor(wanted.length / 3));
   const scored: { candidate: string; distance: number }[] = [];

@@ -4,9 +4,13 @@ import { ToolError } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
 import { type Check, type JsonSchema, lookUp, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
+import { nextTurn } from './budget.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
+// With the values of `enum`, `default` etc.
+const MAX_SCHEMA_VALUES = 50_000;
+const MAX_PATTERN_LENGTH = 4096;
 // Length of a chain of references for one value.
 const MAX_REFERENCES = 200;
 
@@ -23,103 +27,130 @@ let validation: typeof import('./validate.js') | undefined;
  * other documents.
  */
 export function createJsonSchema(json: JsonSchema, { closed = false }: JsonSchemaOptions = {}): Schema {
-  const { hasPattern } = inspectSchema(json);
-  let checkNow: ((value: Json) => Check) | undefined;
-  const loadAndCheck = async (value: Json): Promise<Check> => {
+  inspectSchema(json);
+  let checkNow: ((value: Json) => Check | Promise<Check>) | undefined;
+  const checkLater = async (value: Json, turn: Promise<void> | undefined): Promise<Check> => {
+    await turn;
     validation ??= await import('./validate.js');
-    checkNow ??= validation.createCheck(json, { closed, hasPattern });
+    checkNow ??= validation.createCheck(json, closed);
     return checkNow(value);
   };
-  return { json, check: (value) => checkNow?.(value) ?? loadAndCheck(value) };
+  return {
+    json,
+    check(value) {
+      const turn = nextTurn();
+      return turn === undefined && checkNow !== undefined ? checkNow(value) : checkLater(value, turn);
+    },
+  };
 }
 
 type SchemaPath = readonly (string | number)[];
 
-/** Keywords whose values are data, not schemas. */
-export const DATA: ReadonlySet<string | number> = new Set(['const', 'enum', 'default', 'examples']);
-
-interface SchemaTraits {
-  readonly hasPattern: boolean;
-}
+// Keywords by what their values are: a schema, schemas in a list, schemas by name. All other values are data.
+const ONE = new Set([
+  ...['additionalProperties', 'unevaluatedProperties', 'propertyNames', 'items', 'additionalItems'],
+  ...['unevaluatedItems', 'contains', 'not', 'if', 'then', 'else', 'contentSchema'],
+]);
+const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
+const MAPS = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'],
+]);
 
 // Upstream schemas are untrusted: limits depth and size, rejects external references and invalid regular expressions.
-function inspectSchema(json: JsonSchema): SchemaTraits {
+function inspectSchema(json: JsonSchema): void {
   if (!isRecord(json)) throw badSchema([], 'is not an object');
+  assertSize(json);
   const path: (string | number)[] = [];
-  let nodes = 0;
-  let hasPattern = false;
-  let hasReference = false;
-  const walk = (node: unknown): void => {
-    if (path.length > MAX_SCHEMA_DEPTH)
-      throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
-    if (++nodes > MAX_SCHEMA_NODES) throw badSchema([], `has more than ${MAX_SCHEMA_NODES} parts`);
-    if (typeof node !== 'object' || node === null) return;
-    if (Array.isArray(node)) {
-      for (let index = 0; index < node.length; index++) walkInto(index, node[index]);
-      return;
-    }
-    for (const key of Object.keys(node)) walkInto(key, (node as Record<string, unknown>)[key]);
-  };
-  const walkInto = (key: string | number, child: unknown): void => {
+  // References can point to parts that no keyword contains.
+  const known = new Set<unknown>();
+  const targets: { readonly node: unknown; readonly path: SchemaPath }[] = [];
+  const walkInto = (key: string | number, child: unknown, walk: (child: unknown) => void): void => {
     path.push(key);
-    switch (key) {
-      case '__proto__':
-        throw badSchema(path.slice(0, -1), 'has the key "__proto__"');
-      case '$ref':
-      case '$dynamicRef':
-        if (typeof child === 'string' && !child.startsWith('#'))
-          throw badSchema(path, `refers to "${child}", which is outside the schema`);
-        hasReference = true;
-        break;
-      case 'pattern':
-        if (typeof child !== 'string') break;
-        hasPattern = true;
-        assertPattern(child, path);
-        break;
-      case 'patternProperties':
-        if (!isRecord(child)) break;
-        hasPattern = true;
-        for (const pattern of Object.keys(child)) assertPattern(pattern, path);
-        break;
-    }
-    if (!DATA.has(key)) walk(child);
+    walk(child);
     path.pop();
   };
+  const walk = (node: unknown): void => {
+    if (!isRecord(node) || known.has(node)) return;
+    known.add(node);
+    if (known.size > MAX_SCHEMA_NODES) throw badSchema([], `has more than ${MAX_SCHEMA_NODES} parts`);
+    for (const [keyword, value] of Object.entries(node)) {
+      walkInto(keyword, value, () => {
+        if (ONE.has(keyword) && isRecord(value)) walk(value);
+        else if (LISTS.has(keyword) && Array.isArray(value))
+          for (const [index, child] of value.entries()) walkInto(index, child, walk);
+        else if (MAPS.has(keyword) && isRecord(value))
+          for (const [name, child] of Object.entries(value)) walkInto(name, child, walk);
+        if (keyword === 'pattern' && typeof value === 'string') assertPattern(value, path);
+        if (keyword === 'patternProperties' && isRecord(value))
+          for (const pattern of Object.keys(value)) assertPattern(pattern, path);
+        if (/^\$(?:dynamic|recursive)?ref$/i.test(keyword) && typeof value === 'string') {
+          targets.push({ node: resolve(json, value, path), path: [...path] });
+        }
+      });
+    }
+  };
   walk(json);
-  if (hasReference) assertAcyclic(json);
-  return { hasPattern };
+  for (const target of targets) {
+    path.splice(0, path.length, ...target.path);
+    walk(target.node);
+  }
+  if (targets.length > 0) assertAcyclic(json, known);
+}
+
+// Counts everything, data included.
+function assertSize(json: JsonSchema): void {
+  const path: (string | number)[] = [];
+  let values = 0;
+  const count = (value: unknown): void => {
+    if (path.length > MAX_SCHEMA_DEPTH)
+      throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
+    if (++values > MAX_SCHEMA_VALUES) throw badSchema([], `has more than ${MAX_SCHEMA_VALUES} values`);
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, child] of Object.entries(value)) {
+      if (key === '__proto__') throw badSchema(path, 'has the key "__proto__"');
+      path.push(key);
+      count(child);
+      path.pop();
+    }
+  };
+  count(json);
+}
+
+function resolve(json: JsonSchema, ref: string, path: SchemaPath): unknown {
+  if (!ref.startsWith('#')) throw badSchema(path, `refers to "${ref}", which is outside the schema`);
+  const target = lookUp(json, ref);
+  if (target === undefined) throw badSchema(path, `refers to "${ref}", which does not exist`);
+  return target;
 }
 
 // Keywords whose subschemas apply to the same value.
-const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'];
-const IN_PLACE = ['not', 'if', 'then', 'else'];
+const IN_PLACE = ['not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf'];
+const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef'];
 
 // Rejects schemas that refer to themselves for the same value: validation would not terminate. Recursion into a part of
 // the value is fine.
-function assertAcyclic(json: JsonSchema): void {
+function assertAcyclic(json: JsonSchema, nodes: Iterable<unknown>): void {
   const done = new Set<unknown>();
   const open = new Set<unknown>();
   const enter = (node: unknown): void => {
+    if (Array.isArray(node)) for (const child of node) enter(child);
     if (!isRecord(node) || done.has(node)) return;
     if (open.has(node)) throw badSchema([], 'refers to itself for the same value');
     if (open.size > MAX_REFERENCES)
       throw badSchema([], `has a chain of more than ${MAX_REFERENCES} references`);
     open.add(node);
-    if (typeof node.$ref === 'string') enter(lookUp(json, node.$ref));
+    for (const key of REFERENCES) if (typeof node[key] === 'string') enter(lookUp(json, node[key]));
     for (const key of IN_PLACE) enter(node[key]);
-    for (const key of IN_PLACE_LISTS) if (Array.isArray(node[key])) node[key].forEach(enter);
+    if (isRecord(node.dependentSchemas)) Object.values(node.dependentSchemas).forEach(enter);
     open.delete(node);
     done.add(node);
   };
-  const visit = (node: unknown): void => {
-    enter(node);
-    if (typeof node === 'object' && node !== null)
-      for (const [key, child] of Object.entries(node)) if (!DATA.has(key)) visit(child);
-  };
-  visit(json);
+  for (const node of nodes) enter(node);
 }
 
 function assertPattern(pattern: string, path: SchemaPath): void {
+  if (pattern.length > MAX_PATTERN_LENGTH)
+    throw badSchema(path, `has a pattern longer than ${MAX_PATTERN_LENGTH} characters`);
   try {
     new RegExp(pattern, 'u');
   } catch {

@@ -1,70 +1,249 @@
-// Validates values against a JSON Schema with @cfworker/json-schema.
+// Validates values against JSON Schema 2020-12. A schema is compiled into functions, each keyword into one.
 
-import { type OutputUnit, Validator } from '@cfworker/json-schema';
-import { describeValue, isRecord, type Json } from '../core/json.js';
-import type { Check, Fault, JsonSchema } from '../core/schema.js';
-import { explain } from './explain.js';
+import { isRecord, type Json } from '../core/json.js';
+import { type Check, followRef, type JsonSchema, lookUp, type SchemaNode } from '../core/schema.js';
+import { compileArray } from './arrays.js';
+import { countSteps, MAX_STEPS, MAX_STEPS_IN_ALL, nextTurn, OverBudget } from './budget.js';
+import { describeExpectation } from './expectation.js';
+import { compileObject } from './objects.js';
+import { type Compiler, type Evaluated, every, isValid, overBudget, Run, type Visit } from './run.js';
+import { compileNumber, compileString, hasType, toMembership } from './scalars.js';
 
-// A `pattern` can backtrack for hours on a few characters, so validation has a time limit (TOOL-4).
-const PATTERN_TIMEOUT_MS = 250;
-
-export interface CheckOptions {
-  /** Reject properties that the root does not declare. */
-  readonly closed: boolean;
-  /** Whether the schema contains regular expressions. */
-  readonly hasPattern: boolean;
-}
-
-export function createCheck(json: JsonSchema, { closed, hasPattern }: CheckOptions): (value: Json) => Check {
-  // The validator adds properties to its schema, which may be frozen or belong to the caller.
-  const own = structuredClone(closed ? closeRoot(json) : json);
-  const validator = new Validator(own, '2020-12', false);
+/** Compiles a schema; `closed` rejects properties that the root does not declare. */
+export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Check | Promise<Check> {
+  const root = closed ? closeRoot(json) : json;
+  const visit = createCompiler(root).visit(root);
   return (value) => {
-    const result = hasPattern ? validateWithin(validator, value) : validator.validate(value);
-    if (result === undefined) return { ok: false, faults: [tooSlow(value)] };
-    return result.valid ? { ok: true, value } : { ok: false, faults: explain(result.errors, json, value) };
+    const run = new Run();
+    try {
+      const valid = visit(value, run, undefined);
+      if (run.deferred.length > 0) return checkDeferred(valid, value, run);
+      return toCheck(valid, value, run);
+    } catch (error) {
+      return toFailure(error, value);
+    } finally {
+      countSteps(MAX_STEPS - run.left);
+    }
   };
 }
+
+// Validates what was left for later, and waits for a turn of the event loop whenever that takes long.
+async function checkDeferred(first: boolean, value: Json, run: Run): Promise<Check> {
+  let valid = first;
+  let steps = MAX_STEPS_IN_ALL;
+  try {
+    // Grows meanwhile, if entries have many entries.
+    for (const { count, check, path } of run.deferred) {
+      for (let entry = 0; entry < count; entry++) {
+        if (run.isFull) return toCheck(false, value, run);
+        const turn = nextTurn();
+        if (turn !== undefined) await turn;
+        run.restart(path);
+        if (!check(entry)) valid = false;
+        countSteps(MAX_STEPS - run.left);
+        steps -= MAX_STEPS - run.left;
+        if (steps < 0) throw new OverBudget();
+      }
+    }
+    return toCheck(valid, value, run);
+  } catch (error) {
+    return toFailure(error, value);
+  }
+}
+
+function toCheck(valid: boolean, value: Json, run: Run): Check {
+  return valid ? { ok: true, value } : { ok: false, faults: run.result(value) };
+}
+
+function toFailure(error: unknown, value: Json): Check {
+  if (error instanceof OverBudget) return { ok: false, faults: [overBudget(value)] };
+  throw error;
+}
+
+// Keywords whose subschemas apply to the same value and may declare properties.
+const IN_PLACE = [
+  '$ref',
+  '$dynamicRef',
+  '$recursiveRef',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'dependentSchemas',
+];
 
 /** Rejects undeclared properties unless the root schema allows or restricts them itself (RUN-3). */
 function closeRoot(json: JsonSchema): JsonSchema {
   const isExplicit =
     'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
-  return isExplicit ? json : { ...json, unevaluatedProperties: false };
+  if (isExplicit) return json;
+  // Means the same without such keywords, and is faster.
+  const keyword = IN_PLACE.some((key) => key in json) ? 'unevaluatedProperties' : 'additionalProperties';
+  return { ...json, [keyword]: false };
 }
 
-function tooSlow(value: Json): Fault {
-  return {
-    kind: 'value',
-    path: '',
-    expected: `a value that the schema's patterns can be matched against within ${PATTERN_TIMEOUT_MS} ms`,
-    got: describeValue(value),
+function createCompiler(root: JsonSchema): Compiler {
+  const compiled = new WeakMap<object, Visit>();
+  const compiler: Compiler = {
+    visit(schema) {
+      if (schema === false) return () => false;
+      if (!isRecord(schema)) return () => true;
+      let known = compiled.get(schema);
+      if (known === undefined) {
+        // On first use, because schemas can contain themselves.
+        let made: Visit | undefined;
+        known = (value, run, evaluated) => {
+          made ??= compileNode(schema, root, compiler);
+          return made(value, run, evaluated);
+        };
+        compiled.set(schema, known);
+      }
+      return known;
+    },
+    visits: (schemas) =>
+      isRecord(schemas)
+        ? Object.entries(schemas).map(([name, schema]) => [name, compiler.visit(schema)])
+        : [],
+  };
+  return compiler;
+}
+
+function compileNode(node: SchemaNode, root: JsonSchema, compiler: Compiler): Visit {
+  const any = compileInPlace(node, root, compiler);
+  const checks = {
+    object: [...any, ...compileObject(node, compiler)],
+    array: [...any, ...compileArray(node, compiler)],
+    number: [...any, ...compileNumber(node)],
+    string: [...any, ...compileString(node)],
+    other: any,
+  };
+  // Sees only what this schema covers, so it has a set of its own.
+  const separate = 'unevaluatedProperties' in node || 'unevaluatedItems' in node;
+  return (value, run, evaluated) => {
+    const covered = separate ? new Set<string | number>() : evaluated;
+    const typed = checks[typeOf(value)];
+    run.enter(2 + typed.length / 2);
+    const valid = every(typed, (check) => check(value, run, covered), run);
+    run.leave();
+    if (separate && valid && evaluated !== undefined) for (const name of covered!) evaluated.add(name);
+    return valid;
   };
 }
 
-// Only the watchdog of node:vm can stop a regular expression; it adds 0.07 ms to a check.
-function validateWithin(
-  validator: Validator,
-  value: Json,
-): { valid: boolean; errors: OutputUnit[] } | undefined {
-  const { runInThisContext } = process.getBuiltinModule('node:vm');
-  const slot = Symbol.for('wield.check');
-  const globals = globalThis as { [slot]?: (() => unknown) | undefined };
-  const previous = globals[slot];
-  globals[slot] = () => validator.validate(value);
-  const began = process.cpuUsage();
-  try {
-    for (;;) {
-      try {
-        return runInThisContext('globalThis[Symbol.for("wield.check")]()', { timeout: PATTERN_TIMEOUT_MS });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-        // The watchdog measures wall time; on a busy machine, only CPU time counts.
-        const { user, system } = process.cpuUsage(began);
-        if (user + system >= PATTERN_TIMEOUT_MS * 1000) return undefined;
-      }
-    }
-  } finally {
-    globals[slot] = previous;
+function typeOf(value: Json): 'object' | 'array' | 'number' | 'string' | 'other' {
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'number') return 'number';
+  if (typeof value !== 'object' || value === null) return 'other';
+  return Array.isArray(value) ? 'array' : 'object';
+}
+
+// Keywords for values of any type.
+function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler): Visit[] {
+  const checks: Visit[] = [];
+  const add = (keyword: string, check: (limit: unknown) => Visit): void => {
+    if (node[keyword] !== undefined) checks.push(check(node[keyword]));
+  };
+  const texts = new Map<string, string>();
+  const expected = (keyword: string) => () => {
+    const text = texts.get(keyword) ?? describeExpectation(keyword, node[keyword]);
+    texts.set(keyword, text);
+    return text;
+  };
+  for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef'])
+    add(keyword, (ref) => visit(typeof ref === 'string' ? lookUp(root, ref) : true));
+  add('type', (type) => {
+    const types = Array.isArray(type) ? type : [type];
+    return (value, run) => hasSomeType(value, types) || run.fail('type', expected('type'), value);
+  });
+  for (const keyword of ['const', 'enum']) {
+    add(keyword, (limit) => {
+      const includes = toMembership(keyword === 'const' ? [limit as Json] : limit);
+      return (value, run) => includes(value, run) || run.fail('value', expected(keyword), value);
+    });
   }
+  add('not', (schema) => {
+    const inner = visit(schema);
+    return (value, run) => !isValid(inner, value, run) || run.fail('value', expected('not'), value);
+  });
+  for (const keyword of ['anyOf', 'oneOf'])
+    add(keyword, (schemas) => {
+      const branches = Array.isArray(schemas) ? schemas.map((schema) => toBranch(schema, root, visit)) : [];
+      const most = keyword === 'oneOf' ? 1 : Number.POSITIVE_INFINITY;
+      return (value, run, evaluated) => {
+        run.spend(2 * branches.length);
+        const [first, ...others] = branches.filter(({ mayFit }) => mayFit(value));
+        // Only one can be meant, so its faults are those of the union.
+        if (first && others.length === 0 && typeof value === 'object')
+          return first.visit(value, run, evaluated);
+        return (
+          matchesBranches(branches, most, value, run, evaluated) ||
+          run.fail('value', expected(keyword), value)
+        );
+      };
+    });
+  add('allOf', (schemas) => {
+    const branches = Array.isArray(schemas) ? schemas.map(visit) : [];
+    return (value, run, evaluated) => every(branches, (branch) => branch(value, run, evaluated), run);
+  });
+  add('if', (schema) => {
+    const [condition, then, otherwise] = [visit(schema), visit(node.then ?? true), visit(node.else ?? true)];
+    return (value, run, evaluated) => {
+      const covered = evaluated && new Set<string | number>();
+      if (!isValid(condition, value, run, covered)) return otherwise(value, run, evaluated);
+      for (const name of covered ?? []) evaluated!.add(name);
+      return then(value, run, evaluated);
+    };
+  });
+  return checks;
+}
+
+interface Branch {
+  readonly visit: Visit;
+  /** Whether a value can be valid, judged by what is cheap to look at. */
+  readonly mayFit: (value: Json) => boolean;
+}
+
+function toBranch(schema: unknown, root: JsonSchema, visit: Compiler['visit']): Branch {
+  const { type, required, properties } = followRef(schema, root);
+  const types = type === undefined ? undefined : [type].flat();
+  const names = Array.isArray(required) ? required.slice(0, 20) : [];
+  const marks = Object.entries(isRecord(properties) ? properties : {})
+    .slice(0, 20)
+    .flatMap(([name, property]) =>
+      isRecord(property) && typeof property.const === 'string' ? [[name, property.const] as const] : [],
+    );
+  return {
+    visit: visit(schema),
+    mayFit(value) {
+      if (types !== undefined && !hasSomeType(value, types)) return false;
+      if (!isRecord(value)) return true;
+      return (
+        names.every((name) => Object.hasOwn(value, name)) &&
+        marks.every(([name, mark]) => !Object.hasOwn(value, name) || value[name] === mark)
+      );
+    },
+  };
+}
+
+function hasSomeType(value: Json, types: readonly unknown[]): boolean {
+  return types.some((type) => hasType(value, type));
+}
+
+// Whether at least one branch is valid, and at most `most`.
+function matchesBranches(
+  branches: readonly Branch[],
+  most: number,
+  value: Json,
+  run: Run,
+  evaluated: Evaluated | undefined,
+): boolean {
+  let matches = 0;
+  for (const { visit } of branches) {
+    const covered = evaluated && new Set<string | number>();
+    if (!isValid(visit, value, run, covered)) continue;
+    matches++;
+    for (const name of covered ?? []) evaluated!.add(name);
+    if (matches > most || (evaluated === undefined && most > 1)) break;
+  }
+  return matches > 0 && matches <= most;
 }

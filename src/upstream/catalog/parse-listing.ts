@@ -6,7 +6,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { RemoteTool, ServerEntry } from '../../core/upstream.js';
-import { createJsonSchema, DATA } from '../../schema/json.js';
+import { createJsonSchema } from '../../schema/json.js';
 import type { Listing } from './listing-file.js';
 import { toPrefix, toToolName } from './name.js';
 import { digestDefinition, type StoredTool } from './to-tool.js';
@@ -75,6 +75,8 @@ function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (warning: 
   };
 }
 
+// Keywords whose values are data, not schemas.
+const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
 const TEXTS: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
 // Keywords whose keys are names.
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);

@@ -1,0 +1,166 @@
+// One validation of a value: its budget, where it is, and the faults found so far.
+
+import { canonicalJson, describeValue, escapePointer, type Json } from '../core/json.js';
+import type { Fault } from '../core/schema.js';
+import { Budget, MAX_STEPS, OverBudget } from './budget.js';
+
+/** Names of properties and indexes of items that a schema covers; `ALL_ITEMS` for every item. */
+export type Evaluated = Set<string | number>;
+export const ALL_ITEMS = Number.POSITIVE_INFINITY;
+
+const MAX_FAULTS = 100;
+const MAX_FAULT_LENGTH = 1000;
+// Fewer entries are validated at once.
+const MIN_DEFERRED = 100;
+// Nesting of schemas, which each take a part of the stack.
+const MAX_DEPTH = 500;
+
+/** Returns whether a value is valid. Reports faults to the run; adds what it covers to `evaluated`, if given. */
+export type Visit = (value: Json, run: Run, evaluated: Evaluated | undefined) => boolean;
+
+/** Compiles subschemas. */
+export interface Compiler {
+  visit(schema: unknown): Visit;
+  /** Compiles an object of schemas. */
+  visits(schemas: unknown): readonly (readonly [name: string, visit: Visit])[];
+}
+
+/** Applies all checks, so that all faults are reported; only up to the first failure where faults do not matter. */
+export function every<T>(list: readonly T[], check: (entry: T) => boolean, run: Run): boolean {
+  let valid = true;
+  for (const entry of list) {
+    if (check(entry)) continue;
+    valid = false;
+    if (run.quiet > 0) break;
+  }
+  return valid;
+}
+
+/** Validates without reporting faults. */
+export function isValid(visit: Visit, value: Json, run: Run, evaluated?: Evaluated): boolean {
+  run.quiet++;
+  const valid = visit(value, run, evaluated);
+  run.quiet--;
+  return valid;
+}
+
+/** Validates a property or an item. */
+export function visitChild(visit: Visit, value: Json, step: string | number, run: Run): boolean {
+  run.path.push(step);
+  const valid = visit(value, run, undefined);
+  run.path.pop();
+  return valid;
+}
+
+/** Entries of an array or object that are validated after everything else, with pauses. */
+interface Deferred {
+  readonly count: number;
+  /** Returns whether the entry of this number is valid. */
+  readonly check: (entry: number) => boolean;
+  readonly path: readonly (string | number)[];
+}
+
+export class Run extends Budget {
+  /** The path to the value that is being validated. */
+  readonly path: (string | number)[] = [];
+  /** Above 0 where a failure is not a fault of the value: in a branch of a union, for example. */
+  quiet = 0;
+  readonly deferred: Deferred[] = [];
+  private readonly faults = new Map<string, Fault>();
+  private readonly undeclared: { readonly path: string; readonly name: string }[] = [];
+  private depth = 0;
+
+  enter(steps: number): void {
+    this.spend(steps);
+    if (++this.depth > MAX_DEPTH) throw new OverBudget();
+  }
+
+  /** Starts again at another value, with a new budget. */
+  restart(path: readonly (string | number)[]): void {
+    this.left = MAX_STEPS;
+    this.depth = 0;
+    this.path.splice(0, this.path.length, ...path);
+  }
+
+  leave(): void {
+    this.depth--;
+  }
+
+  /** Adds a fault of the value here, or of a property of it; returns false. */
+  fail(kind: Fault['kind'], expected: () => string, value: Json | undefined, property?: string): false {
+    if (this.quiet > 0 || this.faults.size >= MAX_FAULTS) return false;
+    const path = this.pointer(property);
+    const text = expected();
+    const fault = {
+      kind,
+      path,
+      expected: text.length > MAX_FAULT_LENGTH ? `${text.slice(0, MAX_FAULT_LENGTH)}…` : text,
+      got: value === undefined ? 'nothing' : describeValue(value),
+    };
+    this.faults.set(`${path}\n${fault.expected}`, fault);
+    return false;
+  }
+
+  /** Leaves entries for later, if there are many and nothing depends on whether they are valid; returns whether it did. */
+  defer(count: number, check: Deferred['check']): boolean {
+    if (this.quiet > 0 || count < MIN_DEFERRED) return false;
+    this.deferred.push({ count, check, path: [...this.path] });
+    return true;
+  }
+
+  /** Adds an undeclared property. */
+  failUndeclared(name: string): false {
+    if (this.quiet === 0 && this.undeclared.length < MAX_FAULTS)
+      this.undeclared.push({ path: this.pointer(name), name });
+    return false;
+  }
+
+  /** Returns a text that is equal for equal values. */
+  keyOf(value: Json): string {
+    this.measure(value);
+    return canonicalJson(value);
+  }
+
+  get isFull(): boolean {
+    return this.faults.size >= MAX_FAULTS;
+  }
+
+  result(value: Json): Fault[] {
+    const found = [...this.faults.values()];
+    for (const { path, name } of this.undeclared) {
+      // The faults in the property say enough.
+      if (found.some((fault) => fault.path === path || fault.path.startsWith(`${path}/`))) continue;
+      found.push({ kind: 'unknown', path, expected: 'no such parameter', got: `undeclared "${name}"` });
+    }
+    return found.length > 0
+      ? found
+      : [{ kind: 'value', path: '', expected: 'a value that fits the schema', got: describeValue(value) }];
+  }
+
+  private pointer(property?: string): string {
+    const steps = property === undefined ? this.path : [...this.path, property];
+    return steps.map((step) => `/${escapePointer(String(step))}`).join('');
+  }
+
+  // Spends what it takes to write the value as text.
+  private measure(value: Json): void {
+    this.enter(typeof value === 'string' ? 5 + value.length / 8 : 5);
+    if (Array.isArray(value)) for (const child of value) this.measure(child);
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, child] of Object.entries(value)) {
+        this.spend(10 + key.length / 8);
+        this.measure(child);
+      }
+    this.leave();
+  }
+}
+
+/** The fault of a value that takes too long to validate. */
+export function overBudget(value: Json): Fault {
+  return {
+    kind: 'value',
+    path: '',
+    expected: `a value that can be validated within ${MAX_STEPS} steps (too large or too complex for its schema)`,
+    got: describeValue(value),
+  };
+}

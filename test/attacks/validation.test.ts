@@ -1,0 +1,238 @@
+// Schemas and values that take long to validate: a server answers other calls meanwhile.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect } from 'vitest';
+import { type Message, type StdioServer, serveStdio } from '../support/server.js';
+import { finding } from '../support/spec.js';
+import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const LOOP_DELAY = fileURLToPath(new URL('../support/loop-delay.mjs', import.meta.url));
+const MAX_BUSY_MS = 50;
+
+const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });
+const definitions = (make: (ref: string) => object) => ({
+  $defs: Object.fromEntries(
+    Array.from({ length: 32 }, (_, index) => [
+      `d${index}`,
+      index === 31 ? { type: 'integer' } : make(`#/$defs/d${index + 1}`),
+    ]),
+  ),
+});
+const objects = (count: number) => Array.from({ length: count }, (_, index) => ({ index, list: [index] }));
+const names = (count: number, name: (index: number) => string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), index]));
+
+// A schema and a value for each way to take long.
+const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]>> = {
+  unique: [object({ v: { uniqueItems: true } }), { v: objects(5000) }],
+  nested: [
+    object({ v: { uniqueItems: true, items: { uniqueItems: true } } }),
+    { v: [objects(4000), objects(4001)] },
+  ],
+  all: [
+    object(
+      { v: { $ref: '#/$defs/d0' } },
+      definitions((ref) => ({ allOf: [{ $ref: ref }, { $ref: ref }] })),
+    ),
+    { v: 1 },
+  ],
+  any: [
+    object(
+      { v: { $ref: '#/$defs/d0' } },
+      definitions((ref) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] })),
+    ),
+    { v: 'x' },
+  ],
+  one: [
+    object(
+      { v: { $ref: '#/$defs/d0' } },
+      definitions((ref) => ({ oneOf: [{ $ref: ref }, { not: { $ref: ref } }] })),
+    ),
+    { v: {} },
+  ],
+  dynamic: [
+    {
+      $dynamicAnchor: 'n',
+      type: 'object',
+      properties: { v: { items: { anyOf: [{ $dynamicRef: '#n' }, { $dynamicRef: '#n' }] } } },
+    },
+    Array.from({ length: 30 }).reduce<object>((v) => ({ v: [v] }), { v: [1] }),
+  ],
+  default: [object({ default: { pattern: '^(a+)+$' } }), { default: `${'a'.repeat(50_000)}!` }],
+  const: [
+    object({ const: object({ enum: { pattern: '(x+x+)+y' } }) }),
+    { const: { enum: 'x'.repeat(50_000) } },
+  ],
+  examples: [object({ examples: { pattern: '^(a|a|b)*c' } }), { examples: 'ab'.repeat(20_000) }],
+  polynomial: [object({ v: { pattern: 'a*a*a*a*a*b' } }), { v: 'a'.repeat(20_000) }],
+  names: [
+    object({ v: { propertyNames: { pattern: '^(a|aa)+$' } } }),
+    { v: names(1000, (index) => `${'a'.repeat(60)}${index}`) },
+  ],
+  patterns: [
+    object({
+      v: { patternProperties: names(200, (index) => `^(a+)+${index}$`), unevaluatedProperties: false },
+    }),
+    { v: names(1000, (index) => `${'a'.repeat(40)}!${index}`) },
+  ],
+  enum: [object({ v: { items: { enum: objects(3000) } } }), { v: objects(3000) }],
+  format: [
+    object({ v: { items: { format: 'url' } }, w: { items: { format: 'uri' } } }),
+    { v: [`http://${'a'.repeat(60)}!`], w: Array(500).fill(`http://${'a@'.repeat(1500)}|`) },
+  ],
+  types: [
+    object(
+      { v: { $ref: '#/$defs/d0' } },
+      definitions((ref) => ({ anyOf: [{ $ref: ref }, { allOf: [{ $ref: ref }] }, { $ref: ref }] })),
+    ),
+    { v: '3' },
+  ],
+};
+
+interface Measured {
+  readonly server: StdioServer;
+  /** Milliseconds for which the event loop was busy at most since the last call. */
+  busy(): Promise<number>;
+}
+
+async function serveMeasured(workspace: Workspace): Promise<Measured> {
+  const file = join(workspace.home, 'loop-delay');
+  writeFileSync(file, '0');
+  const env = { NODE_OPTIONS: `--import ${LOOP_DELAY}`, LOOP_DELAY_FILE: file };
+  const server = serveStdio(workspace, { env });
+  await server.initialize();
+  return {
+    server,
+    async busy() {
+      const longest = Number(readFileSync(file, 'utf8'));
+      server.child.kill('SIGUSR2');
+      await server.request(`reset ${Math.random()}`, 'ping');
+      return longest;
+    },
+  };
+}
+
+/** The smallest of some measurements: the machine may be busy, but what blocks blocks every time. */
+async function leastBusy(busy: Measured['busy'], attempt: (id: string) => Promise<void>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < 4 && least >= MAX_BUSY_MS; index++) {
+    await busy();
+    await attempt(`${index}`);
+    least = Math.min(least, Math.round(await busy()));
+  }
+  return least;
+}
+
+const call = (server: StdioServer, id: string, name: string, args: unknown): Promise<Message> =>
+  server.request(id, 'tools/call', { name, arguments: args });
+
+describe('validation', () => {
+  const workspace = (): Workspace => {
+    const made = createWorkspace();
+    const tools = Object.entries(HOSTILE).map(([name, [schema]]) => ({
+      name: `t_${name}`,
+      description: 'x',
+      parameters: schema,
+    }));
+    made.write('.agents/skills/hostile/SKILL.md', '---\nname: hostile\ndescription: x\n---\n');
+    made.write(
+      '.agents/skills/hostile/tools.json',
+      JSON.stringify({
+        tools: [
+          ...tools,
+          { name: 't_cheap', description: 'x', parameters: object({ v: { type: 'string' } }) },
+        ],
+        allowlist: { echo: ['ok'] },
+        execution: [...tools.map(({ name }) => name), 't_cheap'].map((tool) => ({
+          tool,
+          binary: 'echo',
+          subcommand: 'ok',
+          args: [],
+        })),
+      }),
+    );
+    return made;
+  };
+
+  finding(
+    'B13',
+    'no input keeps the event loop busy, and other calls are answered',
+    async () => {
+      const { server, busy } = await serveMeasured(workspace());
+      for (const name of Object.keys(HOSTILE)) await call(server, `warm ${name}`, `t_${name}`, {});
+      await call(server, 'warm', 't_cheap', { v: 'x' });
+      const measured: [string, number][] = [];
+      for (const [name, [, value]] of Object.entries(HOSTILE)) {
+        const least = await leastBusy(busy, async (id) => {
+          const hostile = call(server, `${name} ${id}`, `t_${name}`, value);
+          const cheap = await call(server, `cheap ${name} ${id}`, 't_cheap', { v: 'x' });
+          expect(cheap.result.isError ?? false).toBe(false);
+          expect((await hostile).result).toBeDefined();
+        });
+        measured.push([name, least]);
+      }
+      expect(measured.filter(([, longest]) => longest >= MAX_BUSY_MS)).toEqual([]);
+    },
+    120_000,
+  );
+
+  finding(
+    'B13',
+    'many such calls at once take turns',
+    async () => {
+      const { server, busy } = await serveMeasured(workspace());
+      const [, value] = HOSTILE.all!;
+      await call(server, 'warm', 't_all', value);
+      const least = await leastBusy(busy, async (id) => {
+        const answers = Array.from({ length: 20 }, (_, index) =>
+          call(server, `${id} ${index}`, 't_all', value),
+        );
+        expect((await call(server, `cheap ${id}`, 't_cheap', { v: 'x' })).result.isError ?? false).toBe(
+          false,
+        );
+        for (const { result } of await Promise.all(answers)) {
+          expect(result._meta['wield/error'].code).toBe('invalid_input');
+          expect(result.content[0].text).toContain('steps');
+        }
+      });
+      // Twenty calls at once take a while even if nothing is validated.
+      expect(least).toBeLessThan(3 * MAX_BUSY_MS);
+    },
+    120_000,
+  );
+});
+
+describe('upstream', () => {
+  finding(
+    'B13',
+    'neither the schema nor the answer of a server keeps the event loop busy',
+    async () => {
+      const workspace = createUpstreamWorkspace({ theirs: { mode: 'changing' } });
+      workspace.tools(
+        'theirs',
+        Object.entries(HOSTILE).map(([name, [schema]]) => ({
+          name,
+          description: 'x',
+          inputSchema: schema,
+          outputSchema: schema,
+        })),
+      );
+      const { server, busy } = await serveMeasured(workspace);
+      await server.request('list', 'tools/list', {});
+      for (const name of Object.keys(HOSTILE)) await call(server, `warm ${name}`, `theirs_${name}`, {});
+      const measured: [string, number][] = [];
+      for (const [name, [, value]] of Object.entries(HOSTILE)) {
+        const least = await leastBusy(busy, async (id) => {
+          const answer = await call(server, `${name} ${id}`, `theirs_${name}`, value);
+          expect(answer.result ?? answer.error).toBeDefined();
+        });
+        measured.push([name, least]);
+      }
+      expect(measured.filter(([, longest]) => longest >= MAX_BUSY_MS)).toEqual([]);
+    },
+    120_000,
+  );
+});
