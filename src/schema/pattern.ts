@@ -11,8 +11,8 @@ export interface Pattern {
 
 const MAX_STATES = 20_000;
 // Steps of the native engine that cost as much as one step of a budget.
-const NATIVE_STEPS = 32;
-const MAX_NATIVE_STEPS = 10_000_000;
+const NATIVE_STEPS = 100;
+const MAX_NATIVE_STEPS = 5_000_000;
 
 export function compilePattern(source: string): Pattern {
   const expression = new RegExp(source, 'u');
@@ -24,7 +24,7 @@ export function compilePattern(source: string): Pattern {
   return {
     matches(value, budget) {
       const native = ways === undefined ? Number.POSITIVE_INFINITY : nativeSteps(size, ways, anchored, value);
-      if (native <= MAX_NATIVE_STEPS) {
+      if (native <= Math.min(MAX_NATIVE_STEPS, budget.left * NATIVE_STEPS)) {
         budget.spend(native / NATIVE_STEPS);
         return expression.test(value);
       }
