@@ -1,5 +1,4 @@
-// Matches the regular expressions of schemas within a budget: natively where backtracking is known to be short, otherwise
-// with an automaton that reads the value once.
+// Matches the regular expressions of schemas within a budget: natively, or with an automaton that reads the value once.
 
 import { type Budget, OverBudget } from './budget.js';
 import { type Branches, type Part, parsePattern, type Test } from './pattern-syntax.js';
