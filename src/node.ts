@@ -40,7 +40,7 @@ import type { ApprovalStore } from './policy/approvals.js';
 import { createConsents } from './policy/consents.js';
 import { createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
-import { MARK } from './process/group.js';
+import { isStartedByTool } from './process/ancestry.js';
 import { createGuard } from './process/guard.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/executors.js';
@@ -143,10 +143,14 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
   const secrets: KnownSecrets = { all: [] };
   const world = createWorld(options, secrets);
+  let insideCall: boolean | undefined;
   const machine: ToolboxMachine = {
     world,
     wieldHome: findWieldHome(world),
-    insideCall: world.env[MARK] !== undefined,
+    get insideCall() {
+      insideCall ??= isStartedByTool(world.env, world.platform);
+      return insideCall;
+    },
   };
   const files = openFiles(options, machine);
   const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);

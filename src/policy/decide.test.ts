@@ -105,21 +105,27 @@ describe('layers', () => {
 });
 
 describe('without a rule', () => {
-  spec('POL-5', 'destructive tools of packages and upstreams ask; a missing hint is not destructive', () => {
+  spec('POL-5', 'destructive tools ask: for models, and of packages and upstreams for all callers', () => {
     const owners: readonly Owner[] = ['program', 'user', 'workspace', 'package', 'upstream'];
     for (const owner of owners) {
       for (const destructive of [true, false, undefined]) {
         const tool = toolOf('a', owner, destructive === undefined ? {} : { destructive });
-        const asks = destructive === true && (owner === 'package' || owner === 'upstream');
-        for (const caller of CALLERS)
-          expect([owner, destructive, judge(NO_POLICY, tool, {}, caller)]).toEqual([
+        for (const caller of CALLERS) {
+          const isForeign = owner === 'package' || owner === 'upstream';
+          const expected = destructive === true && (isForeign || caller.kind === 'model') ? 'ask' : 'allow';
+          const verdict = judge(NO_POLICY, tool, {}, caller);
+          expect([owner, destructive, caller.kind, verdict]).toEqual([
             owner,
             destructive,
-            asks ? 'ask' : 'allow',
+            caller.kind,
+            expected,
           ]);
-        // A rule is the last word, and a project's cannot take the question away.
+        }
+        // A user's rule decides, and a project's cannot remove the question.
         expect(judge(policyOf({ user: trust('a($policy=allow)') }), tool)).toBe('allow');
-        expect(judge(policyOf({ project: trust('a($policy=allow)') }), tool)).toBe(asks ? 'ask' : 'allow');
+        expect(judge(policyOf({ project: trust('a($policy=allow)') }), tool)).toBe(
+          destructive ? 'ask' : 'allow',
+        );
       }
     }
   });

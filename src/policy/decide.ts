@@ -36,7 +36,7 @@ const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: '
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;
-  const ruling = hasRules(rules) ? judge(tool, rules, matchCall(plan)) : byDefault(tool);
+  const ruling = hasRules(rules) ? judge(tool, caller, rules, matchCall(plan)) : byDefault(tool, caller);
   if (ruling.verdict === 'deny') return ruling;
   // A person or a program consents by calling (SCR-20). A text tool runs nothing.
   const runs = tool.action.kind !== 'text';
@@ -68,7 +68,7 @@ export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict 
   if (!hasRules(rules) || (rules.policy.fault !== undefined && caller.kind !== 'model')) return undefined;
   const selected = toSelected(tool);
   // A deny rule with argument patterns does not deny every call.
-  const ruling = judge(tool, rules, (selector) =>
+  const ruling = judge(tool, caller, rules, (selector) =>
     selector.arguments.length > 0 && selector.policy === 'deny'
       ? false
       : matchSelectorTool(selector, selected),
@@ -155,7 +155,7 @@ export function hasRules({ policy, within }: Listing): boolean {
 }
 
 // Applies all lists and rules; does not check trust in the workspace.
-function judge(tool: Tool, rules: Listing, matches: Matches): Verdict {
+function judge(tool: Tool, caller: Caller, rules: Listing, matches: Matches): Verdict {
   const { policy } = rules;
   if (policy.fault !== undefined) {
     return {
@@ -175,7 +175,7 @@ function judge(tool: Tool, rules: Listing, matches: Matches): Verdict {
     if (verdict.verdict === 'deny') return verdict;
     listed.push(verdict);
   }
-  const trusted = byTrustRules(tool, policy, matches);
+  const trusted = byTrustRules(policy, matches, () => byDefault(tool, caller));
   if (always && trusted.verdict !== 'deny') return { ...ALLOWED, reason: 'it is always allowed' };
   return strictest([trusted, ...listed]);
 }
@@ -205,19 +205,19 @@ function byList({ of, rules, fault, file, line }: AllowList, matches: Matches): 
 }
 
 // POL-5
-function byTrustRules(tool: Tool, { rules, projectRules }: Policy, matches: Matches): Verdict {
+function byTrustRules({ rules, projectRules }: Policy, matches: Matches, standard: () => Verdict): Verdict {
   const first = (among: readonly Rule[]): Verdict | undefined => {
     const rule = among.find(({ selector }) => matches(selector));
     return rule && byRule(rule.selector.policy ?? 'ask', rule);
   };
-  const above = first(rules) ?? byDefault(tool);
+  const above = first(rules) ?? standard();
   const project = first(projectRules);
   return project === undefined ? above : strictest([above, project]);
 }
 
-function byDefault({ origin, traits }: Tool): Verdict {
-  if (traits.destructive !== true || (origin.owner !== 'package' && origin.owner !== 'upstream'))
-    return ALLOWED;
+function byDefault({ origin: { owner }, traits }: Tool, { kind }: Caller): Verdict {
+  const asks = kind === 'model' || owner === 'package' || owner === 'upstream';
+  if (traits.destructive !== true || !asks) return ALLOWED;
   return {
     verdict: 'ask',
     rule: null,

@@ -4,6 +4,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
+import { markHost } from './ancestry.js';
 import { collectOutput } from './collect.js';
 import { watchEnd } from './end.js';
 import { killMarked, MARK, markValue, ownMark, signalGroup } from './group.js';
@@ -54,6 +55,7 @@ export async function start(
   world: World,
   stdio: StdioOptions,
 ): Promise<ChildProcess> {
+  markHost(world.platform);
   for (let attempt = 0; ; attempt++) {
     try {
       return await startOnce(request, mark === null ? {} : { [MARK]: markValue(mark, world) }, stdio);

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Approve } from '../../src/core/approval.js';
 import { type AskingWorkspace, askFor, createAskingWorkspace, DEPLOY } from '../support/approvals.js';
-import { BINARY, json, wield } from '../support/cli.js';
+import { BINARY, json, wield, wieldProcess } from '../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
 import { shellScript } from '../support/shell-script.js';
-import { spec, specIf } from '../support/spec.js';
+import { finding, findingIf, spec, specIf } from '../support/spec.js';
 
 const MODEL = { kind: 'model', door: 'mcp', name: 'cursor' } as const;
 
@@ -258,6 +258,68 @@ describe('A44 a model approves', () => {
       expect(workspace.runs()).toEqual([]);
     },
   );
+
+  // Each runs its argument without the mark, and most in another process tree.
+  const ESCAPES = [
+    'env -u WIELD_CALL sh -c "$0"',
+    'exec env -u WIELD_CALL sh -c "$0"',
+    'unset WIELD_CALL; sh -c "$0"',
+    'setsid env -i HOME="$HOME" WIELD_HOME="$HOME_OF_STATE" PATH="$PATH" sh -c "$0"',
+    '(env -u WIELD_CALL setsid sh -c "sleep 0.5; $0" >out 2>&1 </dev/null &) ; sleep 4; cat out',
+    '(env -u WIELD_CALL setsid -f setsid -f sh -c "sleep 0.5; $0" >out 2>&1 </dev/null) ; sleep 4; cat out',
+    '(env -u WIELD_CALL sh -c "sleep 0.5; $0" >out 2>&1 </dev/null &) ; sleep 4; cat out',
+  ];
+
+  findingIf(
+    process.platform === 'linux',
+    'needs /proc',
+    'B7',
+    'A44 a tool that removes its mark, execs, forks twice or changes its session cannot consent',
+    async () => {
+      const workspace = createAskingWorkspace();
+      const id = await askFor(workspace);
+      const home = workspace.env.WIELD_HOME!;
+      const commands = [
+        `approvals approve ${id}`,
+        `approvals approve ${id} --always`,
+        'call deploy --branch main --yes',
+        'trust',
+        'install nothing --yes',
+        'upgrade --yes',
+        'connect cursor --yes',
+        'mcp accept files --yes',
+      ];
+      for (const [at, trick] of ESCAPES.entries()) {
+        // Every escape with one command, and the first with all.
+        for (const command of at === 0 ? commands : commands.slice(0, 1)) {
+          const line = `WIELD_HOME=${home} ${WIELD.replaceAll("'", '')} ${command}`;
+          workspace.write('escape.sh', trick);
+          sneak(workspace, `HOME_OF_STATE=${home} sh -c "$(cat escape.sh)" "${line}"`);
+          const output = await callSneaky(workspace);
+          expect([trick, command, output]).toEqual([
+            trick,
+            command,
+            expect.stringMatching(/does not count|ignored inside a tool call/),
+          ]);
+        }
+      }
+      expect(workspace.records()).toEqual([`${id}.pending.json`]);
+      expect(workspace.runs()).toEqual([]);
+      expect(existsSync(join(home, 'trust.json'))).toBe(false);
+    },
+    60_000,
+  );
+
+  finding('B7', 'a person and a job without a terminal can consent while a server runs', async () => {
+    const workspace = createAskingWorkspace();
+    await connectStdio(workspace, 'older');
+    const id = await askFor(workspace);
+    const approved = await wieldProcess(workspace, ['approvals', 'approve', id]);
+    expect(approved).toMatchObject({ status: 0 });
+    expect((await workspace.deploy()).status).toBe(0);
+    expect((await wieldProcess(workspace, ['call', 'deploy', '--branch', 'next', '--yes'])).status).toBe(0);
+    expect((await wieldProcess(workspace, ['trust'])).status).toBe(0);
+  });
 
   spec('POL-23', 'a client cannot create a standing approval', async () => {
     const workspace = createAskingWorkspace();

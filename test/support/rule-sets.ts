@@ -142,8 +142,9 @@ export function toFiles(set: RuleSet): { readonly user: string; readonly project
 }
 
 /** Returns the decision for a call by POL-2 to POL-5, POL-9 and POL-12. */
-export function judge(set: RuleSet, tool: string, input: JsonObject): Decision {
-  return judgeBy(set, tool, ({ constraint }) => constraint?.holds(input) ?? true);
+export function judge(set: RuleSet, tool: string, input: JsonObject, isModel: boolean): Decision {
+  const meets = ({ constraint }: SetSelector): boolean => constraint?.holds(input) ?? true;
+  return judgeBy(set, tool, meets, isModel && tool === 'deploy' ? 'ask' : 'allow');
 }
 
 /** Returns whether a name is hidden by POL-8: every call is denied, whatever its input. */
@@ -165,7 +166,12 @@ function selectorsOf({ userList = [], projectList = [], userRules, projectRules 
 
 const ORDER: readonly Decision[] = ['allow', 'ask', 'deny'];
 
-function judgeBy(set: RuleSet, tool: string, meets: (selector: SetSelector) => boolean): Decision {
+function judgeBy(
+  set: RuleSet,
+  tool: string,
+  meets: (selector: SetSelector) => boolean,
+  standard: Decision = 'allow',
+): Decision {
   if (set.broken) return 'deny';
   const applies = (one: SetSelector): boolean => one.pattern.about.includes(tool) && meets(one);
   const lists = [set.userList, set.projectList].filter((one) => one !== undefined);
@@ -173,7 +179,7 @@ function judgeBy(set: RuleSet, tool: string, meets: (selector: SetSelector) => b
   if (lists.flat().some((one) => one.directive === '$policy=deny' && applies(one))) return 'deny';
   const byRules = [set.userRules, set.projectRules].map((trust): Decision => {
     const first = trust.find(applies);
-    if (first === undefined) return 'allow';
+    if (first === undefined) return trust === set.userRules ? standard : 'allow';
     return first.directive === '' ? 'ask' : (first.directive.slice('$policy='.length) as Decision);
   });
   if (tool === 'read_skill') return byRules.includes('deny') ? 'deny' : 'allow';

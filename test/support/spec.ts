@@ -45,3 +45,17 @@ export function finding(ids: string, title: string, body: Body, timeoutMs?: numb
   const meta = { findings, ...(statements.length === 0 ? {} : { statements }) };
   test(`${ids}: ${title}`, { timeout: timeoutMs, meta }, body);
 }
+
+/** Like `finding()`, but skipped with a reason on a machine that lacks what the test needs. */
+export function findingIf(
+  condition: boolean,
+  reason: string,
+  ids: string,
+  title: string,
+  body: Body,
+  timeoutMs?: number,
+): void {
+  const meta = { findings: ids.split(/\s+/), skipReason: reason };
+  if (condition) finding(ids, title, body, timeoutMs);
+  else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
+}

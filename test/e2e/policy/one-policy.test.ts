@@ -87,15 +87,15 @@ async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets
     const files = toFiles(set);
     workspace.config(files.user);
     workspace.write('.agents/config.toml', files.project);
-    const expected = judge(set, probe.tool, probe.input);
     const visible = TOOLS.filter((name) => !isHidden(set, name));
-    seen[expected]++;
+    seen[judge(set, probe.tool, probe.input, true)]++;
     seen.shown += visible.length;
     seen.hidden += TOOLS.length - visible.length;
     for (const [door, opened] of open) {
       if (index % door.every !== 0) continue;
       const about = { door: door.name, index, files, probe };
       rmSync(workspace.mark, { force: true });
+      const expected = judge(set, probe.tool, probe.input, door.model);
       const decision = await opened.decide(probe.tool, probe.input);
       expect({ ...about, decision }).toEqual({ ...about, decision: expectedAt(door, set, probe, expected) });
       const ran = existsSync(workspace.mark);
@@ -111,9 +111,11 @@ async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets
   for (const [kind, times] of Object.entries(seen)) expect([kind, times >= sets / 10]).toEqual([kind, true]);
 }
 
-function expectedAt({ through }: Door, set: RuleSet, { input }: Probe, expected: string): string {
+function expectedAt({ through, model }: Door, set: RuleSet, { input }: Probe, expected: string): string {
   const outer =
-    through === undefined ? 'allow' : judge(set, through.name, through.sameInput === true ? input : {});
+    through === undefined
+      ? 'allow'
+      : judge(set, through.name, through.sameInput === true ? input : {}, model);
   return outer === 'allow' ? expected : outer;
 }
 

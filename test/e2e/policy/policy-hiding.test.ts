@@ -158,7 +158,7 @@ describe('unreadable rules', () => {
     const toolbox = ruled({ user: list('a($deny)', 'b($policy=deny)') }, [tool('a'), tool('c')]);
     expect(await outcome(toolbox, 'c')).toBe('deny');
     expect(await toolbox.catalog.problems()).toMatchObject([
-      { severity: 'warning', hint: 'begin it with *' },
+      { severity: 'warning', hint: 'start it with *' },
     ]);
     for (const fine of [list(), list('*', 'a($deny)'), trust('a($deny)')])
       expect(await ruled({ user: fine }, [tool('a')]).catalog.problems()).toEqual([]);

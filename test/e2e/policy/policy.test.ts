@@ -3,9 +3,9 @@
 import { describe, expect } from 'vitest';
 import { defineTool } from '../../../src/index.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
-import { type Files, list, MODEL, outcome, ruled, tool, trust, write } from '../../support/ruled.js';
+import { type Files, list, MODEL, outcome, PERSON, ruled, tool, trust, write } from '../../support/ruled.js';
 import { shellScript } from '../../support/shell-script.js';
-import { spec } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('allowed-tools', () => {
@@ -164,8 +164,29 @@ describe('trust.rules', () => {
     expect(await outcome(own, 'b')).toBe('ask');
   });
 
-  spec('POL-5', 'no rule: own tools run, destructive ones too; a list may ask', async () => {
-    const toolbox = ruled({}, [tool('a', { destructive: true })]);
+  finding('B27', "a model's call of a destructive tool asks unless a rule allows it", async () => {
+    const own = [tool('a', { destructive: true }), tool('b')];
+    const workspace = createWorkspace();
+    workspace.script('wipe', shellScript('echo wiped', '@destructive'));
+    const scripts = workspace.toolbox({ trust: true });
+    expect((await scripts.call('wipe', {}, { caller: MODEL })).error?.code).toBe('needs_approval');
+    expect((await scripts.call('wipe', {}, { caller: PERSON })).ok).toBe(true);
+    expect((await scripts.call('wipe', {})).ok).toBe(true);
+    for (const files of [{}, { user: list('*') }, { user: trust('b($policy=allow)') }]) {
+      const toolbox = ruled(files, own);
+      expect(await outcome(toolbox, 'a', {}, MODEL)).toBe('ask');
+      expect(await outcome(toolbox, 'a', {}, PERSON)).toBe('allow');
+      expect(await outcome(toolbox, 'b', {}, MODEL)).toBe('allow');
+    }
+    for (const rule of ['a($policy=allow)', '#destructive($policy=allow)', '*($policy=allow)'])
+      expect(await outcome(ruled({ user: trust(rule) }, own), 'a', {}, MODEL)).toBe('allow');
+    // A project cannot allow it.
+    const project = ruled({ project: trust('a($policy=allow)') }, own);
+    expect(await outcome(project, 'a', {}, MODEL)).toBe('ask');
+  });
+
+  spec('POL-5', 'no rule: own tools run; a list may ask', async () => {
+    const toolbox = ruled({}, [tool('a')]);
     expect(await outcome(toolbox, 'a', {}, MODEL)).toBe('allow');
     const asking = ruled({ user: list('*', 'a($policy=ask)') }, [tool('a'), tool('b')]);
     expect(await outcome(asking, 'a')).toBe('ask');

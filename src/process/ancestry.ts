@@ -1,0 +1,106 @@
+// Finds out whether this process was started by a tool, even if the tool removed the mark from its environment (A44).
+
+import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { MARK } from './group.js';
+
+interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly session: number;
+  readonly hasTerminal: boolean;
+  /** Clock ticks since boot. */
+  readonly started: number;
+}
+
+const MAX_ANCESTORS = 64;
+// A descriptor that no other program keeps open. Children cannot remove it, and need no writable directory to see it.
+const HOST_FILE = 'projid_map';
+
+let isHost = false;
+
+/** Makes this process recognisable as one that runs tools. Linux only. */
+export function markHost(platform: string): void {
+  if (isHost || platform !== 'linux') return;
+  isHost = true;
+  try {
+    openSync(`/proc/self/${HOST_FILE}`, 'r');
+  } catch {
+    // A kernel without user namespaces: only marks in environments are found.
+  }
+}
+
+/**
+ * Whether this process was started by a tool: it or an ancestor has the mark, or an ancestor was started in a new session
+ * by a process that runs tools. A process that lost its ancestors may have been: it then counts as started by a tool if
+ * it has no terminal and an older process of this user runs tools. Without /proc only the mark of this process counts.
+ */
+export function isStartedByTool(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: string,
+): boolean {
+  if (env[MARK] !== undefined) return true;
+  const self = platform === 'linux' ? readInfo(process.pid) : undefined;
+  if (self === undefined) return false;
+  const chain = [self];
+  for (let at = self; chain.length < MAX_ANCESTORS; ) {
+    const parent = at.parent > 1 ? readInfo(at.parent) : undefined;
+    if (parent === undefined) break;
+    if (hasMark(parent.pid) || (at.session === at.pid && isToolHost(parent.pid))) return true;
+    chain.push(parent);
+    at = parent;
+  }
+  return !self.hasTerminal && isOrphan(chain) && hasOlderHost(chain.at(-1)!);
+}
+
+// A process whose parent has exited is a child of init, with a session that init did not start.
+function isOrphan(chain: readonly ProcessInfo[]): boolean {
+  const top = chain.at(-1)!;
+  return top.parent === 1 && top.session !== readInfo(1)?.session;
+}
+
+function hasOlderHost({ started }: ProcessInfo): boolean {
+  return readdirSync('/proc').some((name) => {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) return false;
+    return (readInfo(pid)?.started ?? Number.POSITIVE_INFINITY) <= started && isToolHost(pid);
+  });
+}
+
+function isToolHost(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(pid, fd) === `/proc/${pid}/${HOST_FILE}`);
+  } catch {
+    return false;
+  }
+}
+
+function linkOf(pid: number, fd: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${fd}`);
+  } catch {
+    return undefined;
+  }
+}
+
+function hasMark(pid: number): boolean {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${MARK}=`);
+  } catch {
+    return false;
+  }
+}
+
+function readInfo(pid: number): ProcessInfo | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name in parentheses can contain anything.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const [, parent, , session, terminal] = fields;
+    return { pid, parent: parent!, session: session!, hasTerminal: terminal !== 0, started: fields[19]! };
+  } catch {
+    return undefined;
+  }
+}
