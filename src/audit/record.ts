@@ -1,14 +1,14 @@
 // The audit record of a call, as one line of JSON without secrets. Pure.
 
-import type { Consent } from '../core/approval.js';
+import type { Consent, Decision } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { redactKnown } from '../core/redact.js';
+import { cutText, findSensitiveValues, redactJson, redactText } from '../core/redact-values.js';
 import type { Part, ToolResult } from '../core/result.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
-import { cutText, findSensitiveValues, redactJson, redactText } from './redact.js';
 
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
 export interface AuditRecord {
@@ -30,6 +30,7 @@ export interface AuditRecord {
   readonly rule: string | null;
   readonly reason: string | null;
   readonly approval: Consent | null;
+  readonly decision: Decision | null;
   readonly code: ErrorCode | null;
   readonly durationMs: number;
   readonly exitCode: number | null;
@@ -89,6 +90,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     rule: verdict?.rule == null ? null : clean(verdict.rule),
     reason: verdict === undefined ? null : clean(verdict.reason),
     approval: event.approval ?? null,
+    decision: toDecision(event),
     code: result.error?.code ?? null,
     durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
     exitCode: result.meta.exitCode ?? null,
@@ -100,6 +102,12 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     handle: handle?.id ?? null,
     ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
   };
+}
+
+function toDecision({ verdict, decision }: EndEvent): Decision | null {
+  if (verdict === undefined) return null;
+  if (verdict.verdict === 'ask') return decision ?? { by: 'nobody', how: null, at: null };
+  return { by: verdict.rule === null ? 'default' : 'rule', how: null, at: null };
 }
 
 // A value that is nested too deep is omitted.

@@ -1,7 +1,7 @@
 // Shows changes of files and asks for confirmation.
 
-import { redactText } from '../audit/redact.js';
 import { ToolError } from '../core/error.js';
+import { redactText } from '../core/redact-values.js';
 import { sanitize } from '../core/text.js';
 import { readLine, type Terminal } from './terminal.js';
 import { type FlagHelp, toggle, usageError, type VerbCall } from './verb.js';

@@ -53,6 +53,16 @@ export interface Consent {
   readonly by: ConsentWay;
 }
 
+/** Who decided on a call, how and when. */
+export interface Decision {
+  /** `nobody`: the question was not answered. */
+  readonly by: 'rule' | 'default' | 'person' | 'code' | 'nobody';
+  /** How a person or program answered. */
+  readonly how: ConsentWay | null;
+  /** When they answered, in ISO format. */
+  readonly at: string | null;
+}
+
 /** A stored call: everything an approval is bound to, and what must be shown (POL-7). */
 export interface ApprovalRecord {
   /** SHA-256 over the fields up to `input`, which the approval is bound to. */
@@ -64,6 +74,9 @@ export interface ApprovalRecord {
   readonly toolDigest: string;
   readonly planDigest: string;
   readonly workdir: string;
+  /** SHA-256 of the input as canonical JSON. */
+  readonly inputDigest: string;
+  /** Without secrets and values of sensitive names. */
   readonly input: Json;
   readonly description: string;
   readonly owner: Owner;

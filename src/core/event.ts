@@ -1,6 +1,6 @@
 // Events of calls for observers, which cannot change anything (OBS-4).
 
-import type { Consent } from './approval.js';
+import type { Consent, Decision } from './approval.js';
 import type { Progress } from './context.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
@@ -34,6 +34,8 @@ export type EndEvent = EventBase & {
   readonly outputHash?: string;
   /** How consent was given, if it was needed. */
   readonly approval?: Consent;
+  /** Who answered the question, if the verdict was `ask`. */
+  readonly decision?: Decision;
 };
 
 export type CallEvent =

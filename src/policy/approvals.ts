@@ -119,7 +119,8 @@ function recordQuestion(files: ApprovalDirectory, record: ApprovalRecord): void 
   const id = idOf(record);
   const known = files.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
-  if (known.some((other) => other.state === 'denied')) throw refused(record.tool, id);
+  const denied = known.find((other) => other.state === 'denied');
+  if (denied !== undefined) throw refused(record.tool, id, denied.since);
   if (known.length > 0) return;
   for (const { path, reason } of files.stale()) if (reason === 'expired') rmSync(path, { force: true });
   if (files.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
@@ -145,10 +146,10 @@ function notFound(id: string): ToolError {
   });
 }
 
-function refused(tool: string, id: string): ToolError {
+function refused(tool: string, id: string, since: number): ToolError {
   return new ToolError('denied', `${tool} was not run: a person refused this call`, {
     hint: `do not repeat it; a person can still allow it: wield approvals approve ${id}`,
-    data: { id },
+    data: { id, at: new Date(since).toISOString() },
   });
 }
 

@@ -4,6 +4,8 @@ import type { ApprovalRecord } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
 import { canonicalJson } from '../core/json.js';
 import type { Plan, ProcessPlan } from '../core/plan.js';
+import { redactKnown } from '../core/redact.js';
+import { findSensitiveValues, redactJson, redactText } from '../core/redact-values.js';
 import { sameIdentity, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { digestParts } from '../files/digest.js';
@@ -14,6 +16,8 @@ export interface BindOptions {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly workdir: string;
+  /** Known secrets, which are not stored. */
+  readonly secrets: readonly string[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -22,7 +26,14 @@ const ID_LENGTH = 16;
 const MAX_SOURCE_BYTES = 64 * 1024;
 
 /** Returns the record of a planned call (POL-7). */
-export function toRecord({ plan, caller, verdict, workdir, now }: BindOptions): ApprovalRecord {
+export function toRecord({
+  plan,
+  caller,
+  verdict,
+  workdir,
+  secrets: known,
+  now,
+}: BindOptions): ApprovalRecord {
   const { tool } = plan;
   const { source } = verdict;
   const isProcess = plan.kind === 'process';
@@ -33,18 +44,21 @@ export function toRecord({ plan, caller, verdict, workdir, now }: BindOptions): 
     toolDigest: tool.origin.digest!,
     planDigest: digestPlan(plan),
     workdir,
-    input: plan.input,
+    inputDigest: digestParts([canonicalJson(plan.input)]),
   };
+  const secrets = [...known, ...findSensitiveValues(plan.input)];
+  const redact = (text: string): string => redactText(text, secrets, MAX_SOURCE_BYTES);
   return {
     binding: digestBound(bound),
     ...bound,
+    input: redactJson(plan.input, secrets, Number.POSITIVE_INFINITY),
     description: tool.description,
     owner: tool.origin.owner,
-    command: isProcess ? [...plan.launcher, plan.binary, ...plan.argv.slice(1)] : null,
+    command: isProcess ? [...plan.launcher, plan.binary, ...plan.argv.slice(1)].map(redact) : null,
     interpreter: (isProcess && plan.interpreter) || null,
-    others: isProcess ? otherCommands(plan) : [],
+    others: isProcess ? otherCommands(plan).map((argv) => argv.map(redact)) : [],
     variables: isProcess ? Object.keys(plan.environment).sort() : [],
-    definition: describeDefinition(tool),
+    definition: redactKnown(describeDefinition(tool), secrets),
     rule: verdict.rule,
     reason: source === undefined ? verdict.reason : `${verdict.reason} (${source.file}:${source.line})`,
     created: now,
@@ -74,20 +88,11 @@ export function isIntact(record: ApprovalRecord): boolean {
 
 type Bound = Pick<
   ApprovalRecord,
-  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'input'
+  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'inputDigest'
 >;
 
-function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, input }: Bound): string {
-  return digestParts([
-    'call',
-    principal,
-    tool,
-    uri ?? '',
-    toolDigest,
-    planDigest,
-    workdir,
-    canonicalJson(input),
-  ]);
+function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, inputDigest }: Bound): string {
+  return digestParts(['call', principal, tool, uri ?? '', toolDigest, planDigest, workdir, inputDigest]);
 }
 
 // Includes the values of variables; the digest of the tool includes its bytes.

@@ -1,6 +1,6 @@
 // The path of every call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
-import type { Consent } from '../core/approval.js';
+import type { Consent, Decision } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
@@ -33,6 +33,7 @@ interface CallState {
   prepared?: Prepared;
   verdict?: Verdict;
   approval?: Consent;
+  decision?: Decision;
   outputHash?: string;
 }
 
@@ -77,10 +78,21 @@ export async function call(
     if (result.error?.code === 'internal') world.debug((thrown as Error)?.stack ?? String(thrown));
   }
   if (observers.recorder !== undefined || observers.emit !== undefined) {
-    const { tool, verdict, approval, outputHash } = state;
+    const { tool, verdict, approval, decision, outputHash } = state;
     const plan = state.prepared?.plan;
     const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
-    const end: EndEvent = { type: 'end', ...base, result, tool, input, plan, verdict, approval, outputHash };
+    const end: EndEvent = {
+      type: 'end',
+      ...base,
+      result,
+      tool,
+      input,
+      plan,
+      verdict,
+      approval,
+      decision,
+      outputHash,
+    };
     observers.recorder?.record(end, snapshot);
     observers.emit?.(end);
   }
@@ -108,7 +120,10 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   parts.observers.recorder?.assertReady(verdict, snapshot);
   if (verdict.verdict === 'ask') {
     const { requestConsent } = await import('./consent.js');
-    const consent = { plan, verdict, snapshot, caller, depth, signal, approve };
+    const onDecision = (decision: Decision): void => {
+      state.decision = decision;
+    };
+    const consent = { plan, verdict, snapshot, caller, depth, signal, approve, onDecision };
     state.approval = await requestConsent(parts, consent);
     // POL-21: consent to a changed tool approves its new definition.
     if (verdict.changes !== undefined) parts.consents.accept(tool, snapshot);

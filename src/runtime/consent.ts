@@ -7,6 +7,8 @@ import type {
   Approvals,
   Approve,
   Consent,
+  ConsentWay,
+  Decision,
 } from '../core/approval.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Plan } from '../core/plan.js';
@@ -23,6 +25,8 @@ export interface ConsentOptions {
   readonly depth: number;
   readonly signal: AbortSignal;
   readonly approve: Approve | undefined;
+  /** Called with who decided, before the function returns or throws. */
+  readonly onDecision: (decision: Decision) => void;
 }
 
 type Debug = (message: string) => void;
@@ -36,10 +40,17 @@ export async function requestConsent(
   const approvals = await consents.approvals();
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(plan.tool.name);
-  const record = toRecord({ plan, caller, verdict, workdir: snapshot.workdir, now: world.now() });
+  const { workdir, secrets } = snapshot;
+  const record = toRecord({ plan, caller, verdict, workdir, secrets, now: world.now() });
+  const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void =>
+    options.onDecision({ by: how === 'code' ? 'code' : 'person', how, at });
   const id = idOf(record);
   const given = approvals?.take(record);
-  if (given !== undefined) return given;
+  if (given !== undefined) {
+    decided(given.by);
+    return given;
+  }
+  options.onDecision({ by: 'nobody', how: null, at: null });
   const needsApproval = (hint: string): ToolError =>
     new ToolError('needs_approval', `${plan.tool.name} needs approval: ${verdict.reason}`, {
       hint,
@@ -52,16 +63,23 @@ export async function requestConsent(
     const changes = verdict.changes ? { since: null, lines: verdict.changes } : approvals?.changes(record);
     const request = { id, tool, plan, caller, verdict, planDigest, depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
+    const how = approve.by ?? 'code';
+    if (['deny', 'once', 'always'].includes(answer)) decided(how);
     if (answer === 'deny') throw refusal(tool.name);
     if (answer === 'later') throw needsApproval('answer the question, then repeat the call');
     if (answer === 'once' || answer === 'always') {
       if (answer === 'always') approvals?.always(record);
       else remember(approvals, record, world.debug);
-      return { id, by: approve.by ?? 'code' };
+      return { id, by: how };
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
-  approvals.ask(record);
+  try {
+    approvals.ask(record);
+  } catch (error) {
+    if (isToolError(error) && error.code === 'denied') decided('record', String(error.data?.at));
+    throw error;
+  }
   throw needsApproval(
     `a person can approve it with: wield approvals approve ${id}; then repeat the same call`,
   );

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   readFileSync,
   renameSync,
@@ -228,6 +229,25 @@ describe('a state directory that cannot be written', () => {
         expect(workspace.runs()).toEqual([]);
         rmSync(workspace.approvals, { recursive: true });
       }
+    },
+  );
+
+  specIf(
+    process.getuid?.() === 0,
+    'only root can change the owner of a directory',
+    'POL-7',
+    'that belongs to another user is not used',
+    async () => {
+      const workspace = createAskingWorkspace();
+      const id = await askFor(workspace);
+      await wield(workspace, ['approvals', 'approve', id]);
+      const directory = join(workspace.env.WIELD_HOME!, 'approvals');
+      chownSync(directory, 12_345, 12_345);
+      const { error } = json(await wield(workspace, ['call', 'deploy', '--branch', 'main', '--json']));
+      expect(error).toMatchObject({ code: 'io', hint: expect.stringContaining('another user') });
+      expect(workspace.runs()).toEqual([]);
+      chownSync(directory, 0, 0);
+      expect((await workspace.deploy()).status).toBe(0);
     },
   );
 

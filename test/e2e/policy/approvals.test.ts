@@ -1,6 +1,6 @@
 // Approval of calls: at a terminal, with --yes, in code, and by a stored approval that is used once.
 
-import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { ApprovalRequest, Approve } from '../../../src/core/approval.js';
@@ -10,7 +10,8 @@ import { askFor, createAskingWorkspace, DEPLOY } from '../../support/approvals.j
 import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
-import { spec, specIf } from '../../support/spec.js';
+import { shellScript } from '../../support/shell-script.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 
 const MODEL = { kind: 'model', door: 'mcp', name: 'cursor' } as const;
 const answer =
@@ -411,4 +412,76 @@ describe('in code', () => {
     ]);
     expect(ends.slice(1, 4).map(({ approval }) => approval?.id)).toEqual([id, id, id]);
   });
+});
+
+finding('B12', 'no secret is stored or shown while a call waits', async () => {
+  const workspace = createAskingWorkspace();
+  workspace.script(
+    'login',
+    shellScript(
+      ':',
+      '@param user string',
+      '@param password string',
+      '@param note string',
+      '@param api_key string',
+    ),
+  );
+  workspace.config('[trust]\nrules = "*"\n[env]\npass = ["DEPLOY_KEY"]\n');
+  const env = { DEPLOY_KEY: 'granted-value-1' };
+  const secrets = ['granted-value-1', 'hunter2-secret', 'sk-other-77'];
+  const args = [
+    '--user',
+    'ada',
+    '--password',
+    secrets[1]!,
+    '--note',
+    `uses ${secrets[0]}`,
+    '--api_key',
+    secrets[2]!,
+  ];
+  const call = () => wield(workspace, ['call', 'login', ...args], { env });
+  expect((await call()).status).toBe(5);
+  const directory = join(workspace.env.WIELD_HOME!, 'approvals');
+  const stored = workspace.records().map((name) => readFileSync(join(directory, name), 'utf8'));
+  const [{ id }] = json(await wield(workspace, ['approvals', '--json'])).approvals;
+  const shown = [
+    await wield(workspace, ['approvals']),
+    await wield(workspace, ['approvals', '--json']),
+    await wield(workspace, ['approvals', 'show', id]),
+    await wield(workspace, ['approvals', 'approve', id]),
+  ].map(({ stdout }) => stdout);
+  for (const text of [...stored, ...shown]) {
+    expect(text).toContain('ada');
+    for (const secret of secrets) expect(text).not.toContain(secret);
+  }
+  // The approval is bound to the values themselves.
+  const other = args.map((arg) => (arg === secrets[1] ? 'hunter2-other' : arg));
+  expect((await wield(workspace, ['call', 'login', ...other], { env })).status).toBe(5);
+  expect((await call()).status).toBe(0);
+});
+
+finding('B28', 'the audit log says who decided, how and when', async () => {
+  const workspace = createAskingWorkspace();
+  const last = async () => json(await wield(workspace, ['audit', '--json'])).records.at(-1).decision;
+  const at = expect.stringMatching(/^\d{4}-/);
+  const id = await askFor(workspace);
+  expect(await last()).toEqual({ by: 'nobody', how: null, at: null });
+  await wield(workspace, ['approvals', 'deny', id]);
+  expect((await workspace.deploy()).status).toBe(5);
+  expect(await last()).toEqual({ by: 'person', how: 'record', at });
+  await wield(workspace, ['approvals', 'approve', id]);
+  await workspace.deploy();
+  expect(await last()).toEqual({ by: 'person', how: 'record', at });
+  await wield(workspace, ['call', 'deploy', '--branch', 'x', '--yes']);
+  expect(await last()).toEqual({ by: 'person', how: 'yes', at });
+  const approve = Object.assign(async () => 'deny' as const, { by: 'mcp' as const });
+  const refused = await workspace.toolbox({ trust: true }).call('deploy', { branch: 'y' }, { approve });
+  expect(refused.error?.code).toBe('denied');
+  expect(await last()).toEqual({ by: 'person', how: 'mcp', at });
+  workspace.config('[trust]\nrules = "deploy($deny)"\n');
+  await workspace.deploy();
+  expect(await last()).toEqual({ by: 'rule', how: null, at: null });
+  workspace.config('');
+  await workspace.deploy();
+  expect(await last()).toEqual({ by: 'default', how: null, at: null });
 });

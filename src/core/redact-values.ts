@@ -1,8 +1,8 @@
 // Redacts secrets: known values, and values of sensitive names.
 
-import type { Json } from '../core/json.js';
-import { REDACTED, redactKnown, SHORTEST_SECRET } from '../core/redact.js';
-import { isSensitiveName } from '../core/sensitive-name.js';
+import type { Json } from './json.js';
+import { REDACTED, redactKnown, SHORTEST_SECRET } from './redact.js';
+import { isSensitiveName } from './sensitive-name.js';
 
 // Finds `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …` in text. Every repetition is bounded, because the text
 // can be long and hostile.
