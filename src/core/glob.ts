@@ -1,11 +1,14 @@
 // Glob matcher: compiles a pattern into an automaton that reads a value once (SEL-5).
 
-import { type GlobItem, type PatternContext, parseGlob, type Test } from './glob-syntax.js';
+import { type GlobItem, type PatternContext, parseGlob, selectorError, type Test } from './glob-syntax.js';
 
 export interface Glob {
   readonly pattern: string;
-  /** Whether the whole value matches. `*` matches any characters, including `/` and newlines. */
-  matches(value: string): boolean;
+  /**
+   * Whether the whole value matches. `*` matches any characters, including `/` and newlines. Returns `undecided` if
+   * matching takes too long.
+   */
+  matches(value: string, undecided?: boolean): boolean;
 }
 
 // Kinds of states, as numbers in a flat array for speed.
@@ -16,6 +19,12 @@ const RUN = 3;
 // A `*` outside braces: every match passes through it.
 const GATE = 4;
 const CHOOSE = 5;
+
+const MAX_STATES = 5000;
+// Steps of one match, a step being a state that reads a character: enough for ordinary patterns and any value.
+const MAX_STEPS = 500_000;
+const MAX_STEPS_PER_CHARACTER = 8;
+const MAX_STEPS_IN_ALL = 4_000_000;
 
 interface Automaton {
   readonly does: number[];
@@ -32,7 +41,11 @@ export function compileGlob(pattern: string, context: PatternContext = { text: p
   const automaton: Automaton = { does: [], next: [], character: [], tests: [], choices: [] };
   addState(automaton, ACCEPT, 0);
   const start = addSequence(parseGlob(pattern, context), 0, automaton, GATE);
-  return { pattern, matches: (value) => run(automaton, start, value) };
+  if (automaton.does.length > MAX_STATES) {
+    const problem = `a pattern with more than ${MAX_STATES} alternatives and characters`;
+    throw selectorError(context, 0, problem, 'use shorter ranges, or several selectors');
+  }
+  return { pattern, matches: (value, undecided = false) => run(automaton, start, value) ?? undecided };
 }
 
 function addState(automaton: Automaton, does: number, next: number, item?: GlobItem): number {
@@ -59,7 +72,8 @@ function addSequence(items: readonly GlobItem[], after: number, automaton: Autom
   return next;
 }
 
-function run(automaton: Automaton, start: number, value: string): boolean {
+// Undefined if it takes too many steps.
+function run(automaton: Automaton, start: number, value: string): boolean | undefined {
   const { does, next, character, tests, choices } = automaton;
   const seen = new Int32Array(does.length).fill(-1);
   let active = new Int32Array(does.length);
@@ -84,12 +98,15 @@ function run(automaton: Automaton, start: number, value: string): boolean {
       state = waiting.pop()!;
     }
   };
+  let steps = Math.max(MAX_STEPS, Math.min(MAX_STEPS_PER_CHARACTER * value.length, MAX_STEPS_IN_ALL));
   enter(start);
   for (let at = 0; at < value.length && count > 0; ) {
     const read = value.codePointAt(at)!;
     at += read > 0xffff ? 2 : 1;
     [active, following] = [following, active];
     const last = count;
+    steps -= last;
+    if (steps < 0) return undefined;
     count = 0;
     step++;
     for (let index = 0; index < last; index++) {

@@ -65,9 +65,11 @@ export function matchSelector(
   return selector.arguments.every(({ key, glob }) => {
     const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
     if (value === undefined) return false;
+    // What cannot be decided is denied: a rule that restricts matches, one that allows does not.
+    const undecided = selector.policy === 'deny' || selector.policy === 'ask';
     return quantifier === 'any'
-      ? glob.matches(typeof value === 'string' ? value : canonicalJson(value)) ||
-          textsIn(value, true).some((text) => glob.matches(text))
+      ? glob.matches(typeof value === 'string' ? value : canonicalJson(value), undecided) ||
+          textsIn(value, true).some((text) => glob.matches(text, undecided))
       : matchesEvery(glob, textsIn(value, false));
   });
 }

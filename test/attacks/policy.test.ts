@@ -106,6 +106,30 @@ describe('A38 glob bombs', () => {
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 
+  finding('B23', 'a match that takes too many steps is denied, and ends soon', async () => {
+    const bombs = [
+      `{${'{a*,*a}'.repeat(120)},x}z`,
+      `{x,${'*{a,b}'.repeat(150)}}z`,
+      `{${'?*'.repeat(300)},y}z`,
+    ];
+    const text = 'a'.repeat(100_000);
+    for (const bomb of bombs) {
+      const toolbox = withRules(['say'], ['*', `say(text=${bomb},$deny)`]);
+      expect(await codeOf(toolbox, 'say', { text: 'b'.repeat(200) })).toBeUndefined();
+      const began = process.cpuUsage();
+      expect([bomb, await codeOf(toolbox, 'say', { text })]).toEqual([bomb, 'denied']);
+      const { user, system } = process.cpuUsage(began);
+      expect([bomb, (user + system) / 1000 < 1000]).toEqual([bomb, true]);
+      expect(await codeOf(withRules(['say'], [`say(text=${bomb})`]), 'say', { text })).toBe('denied');
+    }
+    // Ordinary patterns decide long values.
+    const toolbox = withRules(['say'], ['*', 'say(text=*{secret,hidden}*,$deny)']);
+    expect(await codeOf(toolbox, 'say', { text: 'x'.repeat(400_000) })).toBeUndefined();
+    expect(await codeOf(toolbox, 'say', { text: `${'x'.repeat(400_000)}secret` })).toBe('denied');
+    const large = withRules(['say'], ['*', `say(text=${'{1..999}'.repeat(5)},$deny)`]);
+    expect(await codeOf(large, 'say', { text: 'x' })).toBe('denied');
+  });
+
   spec('POL-9', 'the maximum number of rules over many tools stays fast', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `tool-${index}`);
     const rules = Array.from({ length: 4999 }, (_, index) => `*x${index}*y*z*`);
