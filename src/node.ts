@@ -30,6 +30,7 @@ import { createModuleExecutor, type ModuleExecutor } from './executors/module/in
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { digestParts } from './files/digest.js';
+import { checkStateDirectory } from './files/state.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script/index.js';
@@ -152,6 +153,8 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       return insideCall;
     },
   };
+  // Nothing of the state is used if another user could have written it (STA-2).
+  checkStateDirectory(machine.wieldHome);
   const files = openFiles(options, machine);
   const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);
   const workspace = createWorkspace({

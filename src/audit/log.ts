@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { findUnsafe, toFileError, unsafeState } from '../files/state.js';
 import { MAX_LINE } from './record.js';
 
 export interface AuditLog {
@@ -118,7 +119,7 @@ export function listFiles(directory: string): number[] {
       .sort((a, b) => a - b);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
+    throw toFileError(error, 'read', directory);
   }
 }
 
@@ -139,6 +140,10 @@ function openFile(directory: string, number: number): OpenFile {
     descriptor = open();
   }
   const stats = fstatSync(descriptor);
+  if (findUnsafe(stats) !== undefined) {
+    closeSync(descriptor);
+    throw unsafeState(path, stats);
+  }
   if (stats.isFile()) return { descriptor, number, path, inode: stats.ino, device: stats.dev };
   closeSync(descriptor);
   throw new Error(`${path} is not a regular file`);

@@ -45,7 +45,7 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
   const loadOwn = (place: Place, format: Format): DirectoryState | undefined => {
     const file = fileOf(place, format);
     try {
-      const reading = readHead(file, MAX_BYTES);
+      const reading = readHead(file, MAX_BYTES, { isState: true });
       if ('fault' in reading) return undefined;
       return parseIndex(reading.bytes, {
         place,

@@ -1,9 +1,9 @@
 // Records of changes by `wield connect`, for undo. Stored privately, because a replaced entry may contain a secret.
 
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
-import { readTextFile } from '../files/read.js';
+import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { KeyPath } from './forms/form.js';
 
@@ -47,7 +47,7 @@ export function createRecordStore(wieldHome: string): RecordStore {
 
 function read(store: string): ConnectRecord[] {
   try {
-    const text = readTextFile(store, 64 * 1024 * 1024);
+    const text = readStateFile(store, 64 * 1024 * 1024);
     if (text === undefined) return [];
     const document: unknown = JSON.parse(text);
     if (isRecord(document) && document.version === 1 && Array.isArray(document.records)) {
@@ -55,6 +55,7 @@ function read(store: string): ConnectRecord[] {
     }
     throw new Error('invalid format');
   } catch (error) {
+    if (isToolError(error)) throw error;
     throw new ToolError('io', `cannot read ${store}: ${(error as Error).message}`, {
       hint: 'move it away; it is only needed to undo earlier connections',
     });

@@ -48,8 +48,9 @@ export interface ConfigurationOptions {
 export type ReadConfiguration = (workdir: string) => Configuration;
 
 export function createConfiguration({ managed, wieldHome, now }: ConfigurationOptions): ReadConfiguration {
-  const cache = createStatCache<Configuration>({ now });
   const user = join(wieldHome, 'config.toml');
+  const isState = (file: string): boolean => file === user || file === managed;
+  const cache = createStatCache<Configuration>({ now, isState });
   return (workdir) => {
     const files = [managed, user, join(workdir, '.agents', 'config.toml')];
     return cache.get('configuration', files, (texts) =>

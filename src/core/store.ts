@@ -1,5 +1,6 @@
 // Interfaces of the stores: large results by handle, and documents under logical paths.
 
+import { ToolError } from './error.js';
 import type { Snapshot } from './snapshot.js';
 
 /** Kind of stored bytes. */
@@ -149,4 +150,13 @@ export interface SearchHit {
   readonly snippet: string;
   /** Higher is better; only comparable within one search. */
   readonly score: number;
+}
+
+/** The error for output that could not be stored: its beginning is returned, the rest is lost (STA-3). */
+export function toStoreError(tool: string, cause: unknown): ToolError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new ToolError('io', `${tool} ran, but its output could not be stored: ${message}`, {
+    hint: 'only its beginning is shown; free space or make the state directory (~/.wield, or WIELD_HOME) writable before calling it again',
+    cause,
+  });
 }

@@ -1,10 +1,11 @@
 // Lock between processes: a directory with a file per contender, named after its process (INS-31).
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { loadCrypto } from './digest.js';
+import { isAlive, startTime } from './process-identity.js';
 
 const WAIT_MS = 120_000;
 const POLL_MS = 20;
@@ -127,27 +128,6 @@ function contenders(
     }
     return [{ name, pid, held: match[1] === 'held' }];
   });
-}
-
-function isAlive(pid: number, started: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-  // Process ids are reused, start times are not.
-  const now = startTime(pid);
-  return now === undefined || started === 0 || now === started;
-}
-
-// In ticks since boot; undefined if unknown.
-function startTime(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
-  } catch {
-    return undefined;
-  }
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -10,7 +10,9 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
+import { ToolError } from '../core/error.js';
 import type { FileIdentity } from '../core/tool.js';
+import { explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
 
 export interface FileReading {
   readonly bytes: Buffer;
@@ -19,7 +21,17 @@ export interface FileReading {
   readonly complete: boolean;
 }
 
-export type ReadFault = { readonly fault: 'missing' | 'not-a-file' | 'unreadable'; readonly message: string };
+export interface ReadFault {
+  /** `unsafe`: another user could have written a state file. */
+  readonly fault: 'missing' | 'not-a-file' | 'unreadable' | 'unsafe';
+  readonly message: string;
+  readonly error?: unknown;
+}
+
+export interface ReadOptions {
+  /** The file is state: refused if another user could have written it (STA-2). */
+  readonly isState?: boolean | undefined;
+}
 
 /** Returns the identity of a file, following links; undefined if it does not exist or cannot be reached. */
 export function statIdentity(path: string): FileIdentity | undefined {
@@ -82,6 +94,7 @@ export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
 export function withFile<T>(
   path: string,
   use: (descriptor: number, identity: FileIdentity) => T,
+  { isState = false }: ReadOptions = {},
 ): T | ReadFault {
   let descriptor: number;
   try {
@@ -89,48 +102,70 @@ export function withFile<T>(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP';
-    return { fault: missing ? 'missing' : code === 'ENXIO' ? 'not-a-file' : 'unreadable', message };
+    return { fault: missing ? 'missing' : code === 'ENXIO' ? 'not-a-file' : 'unreadable', message, error };
   }
   try {
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) return { fault: 'not-a-file', message: 'not a regular file' };
+    if (isState && findUnsafe(stats) !== undefined) {
+      const error = unsafeState(path, stats);
+      return { fault: 'unsafe', message: explainUnsafe(path, stats), error };
+    }
     return use(descriptor, toIdentity(stats));
   } catch (error) {
-    return { fault: 'unreadable', message: (error as Error).message };
+    return { fault: 'unreadable', message: (error as Error).message, error };
   } finally {
     closeSync(descriptor);
   }
 }
 
 /** Reads at most `limit` bytes from the beginning of a file. */
-export function readHead(path: string, limit: number): FileReading | ReadFault {
-  return withFile(path, (descriptor, identity) => {
+export function readHead(path: string, limit: number, options?: ReadOptions): FileReading | ReadFault {
+  const read = (descriptor: number, identity: FileIdentity): FileReading => {
     const buffer = Buffer.allocUnsafe(Math.min(limit, identity.size + 1));
     const length = readFully(descriptor, buffer, identity.size);
     return { bytes: buffer.subarray(0, length), identity, complete: length >= identity.size };
-  });
+  };
+  return withFile(path, read, options);
 }
 
-/** Reads a small text file; returns undefined if it does not exist and throws on any other fault. */
-export function readTextFile(path: string, limit = 4 * 1024 * 1024): string | undefined {
-  const reading = readHead(path, limit);
+/** Reads a small text file; returns undefined if it does not exist and throws a ToolError on any other fault. */
+export function readTextFile(
+  path: string,
+  limit = 4 * 1024 * 1024,
+  options?: ReadOptions,
+): string | undefined {
+  const reading = readHead(path, limit, options);
   if ('fault' in reading) {
     if (reading.fault === 'missing') return undefined;
-    throw new Error(reading.message);
+    throw toFileError(reading.error ?? new Error(reading.message), 'read', path);
   }
-  if (!reading.complete) throw new Error(`larger than ${limit} bytes`);
+  if (!reading.complete) {
+    throw new ToolError('too_large', `${path} is larger than ${limit} bytes`, {
+      hint: 'move it away, or make it smaller',
+    });
+  }
   return reading.bytes.toString('utf8');
+}
+
+/** Like `readTextFile`, for a file that decides what may run: refused if another user could have written it. */
+export function readStateFile(path: string, limit?: number): string | undefined {
+  return readTextFile(path, limit, { isState: true });
 }
 
 /** Why the text of a file could not be read. */
 export interface TextFault {
-  readonly fault: 'dangling-link' | 'not-a-file' | 'unreadable' | 'too-large';
+  readonly fault: 'dangling-link' | 'not-a-file' | 'unreadable' | 'too-large' | 'unsafe';
   readonly message: string;
 }
 
 /** Returns the text of a file, undefined if it does not exist, or why it could not be read. */
-export function readTextOrFault(file: string, limit = 4 * 1024 * 1024): string | undefined | TextFault {
-  const reading = readHead(file, limit);
+export function readTextOrFault(
+  file: string,
+  limit = 4 * 1024 * 1024,
+  options?: ReadOptions,
+): string | undefined | TextFault {
+  const reading = readHead(file, limit, options);
   if (!('fault' in reading))
     return reading.complete
       ? reading.bytes.toString('utf8')

@@ -14,6 +14,8 @@ export interface StatCacheOptions {
   readonly now: () => number;
   /** Maximum size of a file in bytes. */
   readonly limit?: number;
+  /** Which files are state, and refused if another user could have written them. */
+  readonly isState?: (file: string) => boolean;
 }
 
 export interface StatCache<T> {
@@ -47,7 +49,7 @@ export function isSettled(state: FileIdentity | undefined, now: number): boolean
   return state === undefined || now - state.changedMs > STAT_GRANULARITY_MS;
 }
 
-export function createStatCache<T>({ now, limit }: StatCacheOptions): StatCache<T> {
+export function createStatCache<T>({ now, limit, isState }: StatCacheOptions): StatCache<T> {
   const entries = new Map<string, CacheEntry<T>>();
   return {
     get(key, files, compute) {
@@ -56,7 +58,9 @@ export function createStatCache<T>({ now, limit }: StatCacheOptions): StatCache<
       const states = files.map(lookUp);
       if (isSame && known.texts === undefined && isEqualList(known.states, states, sameIdentity))
         return known.value;
-      const texts = files.map((file, at) => states[at] && readTextOrFault(file, limit));
+      const texts = files.map(
+        (file, at) => states[at] && readTextOrFault(file, limit, { isState: isState?.(file) }),
+      );
       const value =
         isSame && known.texts && isEqualList(known.texts, texts, isSameText) ? known.value : compute(texts);
       const time = now();

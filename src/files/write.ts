@@ -4,14 +4,18 @@ import {
   closeSync,
   fchmodSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { loadCrypto } from './digest.js';
+import { isAlive, startTime } from './process-identity.js';
+import { toFileError } from './state.js';
 
 export interface WriteOptions {
   /** Permission bits of the file; created directories are private. */
@@ -22,14 +26,15 @@ export interface WriteOptions {
   readonly exactMode?: boolean;
 }
 
-/** Replaces a file: after a crash it has either the old or the new content. */
+/** Replaces a file: after a crash it has either the old or the new content. Throws `io`. */
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: WriteOptions = {}): void {
   const { mode = 0o600, durable = true, exactMode = false } = options;
   const directory = dirname(path);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const temporary = join(directory, `.${loadCrypto().randomBytes(9).toString('hex')}.tmp`);
+  const temporary = join(directory, temporaryName());
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    removeAbandoned(directory);
     const descriptor = openSync(temporary, 'wx', mode);
     try {
       if (exactMode) fchmodSync(descriptor, mode);
@@ -45,7 +50,7 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
     } catch {
       // Not created, or already renamed.
     }
-    throw error;
+    throw toFileError(error, 'write', path);
   }
   if (durable) syncDirectory(directory);
 }
@@ -56,17 +61,67 @@ export function moveDurably(from: string, to: string): boolean {
     renameSync(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
+    throw toFileError(error, 'write', to);
   }
   syncDirectory(dirname(to));
   return true;
 }
 
 function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r');
   try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
+    const descriptor = openSync(directory, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw toFileError(error, 'write', directory);
+  }
+}
+
+// The process is part of the name, so that the file of a killed one is recognised. Names without one are of older
+// versions.
+const TEMPORARY = /^\.(?:wield-(\d+)-(\d+)-)?[0-9a-f]{18}\.tmp$/;
+const OLD_MS = 3_600_000;
+let ownPrefix: string | undefined;
+
+function temporaryName(): string {
+  ownPrefix ??= `.wield-${process.pid}-${startTime(process.pid) ?? 0}-`;
+  return `${ownPrefix}${loadCrypto().randomBytes(9).toString('hex')}.tmp`;
+}
+
+/** Returns the temporary files in a directory whose process was killed while writing (STA-4). */
+export function findAbandoned(directory: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch {
+    return [];
+  }
+  return names.map((name) => join(directory, name)).filter(isAbandoned);
+}
+
+/** Whether a path is the temporary file of a killed process. */
+export function isAbandoned(path: string): boolean {
+  const match = TEMPORARY.exec(basename(path));
+  if (match === null) return false;
+  if (match[1] !== undefined) return !isAlive(Number(match[1]), Number(match[2]));
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && Math.abs(Date.now() - stats.mtimeMs) > OLD_MS;
+}
+
+// Once per directory and process, which is enough to recover from a crash.
+const visited = new Set<string>();
+
+function removeAbandoned(directory: string): void {
+  if (visited.has(directory)) return;
+  visited.add(directory);
+  for (const path of findAbandoned(directory)) {
+    try {
+      unlinkSync(path);
+    } catch {
+      // Removed by another process.
+    }
   }
 }

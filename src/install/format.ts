@@ -35,7 +35,7 @@ export interface PackageFormatOptions {
 
 /** Tools are described by the record and run from their object (INS-22). */
 export function createPackageFormat({ store, record, objects, now }: PackageFormatOptions): Format {
-  const cache = createStatCache<Installed | Problem>({ now, limit: RECORD_BYTES });
+  const cache = createStatCache<Installed | Problem>({ now, limit: RECORD_BYTES, isState: () => true });
   const load = (): Installed | Problem => cache.get(record, [record], ([text]) => parseRecord(text, record));
   return {
     name: 'package',
@@ -154,7 +154,7 @@ export function findAlteration(
   { name, origin }: Tool,
   { record, objects }: PackageFormatOptions,
 ): { readonly reason: string; readonly hint: string } | undefined {
-  const installed = parseRecord(readTextOrFault(record, RECORD_BYTES), record);
+  const installed = parseRecord(readTextOrFault(record, RECORD_BYTES, { isState: true }), record);
   const item =
     'severity' in installed
       ? undefined

@@ -3,7 +3,7 @@
 import { ToolError } from '../core/error.js';
 import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
-import { readTextFile } from '../files/read.js';
+import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { baseEnvironment, searchPath } from '../process/environment.js';
 import { createGuard } from '../process/guard.js';
@@ -47,7 +47,7 @@ export async function approveHooks(
 }
 
 function loadApproved({ hooksFile }: InstallPaths): Set<string> {
-  const text = readTextFile(hooksFile);
+  const text = readStateFile(hooksFile);
   if (text === undefined) return new Set();
   const { approved } = parseState(text, hooksFile, 1);
   return new Set(Array.isArray(approved) ? approved.filter((one) => typeof one === 'string') : []);

@@ -1,7 +1,7 @@
 // State files of installing: registered sources and installed items.
 
 import { isRecord } from '../core/json.js';
-import { readTextFile } from '../files/read.js';
+import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
 import {
@@ -43,7 +43,7 @@ export interface SourceRecord {
 const SOURCES_VERSION = 1;
 
 export function loadSources({ sourcesFile }: InstallPaths): readonly SourceRecord[] {
-  const text = readTextFile(sourcesFile);
+  const text = readStateFile(sourcesFile);
   if (text === undefined) return [];
   const { sources } = parseState(text, sourcesFile, SOURCES_VERSION);
   return Array.isArray(sources) ? sources.filter(isSource) : [];
@@ -55,7 +55,7 @@ export function saveSources({ sourcesFile }: InstallPaths, sources: readonly Sou
 }
 
 export function loadInstalled({ installedFile }: InstallPaths): Installed {
-  const text = readTextFile(installedFile, 256 * 1024 * 1024);
+  const text = readStateFile(installedFile, 256 * 1024 * 1024);
   return text === undefined ? EMPTY_RECORD : parseInstalled(text, installedFile);
 }
 

@@ -1,7 +1,7 @@
 // The directory of approvals: finds approvals that are in force, and files that can be removed.
 
-import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { findAbandoned } from '../files/write.js';
 import {
   type Approval,
   type ApprovalState,
@@ -55,16 +55,7 @@ export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOpt
         if (approval !== undefined && isFresh(approval)) return [];
         return [{ path: entry.path, reason: approval === undefined ? 'unreadable' : 'expired' }];
       }),
-      ...findTemporary(directory, now()).map((path): StaleFile => ({ path, reason: 'expired' })),
+      ...findAbandoned(directory).map((path): StaleFile => ({ path, reason: 'expired' })),
     ],
   };
-}
-
-// Temporary files of a process that was killed while writing.
-function findTemporary(directory: string, now: number): string[] {
-  if (statSync(directory, { throwIfNoEntry: false }) === undefined) return [];
-  return readdirSync(directory)
-    .filter((name) => /^\.[0-9a-f]+\.tmp$/.test(name))
-    .map((name) => join(directory, name))
-    .filter((path) => Math.abs(now - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now)) > HOUR);
 }

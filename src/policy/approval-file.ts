@@ -1,11 +1,11 @@
 // Files of approvals: the name has the id and the state, the contents are the record of the call.
 
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
-import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { readTextFile } from '../files/read.js';
+import { readStateFile } from '../files/read.js';
+import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 import { idOf, isIntact, standingIdOf } from './binding.js';
 
@@ -40,7 +40,7 @@ export function approvalName(id: string, state: ApprovalState, now: number): str
 
 /** Lists the approvals of a directory by their file names. */
 export function listEntries(directory: string): ApprovalEntry[] {
-  if (!isPrivate(directory)) return [];
+  if (!checkStateDirectory(directory)) return [];
   return readdirSync(directory).flatMap((name) => {
     const match = NAME.exec(name);
     if (match === null) return [];
@@ -75,20 +75,9 @@ export function writeApproval(path: string, record: ApprovalRecord): boolean {
   return true;
 }
 
-// Throws if another user could have written the records.
-function isPrivate(directory: string): boolean {
-  const stats = statSync(directory, { throwIfNoEntry: false });
-  if (stats === undefined) return false;
-  const isOwn = stats.uid === (process.getuid?.() ?? stats.uid);
-  if (isOwn && (stats.mode & 0o022) === 0) return true;
-  throw new ToolError('io', `others can write to ${directory}, so its approvals are not used`, {
-    hint: isOwn ? `chmod 700 ${directory}` : 'it belongs to another user; move it away',
-  });
-}
-
 function parseRecord(path: string): ApprovalRecord | undefined {
   try {
-    const file: unknown = JSON.parse(readTextFile(path, MAX_RECORD_BYTES) ?? 'null');
+    const file: unknown = JSON.parse(readStateFile(path, MAX_RECORD_BYTES) ?? 'null');
     return isRecord(file) && file.version === 1 && isApprovalRecord(file.call) ? file.call : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 // Pins: the approved definitions of tools from packages and upstream servers (POL-21).
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
@@ -8,7 +8,9 @@ import type { JsonSchema } from '../core/schema.js';
 import { revealHidden } from '../core/text.js';
 import type { Tool, Traits } from '../core/tool.js';
 import { digestParts } from '../files/digest.js';
+import { readStateFile } from '../files/read.js';
 import { createStatCache } from '../files/stat-cache.js';
+import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 
 export interface PinStore {
@@ -44,13 +46,14 @@ type Pins = ReadonlyMap<string, Pin>;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export function createPinStore(wieldHome: string, now: () => number): PinStore {
-  const cache = createStatCache<Pins>({ now, limit: MAX_BYTES });
+  const cache = createStatCache<Pins>({ now, limit: MAX_BYTES, isState: () => true });
   const fileOf = (source: string): string => join(wieldHome, 'pins', `${source}.json`);
   const read = (source: string): Pins => {
     const file = fileOf(source);
     return cache.get(source, [file], ([text]) => {
-      if (typeof text === 'object') throw new Error(text.message);
-      return text === undefined ? new Map() : parsePins(text, file);
+      if (text === undefined) return new Map();
+      checkStateDirectory(dirname(file));
+      return parsePins(typeof text === 'string' ? text : (readStateFile(file, MAX_BYTES) ?? ''), file);
     });
   };
   const find = (tool: Tool): Pin | undefined => {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { readTextFile } from '../files/read.js';
+import { readStateFile, readTextFile } from '../files/read.js';
 import { createStatCache, type FileText } from '../files/stat-cache.js';
 import { realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -35,10 +35,10 @@ const DECIDING_FILES = ['.mcp.json', '.agents/mcp.json', '.agents/config.toml'];
 
 export function createTrustStore(wieldHome: string, now: () => number): TrustStore {
   const file = join(wieldHome, 'trust.json');
-  const cache = createStatCache<boolean>({ now });
+  const cache = createStatCache<boolean>({ now, isState: (path) => path === file });
 
   const read = (): Map<string, TrustedWorkspace> => {
-    const text = readTextFile(file);
+    const text = readStateFile(file);
     return text === undefined ? new Map() : parseRecord(text, file);
   };
   const write = (workspaces: ReadonlyMap<string, TrustedWorkspace>): void => {
@@ -68,6 +68,8 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
       if (directory === undefined) return false;
       const files = [file, ...DECIDING_FILES.map((name) => join(directory, name))];
       return cache.get(directory, files, ([record, ...texts]) => {
+        // Throws, so that the reason is shown.
+        if (typeof record === 'object' && record.fault === 'unsafe') readStateFile(file);
         if (typeof record !== 'string') return false;
         try {
           const workspace = parseRecord(record, file).get(directory);

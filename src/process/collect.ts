@@ -67,6 +67,7 @@ export function collectOutput(
         stderr: stderr.bytes(),
         keptBytes: stdout.length() + stderr.length(),
         exceeded: budget.exceeded,
+        ...(budget.fault === undefined ? {} : { fault: budget.fault }),
       };
     },
   };

@@ -8,6 +8,8 @@ export interface Budget {
   left: number;
   /** Whether output was dropped. */
   exceeded: boolean;
+  /** Why output could not be stored, and was dropped. */
+  fault?: unknown;
 }
 
 export interface Collector {
@@ -23,6 +25,13 @@ export function createCollector(budget: Budget, spill?: Spill): Collector {
   let bytesInMemory = 0;
   let bytesSpilled = 0;
   let writer: ResultWriter | undefined;
+  // Keeps the beginning in memory as well, for previews.
+  const keep = (bytes: Buffer): number => {
+    const head = bytes.subarray(0, Math.max(0, spill!.afterBytes - bytesInMemory));
+    if (head.length > 0) chunks.push(head);
+    bytesInMemory += head.length;
+    return head.length;
+  };
   const spillOver = (bytes: Buffer): void => {
     try {
       if (writer === undefined) {
@@ -30,18 +39,14 @@ export function createCollector(budget: Budget, spill?: Spill): Collector {
         for (const chunk of chunks) writer.write(chunk);
       }
       writer.write(bytes);
-      // The beginning stays in memory as well, for previews.
-      const head = bytes.subarray(0, spill!.afterBytes - bytesInMemory);
-      if (head.length > 0) chunks.push(head);
-      bytesInMemory += head.length;
-      bytesSpilled += bytes.length - head.length;
-    } catch {
-      // A full disk ends the output like the cap: what was kept is reported as truncated.
+      bytesSpilled += bytes.length - keep(bytes);
+    } catch (error) {
+      // The tool runs to its end; what is in memory is reported with the error (STA-3).
       bytesSpilled = 0;
       writer?.discard();
       writer = undefined;
-      budget.exceeded = true;
-      budget.left = 0;
+      budget.fault = error;
+      keep(bytes);
     }
   };
   return {
@@ -53,6 +58,10 @@ export function createCollector(budget: Budget, spill?: Spill): Collector {
       if (kept.length < chunk.length) budget.exceeded = true;
       budget.left -= kept.length;
       if (kept.length === 0) return;
+      if (spill !== undefined && budget.fault !== undefined) {
+        keep(kept);
+        return;
+      }
       if (spill !== undefined && (writer !== undefined || bytesInMemory + kept.length > spill.afterBytes)) {
         spillOver(kept);
         return;

@@ -40,4 +40,6 @@ export interface ProcessOutcome {
   readonly keptBytes: number;
   /** Whether more was written than was kept. */
   readonly exceeded: boolean;
+  /** Why stdout could not be stored; `stdout` is then its beginning. */
+  readonly fault?: unknown;
 }

@@ -4,7 +4,13 @@ import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
 import { type Output, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { FinishedResult, Handle, ResultStore, Stores } from '../core/store.js';
+import {
+  type FinishedResult,
+  type Handle,
+  type ResultStore,
+  type Stores,
+  toStoreError,
+} from '../core/store.js';
 import { formatBytes } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -50,7 +56,17 @@ export function toInlineOutput(tool: Tool, output: Output, large: LargeResults |
   if (large === undefined) return plain;
   const text = textOf(output);
   if (spilled === undefined && text.length <= large.inline) return plain;
-  const { handle, sha256 } = spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(text));
+  try {
+    return toStored(tool, output, large);
+  } catch (error) {
+    return toUnstored(tool, output, large, error);
+  }
+}
+
+function toStored(tool: Tool, output: Output, large: LargeResults): Output {
+  const { spilled, streams, ...plain } = output;
+  const { handle, sha256 } =
+    spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
   const structured = readStructured(tool, output, handle, large);
   const { structured: _, ...rest } = plain;
   return {
@@ -65,9 +81,32 @@ export function toInlineOutput(tool: Tool, output: Output, large: LargeResults |
   };
 }
 
+// STA-3: a result that cannot be stored is an error with the beginning of the output.
+function toUnstored(tool: Tool, output: Output, { inline }: LargeResults, cause: unknown): Output {
+  const { spilled: _, streams: __, structured: ___, ...plain } = output;
+  const text = textOf(output);
+  const shown = text.slice(0, inline);
+  const keptBytes = Buffer.byteLength(shown);
+  const notice = `\n[truncated: only the first ${formatBytes(keptBytes)} of the output are shown]`;
+  return {
+    ...plain,
+    content: [
+      textPart(shown.length < text.length ? shown + notice : shown),
+      ...output.content.filter((part) => part.type !== 'text'),
+    ],
+    error: output.error ?? toStoreError(tool.name, cause),
+    meta: { ...output.meta, truncated: true },
+  };
+}
+
 function store(large: LargeResults, bytes: Uint8Array): FinishedResult {
   const writer = toSpill(large).open();
-  writer.write(bytes);
+  try {
+    writer.write(bytes);
+  } catch (error) {
+    writer.discard();
+    throw error;
+  }
   return writer.finish();
 }
 

@@ -3,6 +3,8 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { count, formatBytes } from '../../core/text.js';
+import { isWithin } from '../../files/within.js';
+import { isAbandoned } from '../../files/write.js';
 import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
@@ -14,7 +16,7 @@ interface Removable {
 export const clean: Verb = {
   name: 'clean',
   usage: 'clean [--dry-run] [--json]',
-  summary: 'Remove caches, expired approvals and results, and unreferenced documents.',
+  summary: 'Remove caches, expired approvals and results, unreferenced documents and temporary files.',
   examples: ['wield clean --dry-run', 'wield clean'],
   flags: { 'dry-run': toggle('Show what would be removed without removing it') },
   positionals: 0,
@@ -25,7 +27,9 @@ export const clean: Verb = {
       state: { approvals, configuration, stores },
     } = toolbox();
     const stale = (await approvals()).stale().map(({ path }) => path);
-    const found = [...findRemovable(join(wieldHome, 'cache')), ...stale.map(toRemovable)];
+    const cache = join(wieldHome, 'cache');
+    const abandoned = findFiles(wieldHome).filter((path) => !isWithin(cache, path) && isAbandoned(path));
+    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned])].map(toRemovable);
     if (!dryRun) for (const { path } of found) rmSync(path, { force: true });
     const expired = stores.results.clean(configuration().settings.results, { dryRun });
     const unreachable = await stores.documents.clean({ dryRun });
@@ -50,12 +54,11 @@ export const clean: Verb = {
   },
 };
 
-function findRemovable(directory: string): Removable[] {
+function findFiles(directory: string): string[] {
   try {
     return readdirSync(directory, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map(toRemovable);
+      .map((entry) => join(entry.parentPath, entry.name));
   } catch {
     return [];
   }

@@ -1,8 +1,12 @@
 // `wield doctor`: checks the setup and suggests fixes.
 
+import { isToolError, type ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { listUnsafeState } from '../../files/state.js';
+import type { NodeToolbox } from '../../node.js';
 import { commandProblems } from '../commands.js';
 import { printJson } from '../print.js';
+import type { Terminal } from '../terminal.js';
 import type { Verb } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
 import { ruleProblems } from './doctor/rules.js';
@@ -17,7 +21,10 @@ export const doctor: Verb = {
   flags: {},
   positionals: 0,
   async run({ terminal, json, reserved, toolbox: open }) {
-    const toolbox = open();
+    // Nothing else can be checked before the state can be used.
+    const toolbox = openOrFault(open);
+    const unsafe = isToolError(toolbox) ? [toolbox] : listUnsafeState(toolbox.machine.wieldHome);
+    if (isToolError(toolbox) || unsafe.length > 0) return printUnsafe(unsafe, terminal, json);
     const survey = await toolbox.catalog.survey();
     const { policy } = toolbox.state.snapshot();
     const more = [...commandProblems(survey, reserved), ...ruleProblems(policy, survey)];
@@ -38,3 +45,28 @@ export const doctor: Verb = {
     return problems.length > 0 ? 1 : 0;
   },
 };
+
+function openOrFault(open: () => NodeToolbox): NodeToolbox | ToolError {
+  try {
+    return open();
+  } catch (error) {
+    if (isToolError(error) && error.data?.path !== undefined) return error;
+    throw error;
+  }
+}
+
+function printUnsafe(unsafe: readonly ToolError[], terminal: Terminal, json: boolean): number {
+  const problems = unsafe.map(({ message, hint, data }) => ({
+    severity: 'error',
+    path: String(data?.path),
+    message,
+    hint,
+  }));
+  if (json) printJson(terminal, { ok: true, problems, warnings: [], checks: [] });
+  const label = terminal.paint('red', 'problem'.padEnd(8));
+  const lines = problems.map(
+    ({ message, hint }) => `  ${label} ${quoteOutside(`${message}; ${hint}`, 2000)}\n`,
+  );
+  if (!json) terminal.out(lines.join(''));
+  return 1;
+}

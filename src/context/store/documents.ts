@@ -1,9 +1,10 @@
 // Documents on disk: versions and a text index in an embedded database, contents in files.
 
-import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { DocumentStore, DocumentVersion, WriteOptions } from '../../core/store.js';
+import { statOrNothing } from '../../files/read.js';
+import { createStateDirectory } from '../../files/state.js';
 import { parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
 import { createConnections } from './database.js';
 import { describeContent, toBytes } from './describe-content.js';
@@ -30,7 +31,7 @@ export interface DocumentFilesOptions {
 export function createDocumentFiles({ directory, now }: DocumentFilesOptions): DocumentStore {
   const payloads = createPayloads(join(directory, 'payloads'));
   const { read, change, close } = createConnections(() => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    createStateDirectory(directory);
     return join(directory, 'documents.db');
   });
   const put = async (path: string, content: Uint8Array, options: WriteOptions): Promise<DocumentVersion> => {
@@ -88,7 +89,7 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       );
     },
     async clean({ dryRun = false } = {}) {
-      if (statSync(directory, { throwIfNoEntry: false }) === undefined) return { files: 0, bytes: 0 };
+      if (statOrNothing(directory) === undefined) return { files: 0, bytes: 0 };
       return change((db) => payloads.removeOthers(listPayloads(db), dryRun));
     },
     close,

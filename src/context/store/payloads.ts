@@ -1,10 +1,10 @@
 // The contents of documents, as files named by their hash.
 
-import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from '../../core/store.js';
 import { loadCrypto } from '../../files/digest.js';
-import { readHead, withFile } from '../../files/read.js';
+import { readHead, statOrNothing, withFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 
 export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
@@ -33,8 +33,7 @@ export function createPayloads(directory: string): Payloads {
     write(content) {
       const hash = loadCrypto().createHash('sha256').update(content).digest('hex');
       const file = fileOf(hash);
-      if (statSync(file, { throwIfNoEntry: false })?.size !== content.length)
-        writeFileAtomic(file, content, { durable: false });
+      if (statOrNothing(file)?.size !== content.length) writeFileAtomic(file, content, { durable: false });
       return hash;
     },
     read(hash) {
@@ -63,7 +62,7 @@ export function createPayloads(directory: string): Payloads {
         for (const name of readNames(join(directory, folder))) {
           if (needed.has(name)) continue;
           const file = join(directory, folder, name);
-          bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+          bytes += statOrNothing(file)?.size ?? 0;
           files++;
           if (!dryRun) rmSync(file, { force: true });
         }

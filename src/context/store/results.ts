@@ -3,11 +3,9 @@
 import {
   closeSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
-  statSync,
   unlinkSync,
   utimesSync,
   writeSync,
@@ -16,7 +14,8 @@ import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
-import { readTextFile } from '../../files/read.js';
+import { readStateFile, readTextFile, statOrNothing } from '../../files/read.js';
+import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';
 
@@ -59,7 +58,7 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
 
   return {
     create(session, limits) {
-      mkdirSync(directory(), { recursive: true, mode: 0o700 });
+      createStateDirectory(directory());
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
       const writer = createWriter(join(directory(), id), id, digestParts(['session', session]));
       const finish = (): FinishedResult => {
@@ -153,7 +152,7 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
 
 function readMetadata(file: string): Metadata | undefined {
   try {
-    const metadata: unknown = JSON.parse(readTextFile(file) ?? 'null');
+    const metadata: unknown = JSON.parse(readStateFile(file) ?? 'null');
     return isRecord(metadata) && typeof metadata.session === 'string' && isRecord(metadata.handle)
       ? (metadata as unknown as Metadata)
       : undefined;
@@ -179,8 +178,8 @@ function readEntries(directory: string): Entry[] {
   return names
     .filter((name) => ID.test(name))
     .flatMap((id) => {
-      const payload = statSync(join(directory, id), { throwIfNoEntry: false });
-      const metadata = statSync(join(directory, id + METADATA), { throwIfNoEntry: false });
+      const payload = statOrNothing(join(directory, id));
+      const metadata = statOrNothing(join(directory, id + METADATA));
       if (payload === undefined) return [];
       return [
         { id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished: metadata !== undefined },

@@ -5,19 +5,21 @@ import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
+import { toStoreError } from '../../core/store.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
 import type { ProcessOutcome } from '../../process/request.js';
 
 /** Returns the text and structured output of a process, or a failure with both streams. */
 export function toOutput(plan: ProcessPlan, outcome: ProcessOutcome): Output {
-  const stdout = decode(outcome.stdout, outcome.exceeded || outcome.spilled !== undefined);
+  const isCut = outcome.exceeded || outcome.fault !== undefined;
+  const stdout = decode(outcome.stdout, isCut || outcome.spilled !== undefined);
   const stderr = decode(outcome.stderr, outcome.exceeded);
   const error = toError(plan, outcome);
   const text = error === undefined ? successText(stdout, stderr) : failureText(stdout, stderr);
-  const whole = !outcome.exceeded && outcome.spilled === undefined;
+  const whole = !isCut && outcome.spilled === undefined;
   const structured = error === undefined && whole ? toStructured(plan, stdout) : undefined;
-  const truncation = outcome.exceeded ? toTruncation(plan, outcome) : undefined;
+  const truncation = isCut ? toTruncation(plan, outcome) : undefined;
   return {
     content: truncation === undefined ? [textPart(text)] : [textPart(text), truncation.notice],
     structured,
@@ -39,7 +41,7 @@ function toTruncation(plan: ProcessPlan, outcome: ProcessOutcome) {
   const notice =
     outcome.ending === 'capped'
       ? `the tool was stopped after ${kept} of output, the limit`
-      : `only the first ${kept} of the output was kept, the limit`;
+      : `only the first ${kept} of the output was kept${outcome.exceeded ? ', the limit' : ''}`;
   return {
     notice: textPart(`\n[truncated: ${notice}]`),
     meta: { truncated: true, truncation: { keptBytes, limitBytes: plan.limits.outputBytes } },
@@ -60,7 +62,8 @@ export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError |
     );
   }
   if (outcome.ending === 'cancelled') return cancelled(name);
-  if (outcome.ending === 'capped' || isSuccess(plan, outcome.exitCode)) return undefined;
+  if (outcome.ending === 'capped' || isSuccess(plan, outcome.exitCode))
+    return outcome.fault === undefined ? undefined : toStoreError(name, outcome.fault);
   const how =
     outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;
   return new ToolError('tool_failed', `${name} ${how}`, {

@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import type { Traits } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
-import { readTextFile } from '../../files/read.js';
+import { readStateFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { Collected } from './collect.js';
 
@@ -79,7 +79,7 @@ export function createDescriptionCache(directory: string, world: World): Descrip
   const load = (key: string): Description | undefined => {
     const file = fileOf(key);
     try {
-      const text = readTextFile(file);
+      const text = readStateFile(file);
       if (text === undefined) return undefined;
       const { digest, description } = JSON.parse(text) as { digest: string; description: Json };
       if (digest !== seal(key, description)) throw new Error('modified, or written by another version');

@@ -1,9 +1,10 @@
 // The journal of a change in progress: written before the first change, used to undo an interrupted one.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
+import { readStateFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import {
   isOccupied,
@@ -98,14 +99,12 @@ export function isInterrupted(paths: InstallPaths): boolean {
   return existsSync(paths.journal);
 }
 
+const MAX_BYTES = 64 * 1024 * 1024;
+
 // Journals are written atomically, so an invalid one was edited or damaged later.
 function readJournal(paths: InstallPaths): Journal | undefined {
-  let text: string;
-  try {
-    text = readFileSync(paths.journal, 'utf8');
-  } catch {
-    return undefined;
-  }
+  const text = readStateFile(paths.journal, MAX_BYTES);
+  if (text === undefined) return undefined;
   try {
     const journal: unknown = JSON.parse(text);
     if (isRecord(journal) && Array.isArray(journal.changes) && Array.isArray(journal.objects))

@@ -50,7 +50,11 @@ const FIRST_LINE = 'wield-upstream\t1';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export function createListingFiles(directory: string, world: World): ListingFiles {
-  const cache = createStatCache<Listing | FailedStart | undefined>({ now: world.now, limit: MAX_BYTES });
+  const cache = createStatCache<Listing | FailedStart | undefined>({
+    now: world.now,
+    limit: MAX_BYTES,
+    isState: () => true,
+  });
   const fileOf = (configuration: string): string => join(directory, `${configuration}.listing`);
   const write = (configuration: string, lines: readonly string[]): void => {
     try {

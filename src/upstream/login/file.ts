@@ -2,10 +2,10 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
-import { readTextFile } from '../../files/read.js';
+import { readStateFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { needsLogin } from './fault.js';
 
@@ -58,10 +58,11 @@ export function readLogin(directory: string, server: HttpServer): StoredLogin | 
   let text: string | undefined;
   let login: StoredLogin | undefined;
   try {
-    text = readTextFile(findLoginFile(directory, server), MAX_BYTES);
+    text = readStateFile(findLoginFile(directory, server), MAX_BYTES);
     if (text === undefined) return undefined;
     login = JSON.parse(text) as StoredLogin;
-  } catch {
+  } catch (error) {
+    if (isToolError(error)) throw error;
     // Reported below without the cause, which may quote the file.
   }
   if (login?.version !== 1 || login.url !== resourceOf(server) || typeof login.tokenEndpoint !== 'string')

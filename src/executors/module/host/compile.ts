@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { digestBytes, digestParts } from '../../../files/digest.js';
-import { readTextFile } from '../../../files/read.js';
+import { readStateFile } from '../../../files/read.js';
 import { writeFileAtomic } from '../../../files/write.js';
 
 export interface Compiled {
@@ -52,7 +52,7 @@ export function createCompiler(directory: string): Compile {
 // Ignores entries whose digest, over source and code, does not match.
 function readCached(file: string, key: string): { code: string; map: string } | undefined {
   try {
-    const text = readTextFile(file, MAX_BYTES);
+    const text = readStateFile(file, MAX_BYTES);
     if (text === undefined) return undefined;
     const { digest, code, map } = JSON.parse(text) as { digest: string; code: string; map: string };
     return digest === seal(key, code, map) ? { code, map } : undefined;

@@ -1,0 +1,120 @@
+// State files: only their owner can write them, and a system error becomes a ToolError that names the file.
+
+import { lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ToolError } from '../core/error.js';
+
+/** Returns why a file or directory of the state is not used, if another user could have written it (STA-2). */
+export function findUnsafe({ uid, mode }: Stats): 'foreign' | 'writable' | undefined {
+  const own = process.getuid?.();
+  if (own === undefined) return undefined;
+  if (uid !== own && uid !== 0) return 'foreign';
+  // The mode of a link means nothing.
+  return (mode & 0o022) !== 0 && (mode & 0o170000) !== 0o120000 ? 'writable' : undefined;
+}
+
+/** Says in a few words why a state file is not used, and what to run. */
+export function explainUnsafe(path: string, stats: Stats): string {
+  return findUnsafe(stats) === 'foreign'
+    ? `belongs to another user; run: sudo chown ${process.getuid?.()} ${path}`
+    : `others can write to it; run: chmod 600 ${path}`;
+}
+
+/** The error for a file or directory that another user could have written. */
+export function unsafeState(path: string, stats: Stats): ToolError {
+  if (findUnsafe(stats) === 'foreign') {
+    return new ToolError(
+      'unavailable',
+      `${path} belongs to another user (uid ${stats.uid}), so it is not used`,
+      {
+        hint: `if you know its contents, run: sudo chown -R ${process.getuid?.()} ${path}; else move it away`,
+        data: { path },
+      },
+    );
+  }
+  return new ToolError('unavailable', `others can write to ${path}, so it is not used`, {
+    hint: `check its contents, then run: chmod ${stats.isDirectory() ? 700 : 600} ${path}`,
+    data: { path },
+  });
+}
+
+/** Throws if another user could have written the files of a directory; returns whether it exists. */
+export function checkStateDirectory(directory: string): boolean {
+  let stats: Stats | undefined;
+  try {
+    stats = lstatSync(directory, { throwIfNoEntry: false });
+    if (stats?.isSymbolicLink()) {
+      if (findUnsafe(stats) !== undefined) throw unsafeState(directory, stats);
+      stats = statSync(directory, { throwIfNoEntry: false });
+    }
+  } catch (error) {
+    throw toFileError(error, 'read', directory);
+  }
+  if (stats === undefined) return false;
+  if (findUnsafe(stats) !== undefined) throw unsafeState(directory, stats);
+  if (!stats.isDirectory()) {
+    throw new ToolError('unavailable', `${directory} could not be used: it is not a directory`, {
+      hint: 'move it away, or set WIELD_HOME to another directory',
+      data: { path: directory },
+    });
+  }
+  return true;
+}
+
+/** Creates a private directory, or checks the existing one. */
+export function createStateDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw toFileError(error, 'write', directory);
+  }
+  checkStateDirectory(directory);
+}
+
+/** Returns an error for each file and directory of the wield home that another user could have written. */
+export function listUnsafeState(wieldHome: string): ToolError[] {
+  const visit = (path: string, depth: number): ToolError[] => {
+    try {
+      const stats = lstatSync(path);
+      if (findUnsafe(stats) !== undefined) return [unsafeState(path, stats)];
+      if (!stats.isDirectory() || depth === 0) return [];
+      return readdirSync(path).flatMap((name) => visit(join(path, name), depth - 1));
+    } catch {
+      return [];
+    }
+  };
+  return visit(wieldHome, LISTED_DEPTH);
+}
+
+// Below that are results, caches and copies of sources.
+const LISTED_DEPTH = 2;
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: 'free space on that disk, then run the command again',
+  EDQUOT: 'free space in your quota, then run the command again',
+  EFBIG: 'raise the limit of file sizes, then run the command again',
+  EROFS: 'the file system is read-only; set WIELD_HOME to a directory on another one',
+  EIO: 'the disk reports an error; check it, then run the command again',
+  EMFILE: 'too many files are open; raise the limit with ulimit -n, then run the command again',
+  ENFILE: 'too many files are open on this machine; run the command again later',
+  ELOOP: 'replace the symbolic link by a file or directory',
+};
+
+/** Converts a system error of reading or writing a file to a ToolError; a ToolError is returned unchanged. */
+export function toFileError(error: unknown, verb: 'read' | 'write', path: string): ToolError {
+  if (error instanceof ToolError) return error;
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const place = verb === 'read' ? path : dirname(path);
+  return new ToolError('io', `cannot ${verb} ${path}: ${shorten(message)}`, {
+    hint:
+      HINTS[code] ??
+      `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
+    data: { path, ...(code === '' ? {} : { errno: code }) },
+    cause: error,
+  });
+}
+
+// `ENOSPC: no space left on device, write '/path'`: the path is named already.
+function shorten(message: string): string {
+  return message.replace(/, \w+(?: '.*')?$/s, '');
+}

@@ -1,0 +1,299 @@
+// State that others could have written, that cannot be read or written, and that killed processes left behind.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startTime } from '../../src/files/process-identity.js';
+import { textOf } from '../../src/index.js';
+import { BINARY, type CliRun, json, wield, wieldProcess } from '../support/cli.js';
+import { shellScript } from '../support/shell-script.js';
+import { finding } from '../support/spec.js';
+import { hasStrace, underStrace } from '../support/strace.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
+
+const isRoot = process.getuid?.() === 0;
+
+const writeState = (workspace: Workspace, name: string, text: string): string => {
+  const path = join(workspace.env.WIELD_HOME!, name);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
+};
+
+const trustRecord = (directory: string): string =>
+  JSON.stringify({ version: 1, workspaces: [{ directory, since: '2026-01-01T00:00:00.000Z', files: {} }] });
+
+type Damage = (workspace: Workspace) => string;
+
+const unsafe: [string, Damage][] = [
+  [
+    'a wield home that all can write to',
+    ({ env }) => {
+      chmodSync(env.WIELD_HOME!, 0o777);
+      return env.WIELD_HOME!;
+    },
+  ],
+  [
+    'a wield home that a group can write to',
+    ({ env }) => {
+      chmodSync(env.WIELD_HOME!, 0o770);
+      return env.WIELD_HOME!;
+    },
+  ],
+  [
+    'a trust file that all can write to',
+    ({ env }) => {
+      const path = join(env.WIELD_HOME!, 'trust.json');
+      chmodSync(path, 0o666);
+      return path;
+    },
+  ],
+  [
+    'a configuration that all can write to',
+    (workspace) => {
+      const path = writeState(workspace, 'config.toml', '[env]\npass = ["*"]\n');
+      chmodSync(path, 0o646);
+      return path;
+    },
+  ],
+  ...(isRoot
+    ? ([
+        [
+          'a wield home of another user',
+          ({ env }) => {
+            chownSync(env.WIELD_HOME!, 12345, 12345);
+            return env.WIELD_HOME!;
+          },
+        ],
+        [
+          'a trust file of another user',
+          ({ env }) => {
+            const path = join(env.WIELD_HOME!, 'trust.json');
+            chownSync(path, 12345, 12345);
+            return path;
+          },
+        ],
+        [
+          'a configuration of another user',
+          (workspace) => {
+            const path = writeState(workspace, 'config.toml', '[env]\npass = ["*"]\n');
+            chownSync(path, 12345, 12345);
+            return path;
+          },
+        ],
+      ] as [string, Damage][])
+    : []),
+];
+
+for (const [title, damage] of unsafe) {
+  finding('B8 STA-2', `${title} is not used, and doctor reports it`, async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', shellScript('touch ran; echo hello'));
+    writeState(workspace, 'trust.json', trustRecord(workspace.dir));
+    expect(
+      await workspace.toolbox().call('hello', {}, { caller: { kind: 'model', door: 'mcp' } }),
+    ).toMatchObject({
+      ok: true,
+    });
+    rmSync(join(workspace.dir, 'ran'));
+    const path = damage(workspace);
+    const run = await wield(workspace, path.endsWith('trust.json') ? ['trust'] : ['call', 'hello']);
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toContain(path);
+    expect(run.stderr).toMatch(/ch(mod|own)/);
+    const caller = { kind: 'model', door: 'mcp' } as const;
+    const call = async () => (await workspace.toolbox().call('hello', {}, { caller })).ok;
+    expect(await call().catch(() => false)).toBe(false);
+    expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+    const doctor = await wield(workspace, ['doctor', '--json']);
+    expect(doctor.status).toBe(1);
+    expect(json(doctor).problems).toContainEqual(
+      expect.objectContaining({ path, hint: expect.stringMatching(/chmod [67]00 |chown/) }),
+    );
+  });
+}
+
+const expectUnstored = (run: CliRun): void => {
+  const result = json(run);
+  expect([result.ok, result.error?.code, run.status]).toEqual([false, 'io', 8]);
+  expect(result.error.message).toMatch(/could not be stored/);
+  expect(textOf(result)).toMatch(/x{1000}/);
+  expect(result.meta.truncated).toBe(true);
+};
+
+finding(
+  'B25 STA-3',
+  'F11 without a writable state directory a large result is an error with its beginning',
+  async () => {
+    for (const size of [40_000, 1_572_864]) {
+      const workspace = createWorkspace();
+      workspace.script('big', shellScript(`head -c ${size} /dev/zero | tr '\\0' x; touch ended`));
+      writeState(workspace, 'projects', '');
+      expectUnstored(await wield(workspace, ['call', 'big', '--json']));
+      expect(existsSync(join(workspace.dir, 'ended'))).toBe(true);
+      const result = await workspace.toolbox().call('big', {});
+      expect([result.ok, result.error?.code]).toEqual([false, 'io']);
+    }
+  },
+);
+
+finding('B25 STA-3', 'F06 on a full disk a large result is an error with its beginning', () => {
+  const workspace = createWorkspace();
+  workspace.script('big', shellScript("head -c 1572864 /dev/zero | tr '\\0' x"));
+  // A limit of file sizes fails a write in the middle, like a full disk.
+  const run = spawnSync(
+    '/bin/sh',
+    ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, BINARY, 'call', 'big', '--json'],
+    { cwd: workspace.dir, env: workspace.env, encoding: 'utf8' },
+  );
+  expectUnstored(run);
+});
+
+finding('B20 STA-4', 'temporary files of killed processes are removed, others stay', async () => {
+  const workspace = createWorkspace();
+  await wield(workspace, ['trust']);
+  const home = workspace.env.WIELD_HOME!;
+  const living = spawn('sleep', ['60']);
+  const started = startTime(living.pid!);
+  const hex = 'ab'.repeat(9);
+  const dead = `.wield-${living.pid}-${started! + 1}-${hex}.tmp`;
+  const alive = `.wield-${living.pid}-${started}-${hex}.tmp`;
+  const old = `.${hex}.tmp`;
+  const young = `.${'cd'.repeat(9)}.tmp`;
+  const foreign = ['.other.tmp', 'notes.tmp', `.wield-1-1-${hex}.tmp.txt`];
+  const hourAgo = Date.now() / 1000 - 7200;
+  const fill = (directory: string): void => {
+    for (const name of [dead, alive, old, young, ...foreign])
+      writeFileSync(join(directory, name), '', { mode: 0o600 });
+    utimesSync(join(directory, old), hourAgo, hourAgo);
+  };
+  const left = (directory: string) =>
+    readdirSync(directory)
+      .filter((name) => name.includes('.tmp'))
+      .sort();
+  const kept = [alive, young, ...foreign].sort();
+  try {
+    fill(home);
+    expect((await wieldProcess(workspace, ['trust', '--revoke'])).status).toBe(0);
+    expect(left(home)).toEqual(kept);
+    const pins = join(home, 'pins');
+    mkdirSync(pins, { mode: 0o700 });
+    fill(pins);
+    expect((await wield(workspace, ['clean', '--dry-run'])).status).toBe(0);
+    expect(left(pins)).toHaveLength(kept.length + 2);
+    expect((await wield(workspace, ['clean'])).status).toBe(0);
+    expect(left(pins)).toEqual(kept);
+  } finally {
+    living.kill();
+  }
+});
+
+const special: [string, (path: string) => void][] = [
+  ['a FIFO', (path) => execFileSync('mkfifo', ['-m', '600', path])],
+  ['a directory', (path) => mkdirSync(path, { mode: 0o700 })],
+  ['a link to itself', (path) => symlinkSync(path, path)],
+  ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
+];
+
+for (const [what, create] of special) {
+  finding(
+    'B21 STA-5',
+    `${what} in place of a file is never a fault in wield`,
+    async () => {
+      for (const name of [
+        '.mcp.json',
+        '.agents/mcp.json',
+        '.agents/config.toml',
+        '.agents/skills/a/SKILL.md',
+        '.agents/skills/a/tools.json',
+      ]) {
+        const workspace = createWorkspace();
+        workspace.script('hello', shellScript('echo hello'));
+        mkdirSync(dirname(join(workspace.dir, name)), { recursive: true });
+        create(join(workspace.dir, name));
+        for (const args of [['trust'], ['list'], ['call', 'hello'], ['doctor'], ['mcp']]) {
+          const run = await wield(workspace, args);
+          expect([name, args, run.status, run.stderr]).toEqual([
+            name,
+            args,
+            expect.not.toBeOneOf([70]),
+            run.stderr,
+          ]);
+          expect(run.stderr).not.toContain('unexpected');
+        }
+      }
+      for (const name of [
+        'trust.json',
+        'config.toml',
+        'installed.json',
+        'sources.json',
+        'hooks.json',
+        'connect.json',
+        'pins',
+        'approvals',
+        'audit',
+        'cache',
+        'projects',
+      ]) {
+        const workspace = createWorkspace();
+        workspace.script('hello', shellScript('echo hello'));
+        mkdirSync(workspace.env.WIELD_HOME!, { mode: 0o700 });
+        create(join(workspace.env.WIELD_HOME!, name));
+        for (const args of [
+          ['trust'],
+          ['list'],
+          ['call', 'hello'],
+          ['approvals'],
+          ['audit'],
+          ['list', '--installed'],
+          ['clean'],
+          ['doctor'],
+        ]) {
+          const run = await wield(workspace, args);
+          expect([name, args, run.status, run.stderr]).toEqual([
+            name,
+            args,
+            expect.not.toBeOneOf([70]),
+            run.stderr,
+          ]);
+        }
+      }
+    },
+    120_000,
+  );
+}
+
+finding('B21 STA-5', 'F07 F11 a home that cannot be written is named', async () => {
+  const workspace = createWorkspace();
+  writeFileSync(workspace.env.WIELD_HOME!, '');
+  const run = await wield(workspace, ['trust']);
+  expect([run.status, run.stderr]).toEqual([8, expect.stringContaining(workspace.env.WIELD_HOME!)]);
+});
+
+test.skipIf(!hasStrace)(
+  'B21 F06 F07 F11: a failed system call while trusting is an error with a code',
+  async () => {
+    for (const fault of [
+      'fsync:error=EIO',
+      'fsync:error=ENOSPC',
+      'rename:error=EROFS',
+      'rename:error=EDQUOT',
+      'mkdir:error=EROFS',
+    ]) {
+      const workspace = createWorkspace();
+      expect([fault, await underStrace(workspace, fault, ['trust'])]).toEqual([fault, 8]);
+    }
+  },
+  60_000,
+);
