@@ -144,9 +144,10 @@ describe('validation', () => {
         tools: [
           ...tools,
           { name: 't_cheap', description: 'x', parameters: object({ v: { type: 'string' } }) },
+          { name: 't_free', description: 'x', parameters: { type: 'object' } },
         ],
         allowlist: { echo: ['ok'] },
-        execution: [...tools.map(({ name }) => name), 't_cheap'].map((tool) => ({
+        execution: [...tools.map(({ name }) => name), 't_cheap', 't_free'].map((tool) => ({
           tool,
           binary: 'echo',
           subcommand: 'ok',
@@ -172,7 +173,15 @@ describe('validation', () => {
           expect(cheap.result.isError ?? false).toBe(false);
           expect((await hostile).result).toBeDefined();
         });
-        measured.push([name, least]);
+        // What it takes to read, copy and record the value is not validation.
+        const other =
+          least < MAX_BUSY_MS
+            ? 0
+            : await leastBusy(
+                busy,
+                async (id) => void (await call(server, `free ${name} ${id}`, 't_free', value)),
+              );
+        measured.push([name, least - other]);
       }
       expect(measured.filter(([, longest]) => longest >= MAX_BUSY_MS)).toEqual([]);
     },
