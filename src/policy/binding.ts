@@ -37,6 +37,7 @@ export function toRecord({
   const { tool } = plan;
   const { source } = verdict;
   const isProcess = plan.kind === 'process';
+  const secrets = [...known, ...findSensitiveValues(plan.input)];
   const bound = {
     principal: `${caller.kind} ${formatCaller(caller)}`,
     tool: tool.name,
@@ -45,13 +46,13 @@ export function toRecord({
     planDigest: digestPlan(plan),
     workdir,
     inputDigest: digestParts([canonicalJson(plan.input)]),
+    // Bound as well, so that nobody approves a call by what another one shows.
+    input: redactJson(plan.input, secrets, Number.POSITIVE_INFINITY),
   };
-  const secrets = [...known, ...findSensitiveValues(plan.input)];
   const redact = (text: string): string => redactText(text, secrets, MAX_SOURCE_BYTES);
   return {
     binding: digestBound(bound),
     ...bound,
-    input: redactJson(plan.input, secrets, Number.POSITIVE_INFINITY),
     description: tool.description,
     owner: tool.origin.owner,
     command: isProcess ? [...plan.launcher, plan.binary, ...plan.argv.slice(1)].map(redact) : null,
@@ -88,11 +89,23 @@ export function isIntact(record: ApprovalRecord): boolean {
 
 type Bound = Pick<
   ApprovalRecord,
-  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'inputDigest'
+  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'inputDigest' | 'input'
 >;
 
-function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, inputDigest }: Bound): string {
-  return digestParts(['call', principal, tool, uri ?? '', toolDigest, planDigest, workdir, inputDigest]);
+function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, ...given }: Bound): string {
+  const { inputDigest, input } = given;
+  const shown = canonicalJson(input);
+  return digestParts([
+    'call',
+    principal,
+    tool,
+    uri ?? '',
+    toolDigest,
+    planDigest,
+    workdir,
+    inputDigest,
+    shown,
+  ]);
 }
 
 // Includes the values of variables; the digest of the tool includes its bytes.

@@ -41,20 +41,22 @@ describe('what a checkout ships', () => {
     const workspace = createWorkspace();
     const sentinel = join(workspace.dir, 'ran');
     workspace.script('attack', touching(sentinel));
-    workspace.write(
-      '.agents/config.toml',
-      [
-        'trusted = true',
-        '[trust]\nworkspaces = ["."]',
-        '[env]\npass = ["*"]',
-        '[workdir]\nroots = ["/"]',
-        '[builtin]\noffer = ["workdir"]',
-        '[limits]\ntimeout = "10h"\noutput = "10G"',
-        '[tools.attack]\ntimeout = "10h"\n',
-      ].join('\n'),
-    );
+    const attempts = [
+      '[env]\npass = ["*"]',
+      '[workdir]\nroots = ["/"]',
+      '[builtin]\noffer = ["workdir"]',
+      '[limits]\ntimeout = "10h"\noutput = "10G"',
+      '[tools.attack]\ntimeout = "10h"\n',
+    ];
+    workspace.write('.agents/config.toml', attempts.join('\n'));
     expect(codeOf(await callAsModel(workspace))).toBe('needs_trust');
     expect(codeOf(await callAsModel(workspace, 'workdir'))).toBe('not_found');
+    // Unknown keys in or near a table that restricts calls deny everything.
+    workspace.write(
+      '.agents/config.toml',
+      ['trusted = true', '[trust]\nworkspaces = ["."]', ...attempts].join('\n'),
+    );
+    expect(codeOf(await callAsModel(workspace))).toBe('denied');
     expect(existsSync(sentinel)).toBe(false);
     const { values, problems } = json(await wield(workspace, ['config', '--json']));
     const value = (key: string) => values.find((entry: { key: string }) => entry.key === key)?.value;
