@@ -9,7 +9,7 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createNodeToolbox } from '../../dist/node.js';
-import { createPool } from '../../dist/upstream/connection/pool.js';
+import { Pool } from '../../dist/upstream/connection/pool.js';
 import { ProcessTransport } from '../../dist/upstream/connection/process-transport.js';
 import { ENVIRONMENT, measureRounds, ratios, sized, spread } from '../support/measure.mjs';
 import { serverCommand } from '../support/servers.mjs';
@@ -92,7 +92,7 @@ async function openSdk(Client, Transport) {
 async function openPooled() {
   const monotonic = () => performance.now();
   const world = { env: ENVIRONMENT, home: undefined, platform: process.platform, now: Date.now, monotonic };
-  const pool = createPool({
+  const pool = new Pool({
     world: { ...world, debug: () => {}, debugging: false },
     version: '0',
     keyOf: () => 'upstream',

@@ -244,7 +244,7 @@ describe('a state directory that cannot be written', () => {
       const directory = join(workspace.env.WIELD_HOME!, 'approvals');
       chownSync(directory, 12_345, 12_345);
       const { error } = json(await wield(workspace, ['call', 'deploy', '--branch', 'main', '--json']));
-      expect(error).toMatchObject({ code: 'io', hint: expect.stringContaining('another user') });
+      expect(error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('chown') });
       expect(workspace.runs()).toEqual([]);
       chownSync(directory, 0, 0);
       expect((await workspace.deploy()).status).toBe(0);
