@@ -116,7 +116,7 @@ async function openPooled() {
     lease.release('answered');
     return textOf(output);
   };
-  return { call, close: pool.close };
+  return { call, close: () => pool.close() };
 }
 
 async function openToolbox() {

@@ -338,7 +338,8 @@ describe('a log that cannot be written', () => {
   function mountSmall(workspace: Workspace, size: string): boolean {
     const home = workspace.env.WIELD_HOME!;
     mkdirSync(home, { recursive: true });
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', home]).status !== 0) return false;
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'none', home]).status !== 0)
+      return false;
     onTestFinished(() => {
       spawnSync('umount', ['-l', home]);
     });

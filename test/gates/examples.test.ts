@@ -32,7 +32,7 @@ describe('examples', () => {
     test(`${name} ends with 0`, async () => {
       expect(existsSync(join(ROOT, 'examples', name, 'run.mjs'))).toBe(true);
       expect(await runNode(`examples/${name}/run.mjs`)).not.toBe('');
-    });
+    }, 180_000);
   }
 
   test('there is at least one, and the list names each', () => {
