@@ -17,8 +17,6 @@ export default defineConfig({
     // Tests mostly wait for their own child processes: four workers keep two cores busy.
     maxWorkers: 4,
     testTimeout: 120_000,
-    // A clean clone shares its machine; a test that fails twice there is broken.
-    retry: process.env.CI ? 1 : 0,
     hookTimeout: 120_000,
     // Reading extra certificates adds 77 ms to every start of Node 20.
     env: { NODE_EXTRA_CA_CERTS: '' },
