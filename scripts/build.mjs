@@ -23,11 +23,9 @@ const onlyBundles = process.argv.includes('--bundles');
 for (const name of onlyBundles ? ['dist/cli', 'dist/host', 'dist/query'] : ['dist'])
   rmSync(`${root}${name}`, { recursive: true, force: true });
 if (!onlyBundles) {
-  execFileSync(
-    process.execPath,
-    [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`],
-    { stdio: 'inherit' },
-  );
+  execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', `${root}tsconfig.build.json`], {
+    stdio: 'inherit',
+  });
 }
 
 const bundle = await rolldown({
@@ -84,8 +82,7 @@ const build = createHash('sha256');
 for (const name of readdirSync(`${root}dist/cli`)) {
   const file = `${root}dist/cli/${name}`;
   const text = readFileSync(file, 'utf8').replace(/[^\0-\x7f]/g, escapeCharacter);
-  if (/\bimport\(/.test(text))
-    throw new Error(`${name} uses import(), which does not work from the compile cache`);
+  if (/\bimport\(/.test(text)) throw new Error(`${name} uses import(), which does not work from the compile cache`);
   writeFileSync(file, text);
   build.update(`${name} ${text}`);
 }

@@ -1,15 +1,7 @@
 // Measures one warm script call: source files and functions executed, and file system calls of the whole process.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -40,8 +32,7 @@ function createWorkspace() {
   mkdirSync(tools, { recursive: true });
   mkdirSync(home);
   const script = join(tools, 'hello');
-  const text =
-    '#!/bin/sh\n# @description Say hello.\n# @param *name string Whom\necho "Hello, $WIELD_PARAM_NAME!"\n';
+  const text = '#!/bin/sh\n# @description Say hello.\n# @param *name string Whom\necho "Hello, $WIELD_PARAM_NAME!"\n';
   writeFileSync(script, text, { mode: 0o755 });
   // Old enough for caches to trust the timestamps.
   const old = new Date(Date.now() - 3_600_000);

@@ -46,9 +46,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'wield-mutants-'));
 
 try {
   for (const mutation of chosen) mutate(mutation);
-  const lanes = Array.from({ length: Number(options.lanes) }, (_, at) =>
-    createCopy(join(scratch, String(at))),
-  );
+  const lanes = Array.from({ length: Number(options.lanes) }, (_, at) => createCopy(join(scratch, String(at))));
   if (!options['no-baseline']) await runBaseline(lanes[0]);
   const results = new Map();
   const left = [...chosen];
@@ -124,12 +122,7 @@ async function runTests(copy, { tests, only }) {
   rmSync(report, { force: true });
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail=1', '--maxWorkers=1'];
   const pattern = only === undefined ? [] : ['-t', only];
-  const { code, late } = await run(copy, [
-    ...vitest,
-    ...pattern,
-    '--reporter=json',
-    `--outputFile=${report}`,
-  ]);
+  const { code, late } = await run(copy, [...vitest, ...pattern, '--reporter=json', `--outputFile=${report}`]);
   if (late) return { ran: 1, failed: 'the tests did not end' };
   const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const results = testResults.flatMap(({ assertionResults }) => assertionResults);

@@ -60,8 +60,7 @@ export async function startClient({ transport, protocol, binary, dir, env }) {
 
 async function call(state, wire, params, cancelAfterMs) {
   const sent = sendRequest(state, wire, 'tools/call', params);
-  const timer =
-    cancelAfterMs === undefined ? undefined : setTimeout(() => cancel(state, wire, sent.id), cancelAfterMs);
+  const timer = cancelAfterMs === undefined ? undefined : setTimeout(() => cancel(state, wire, sent.id), cancelAfterMs);
   const message = await sent.settled;
   clearTimeout(timer);
   if (message.result?.resultType !== 'input_required') return message;
@@ -106,8 +105,7 @@ function receive(state, wire, message) {
 function openStdio(child, state) {
   const wire = {
     send: (message) => child.stdin.write(`${JSON.stringify(message)}\n`),
-    cancel: (requestId) =>
-      wire.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }),
+    cancel: (requestId) => wire.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }),
     close: () => child.stdin.end(),
   };
   createInterface({ input: child.stdout }).on('line', (line) => receive(state, wire, JSON.parse(line)));

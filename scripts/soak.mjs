@@ -36,11 +36,7 @@ function createPlace() {
     chmodSync(path, mode);
   };
   const tool = (name, body, ...header) =>
-    write(
-      join(dir, '.agents/tools', name),
-      `#!/bin/sh\n# @description Soak.\n${header.join('\n')}\n${body}\n`,
-      0o755,
-    );
+    write(join(dir, '.agents/tools', name), `#!/bin/sh\n# @description Soak.\n${header.join('\n')}\n${body}\n`, 0o755);
   tool('echo', 'echo "$WIELD_PARAM_N"', '# @param n integer');
   tool('guarded', 'echo "$WIELD_PARAM_N"', '# @param n integer');
   tool('slow', 'sleep 60', '# @timeout 300ms');
@@ -87,14 +83,12 @@ function outcomeOf({ result, error, cancelled, lost }, name, n) {
   if (lost !== undefined) return `lost: ${lost}`;
   if (error !== undefined) return `protocol ${error.code}`;
   if (result.isError) return result._meta?.['wield/error']?.code ?? 'error';
-  const isRight =
-    !['echo', 'guarded', 'up_echo'].includes(name) || result.content[0].text.trim() === String(n);
+  const isRight = !['echo', 'guarded', 'up_echo'].includes(name) || result.content[0].text.trim() === String(n);
   return isRight ? 'ok' : 'wrong answer';
 }
 
 const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
-const memoryOf = (pid) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+const memoryOf = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
 
 function processesOf(root) {
   return readdirSync('/proc').filter((pid) => {

@@ -7,9 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const NAME_WIDTH = 28;
 
 function linesOf(folder, depth) {
-  const entries = readdirSync(`${root}${folder}`, { withFileTypes: true }).sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  );
+  const entries = readdirSync(`${root}${folder}`, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   const indent = '  '.repeat(depth);
   const files = entries
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))

@@ -287,15 +287,7 @@ interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream'> {
   readonly upstreams: Upstreams;
 }
 
-function createParts({
-  options,
-  machine,
-  files,
-  workspace,
-  tools,
-  modules,
-  upstreams,
-}: PartsOptions): CallParts {
+function createParts({ options, machine, files, workspace, tools, modules, upstreams }: PartsOptions): CallParts {
   const { world, wieldHome } = machine;
   const { catalog, references } = tools;
   const { beforeRun, recorder, stores, pins, packages } = files;

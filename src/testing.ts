@@ -132,9 +132,7 @@ export function createFakeUpstreams(
 export function expectOk(result: ToolResult): ToolResult {
   if (result.ok) return result;
   const { code, message, hint } = result.error!;
-  throw new Error(
-    `expected success, got ${code}: ${message}${hint === undefined ? '' : `\n  hint  ${hint}`}`,
-  );
+  throw new Error(`expected success, got ${code}: ${message}${hint === undefined ? '' : `\n  hint  ${hint}`}`);
 }
 
 /** Returns the error of a result that failed with this code; throws otherwise. */

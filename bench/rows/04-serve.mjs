@@ -66,9 +66,8 @@ async function timeToList(argv, options, count) {
 function timeEmpty() {
   const began = performance.now();
   return new Promise((resolve) => {
-    spawn(process.execPath, [EMPTY], { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'ignore'] }).once(
-      'exit',
-      () => resolve(performance.now() - began),
+    spawn(process.execPath, [EMPTY], { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'ignore'] }).once('exit', () =>
+      resolve(performance.now() - began),
     );
   });
 }

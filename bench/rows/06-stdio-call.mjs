@@ -47,10 +47,7 @@ export const row = {
 };
 
 function measureEach(servers, measure) {
-  return measureRounds(
-    Object.fromEntries(servers.map(({ name, server }) => [name, () => measure(server)])),
-    ROUNDS,
-  );
+  return measureRounds(Object.fromEntries(servers.map(({ name, server }) => [name, () => measure(server)])), ROUNDS);
 }
 
 function toCases(mode, samples, targets) {

@@ -44,8 +44,7 @@ async function measureCount(count) {
   // The SDK servers answer with a single page.
   const cursorsOf = (name) => (name in PEERS ? [undefined] : cursors);
   const list = async (name, server) => {
-    for (const cursor of cursorsOf(name))
-      await server.ask('tools/list', cursor === undefined ? {} : { cursor });
+    for (const cursor of cursorsOf(name)) await server.ask('tools/list', cursor === undefined ? {} : { cursor });
   };
   for (const [name, server] of servers) for (let at = 0; at < WARM_UP; at++) await list(name, server);
   const samples = await measureRounds(

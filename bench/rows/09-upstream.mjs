@@ -28,8 +28,7 @@ const [COMMAND, ...ARGS] = serverCommand('upstream-stdio.cjs');
 
 export const row = {
   id: '9',
-  title:
-    'the hop to an upstream server over stdio, against a raw client; memory with 20 that are not started',
+  title: 'the hop to an upstream server over stdio, against a raw client; memory with 20 that are not started',
   async run() {
     return [...(await measureHop()), ...(await measureMemory())];
   },
@@ -135,11 +134,9 @@ function configure(home, count) {
     { command: COMMAND, args: [...ARGS, String(at)] },
   ]);
   mkdirSync(join(home, '.agents'), { recursive: true });
-  writeFileSync(
-    join(home, '.agents', 'mcp.json'),
-    JSON.stringify({ mcpServers: Object.fromEntries(servers) }),
-    { mode: 0o600 },
-  );
+  writeFileSync(join(home, '.agents', 'mcp.json'), JSON.stringify({ mcpServers: Object.fromEntries(servers) }), {
+    mode: 0o600,
+  });
 }
 
 async function measureMemory() {
@@ -182,9 +179,7 @@ async function memoryOf({ dir, env }, expected) {
   // `ps` fails if there is no child process.
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], { encoding: 'utf8' });
   if (stdout.trim() !== '') throw new Error('a server was started');
-  const kilobytes = Number(
-    execFileSync('ps', ['-o', 'rss=', '-p', String(server.pid)], { encoding: 'utf8' }),
-  );
+  const kilobytes = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.pid)], { encoding: 'utf8' }));
   await server.stop();
   return (kilobytes * 1024) / 1e6;
 }

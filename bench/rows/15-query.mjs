@@ -64,9 +64,7 @@ async function measureQuery({ toolbox, file, path, name, query, megabytes }) {
     ROUNDS,
   );
   if (JSON.stringify(ours.structured?.result) !== plain) {
-    throw new Error(
-      `${name} of ${megabytes} MB: ${JSON.stringify(ours).slice(0, 200)} is not ${plain.slice(0, 200)}`,
-    );
+    throw new Error(`${name} of ${megabytes} MB: ${JSON.stringify(ours).slice(0, 200)} is not ${plain.slice(0, 200)}`);
   }
   return [
     { case: `plain script, ${name}, ${megabytes} MB (floor)`, value: spread(samples.script), unit: 'ms' },

@@ -52,9 +52,7 @@ function measureWaiting(argv) {
 
 async function measureAndStop(server) {
   await sleep(SETTLED_MS);
-  const kilobytes = Number(
-    execFileSync('ps', ['-o', 'rss=', '-p', String(server.pid)], { encoding: 'utf8' }),
-  );
+  const kilobytes = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.pid)], { encoding: 'utf8' }));
   await server.stop();
   return (kilobytes * 1024) / 1e6;
 }

@@ -29,8 +29,7 @@ export const tool = defineTool({
   execute: ({ name }: { name: string }) => \`Hello, \${name}\`,
 });
 `;
-const SCRIPT =
-  '#!/bin/sh\n# @description Greets.\n# @param *name string Whom\necho "Hello, $WIELD_PARAM_NAME"\n';
+const SCRIPT = '#!/bin/sh\n# @description Greets.\n# @param *name string Whom\necho "Hello, $WIELD_PARAM_NAME"\n';
 
 export const row = {
   id: 'module',
@@ -74,15 +73,9 @@ async function measureCalls({ dir, env }) {
     return ((performance.now() - began) * 1000) / CALLS[kind];
   };
   const kinds = Object.keys(CALLS);
-  const firsts = await measureRounds(
-    Object.fromEntries(kinds.map((kind) => [kind, () => first(kind)])),
-    FIRST_ROUNDS,
-  );
+  const firsts = await measureRounds(Object.fromEntries(kinds.map((kind) => [kind, () => first(kind)])), FIRST_ROUNDS);
   for (const kind of kinds) await later(kind);
-  const laters = await measureRounds(
-    Object.fromEntries(kinds.map((kind) => [kind, () => later(kind)])),
-    LATER_ROUNDS,
-  );
+  const laters = await measureRounds(Object.fromEntries(kinds.map((kind) => [kind, () => later(kind)])), LATER_ROUNDS);
   await toolbox.close();
   const names = { function: 'in process', module: 'in the tool host, zod', script: 'a shell script' };
   const rows = (samples, title, unit) =>
@@ -108,10 +101,7 @@ async function measureLists(dir) {
   };
   const warm = createDirectory();
   await list(warm);
-  const samples = await measureRounds(
-    { cold: () => list(createDirectory()), warm: () => list(warm) },
-    LIST_ROUNDS,
-  );
+  const samples = await measureRounds({ cold: () => list(createDirectory()), warm: () => list(warm) }, LIST_ROUNDS);
   return [
     { case: `list, ${COUNT} modules, cold`, value: spread(samples.cold), unit: 'ms' },
     { case: `list, ${COUNT} modules, warm`, value: spread(samples.warm), unit: 'ms' },

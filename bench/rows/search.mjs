@@ -71,10 +71,7 @@ async function measureSpeed(sets) {
         [`floor ${count}`, () => (time(() => countWords(listing.tools)) * 1000) / count],
         // The first query builds the index.
         [`build ${count}`, () => (time(() => createToolSearch()(listing, 'one', 1)) * 1000) / count],
-        [
-          `query ${count}`,
-          () => percentile95(queries.map((query) => time(() => search(listing, query, 10)))),
-        ],
+        [`query ${count}`, () => percentile95(queries.map((query) => time(() => search(listing, query, 10))))],
       ]),
     ),
     ROUNDS,
@@ -119,8 +116,7 @@ function countWords(tools) {
   for (const { name, description, input } of tools) {
     const parameters = Object.entries(input.json.properties ?? {}).flat();
     for (const text of [name, description, ...parameters.map((part) => part.description ?? String(part))]) {
-      for (const word of text.toLowerCase().match(/[a-z0-9]+/g) ?? [])
-        counts.set(word, (counts.get(word) ?? 0) + 1);
+      for (const word of text.toLowerCase().match(/[a-z0-9]+/g) ?? []) counts.set(word, (counts.get(word) ?? 0) + 1);
     }
   }
   return counts;

@@ -8,7 +8,5 @@ import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs'
 
 const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, inputSchema, execute }));
 const handler = createMcpHttp(createToolbox({ tools }), { version: '0', access: { host: '127.0.0.1' } });
-const server = createServer(
-  getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }),
-);
+const server = createServer(getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false }));
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));

@@ -67,9 +67,7 @@ export async function createSessionClient(port) {
 
 function post({ port, agent, headers = {}, body }) {
   const isNotification = body.method.startsWith('notifications/');
-  const bytes = Buffer.from(
-    JSON.stringify({ jsonrpc: '2.0', ...(isNotification ? {} : { id: 1 }), ...body }),
-  );
+  const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(isNotification ? {} : { id: 1 }), ...body }));
   return new Promise((resolve, reject) => {
     const asked = request(
       {
@@ -88,9 +86,7 @@ function post({ port, agent, headers = {}, body }) {
       (response) => {
         const chunks = [];
         response.on('data', (chunk) => chunks.push(chunk));
-        response.on('end', () =>
-          resolve({ headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
-        );
+        response.on('end', () => resolve({ headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }));
       },
     );
     asked.once('error', reject);

@@ -27,9 +27,7 @@ export function formatTable(results) {
       row,
       one.case,
       one.shown ?? formatValue(one.value, one.unit),
-      one.ratio === undefined
-        ? ''
-        : `${fixed(one.ratio.median)} (${fixed(one.ratio.p10)}–${fixed(one.ratio.p90)})`,
+      one.ratio === undefined ? '' : `${fixed(one.ratio.median)} (${fixed(one.ratio.p10)}–${fixed(one.ratio.p90)})`,
       one.goal?.text ?? (one.target === undefined ? '' : formatTarget(one.target)),
       hasGoal(one) ? (isMet(one) ? 'yes' : 'no') : '',
     ]),
@@ -61,9 +59,7 @@ export function saveResults(results) {
 }
 
 function formatValue(value, unit) {
-  return value === undefined
-    ? ''
-    : `${fixed(value.median)} ${unit} (${fixed(value.p10)}–${fixed(value.p90)})`;
+  return value === undefined ? '' : `${fixed(value.median)} ${unit} (${fixed(value.p10)}–${fixed(value.p90)})`;
 }
 
 function formatTarget({ of, atMost, unit }) {

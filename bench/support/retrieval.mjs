@@ -25,8 +25,7 @@ export function readSets() {
 
 function readCorpora() {
   const missing = SETS.find((set) => !existsSync(resolve(CORPORA, 'retrieval', set, 'tools.jsonl')));
-  if (missing !== undefined)
-    return { sets: [], reason: `data set ${missing} not found in ${CORPORA}/retrieval` };
+  if (missing !== undefined) return { sets: [], reason: `data set ${missing} not found in ${CORPORA}/retrieval` };
   const sets = SETS.map((name) => {
     const lines = (file) =>
       readFileSync(resolve(CORPORA, 'retrieval', name, file), 'utf8')

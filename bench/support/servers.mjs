@@ -37,8 +37,7 @@ function installFastmcp() {
     });
     if (status === 0) {
       for (const file of ['fastmcp-stdio.mjs', 'tool.mjs']) copyFileSync(fileOf(file), join(directory, file));
-    } else
-      console.error(`FastMCP is left out, it could not be installed: ${error?.message ?? stderr.trim()}`);
+    } else console.error(`FastMCP is left out, it could not be installed: ${error?.message ?? stderr.trim()}`);
     installed = { directory: status === 0 ? directory : undefined };
   }
   return installed.directory;

@@ -13,8 +13,7 @@ import { createNodeToolbox } from 'wield/node';
 const workdir = realpathSync(mkdtempSync(join(tmpdir(), 'wield-example-')));
 process.on('exit', () => rmSync(workdir, { recursive: true, force: true }));
 const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
-const git = (...args) =>
-  execFileSync('git', [...who, ...args], { cwd: workdir, stdio: ['ignore', 'pipe', 'pipe'] });
+const git = (...args) => execFileSync('git', [...who, ...args], { cwd: workdir, stdio: ['ignore', 'pipe', 'pipe'] });
 git('init', '--quiet', '--initial-branch=main');
 for (const subject of ['Begin', 'Go on']) git('commit', '--quiet', '--allow-empty', '-m', subject);
 cpSync(fileURLToPath(new URL('.agents', import.meta.url)), join(workdir, '.agents'), { recursive: true });
@@ -27,15 +26,7 @@ console.log(`tools: ${names.join(', ')}`);
 
 // A plan shows what would run, without running it.
 const { plan } = await toolbox.plan('git_log', { count: 1 });
-assert.deepEqual(plan.argv, [
-  'git',
-  'log',
-  '--pretty=tformat:%h %ad %s',
-  '--max-count',
-  '1',
-  '--date',
-  'short',
-]);
+assert.deepEqual(plan.argv, ['git', 'log', '--pretty=tformat:%h %ad %s', '--max-count', '1', '--date', 'short']);
 console.log(`would run: ${plan.argv.join(' ')}`);
 
 const log = await toolbox.call('git_log', {});

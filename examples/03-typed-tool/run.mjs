@@ -48,9 +48,7 @@ try {
 
   // From a model.
   const client = new Client({ name: 'example', version: '1' });
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [wield, 'serve'], cwd, env }),
-  );
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [wield, 'serve'], cwd, env }));
   const { tools } = await client.listTools();
   assert.deepEqual(tools[0].inputSchema.required, ['summary']);
   assert.equal(tools[0].inputSchema.properties.summary.description, 'Summary of work done');
@@ -60,14 +58,7 @@ try {
   await client.close();
 
   // From a test.
-  const report = run(
-    join(root, 'node_modules/vitest/vitest.mjs'),
-    'run',
-    '--root',
-    cwd,
-    '--reporter',
-    'json',
-  );
+  const report = run(join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', cwd, '--reporter', 'json');
   assert.equal(JSON.parse(report).numPassedTests, 2);
   console.log('tests: 2 passed');
 } finally {

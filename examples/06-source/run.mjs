@@ -2,15 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,9 +20,7 @@ const env = { PATH: process.env.PATH, HOME: home };
 const binary = fileURLToPath(new URL('../../dist/cli/wield.cjs', import.meta.url));
 const source = fileURLToPath(new URL('.', import.meta.url));
 const wield = (...args) =>
-  JSON.parse(
-    execFileSync(process.execPath, [binary, ...args, '--json'], { cwd: workdir, env, encoding: 'utf8' }),
-  );
+  JSON.parse(execFileSync(process.execPath, [binary, ...args, '--json'], { cwd: workdir, env, encoding: 'utf8' }));
 const steps = (name) =>
   readFileSync(join(home, '.claude/skills', name, 'SKILL.md'), 'utf8')
     .split('\n')

@@ -10,9 +10,7 @@ export async function serveModel(script) {
     for await (const chunk of request) body += chunk;
     const { messages } = JSON.parse(body);
     const last = messages.at(-1).content;
-    const results = Array.isArray(last)
-      ? last.map(({ content }) => content.map(({ text }) => text).join(''))
-      : [];
+    const results = Array.isArray(last) ? last.map(({ content }) => content.map(({ text }) => text).join('')) : [];
     const calls = script[turn]?.(results) ?? [];
     turn++;
     const content = calls.map(([name, input], index) => ({

@@ -67,8 +67,7 @@ export function createAuditLog(directory: string): AuditLog {
   };
 
   const prune = (older: readonly number[], keep: number): void => {
-    for (const number of older.slice(0, Math.max(0, older.length - keep)))
-      tryUnlink(join(directory, fileName(number)));
+    for (const number of older.slice(0, Math.max(0, older.length - keep))) tryUnlink(join(directory, fileName(number)));
   };
 
   // Reopens a file that was moved or removed, and rotates a full one.
@@ -91,8 +90,7 @@ export function createAuditLog(directory: string): AuditLog {
           // A process that was killed while writing leaves a partial line; this one starts on its own line.
           const bytes = Buffer.from(endsWhole(current.descriptor, size) ? line : `\n${line}`);
           const written = writeSync(current.descriptor, bytes);
-          if (written < bytes.length)
-            throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+          if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
           // Removed while writing: the line is lost with the file.
           if (fstatSync(current.descriptor).nlink > 0) return;
           close();

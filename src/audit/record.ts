@@ -67,8 +67,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   const { caller, result, plan, verdict, input } = event;
   const tool = plan?.tool ?? event.tool;
   const { handle } = result.meta;
-  const clean = (text: string, limit = MAX_TEXT): string =>
-    cutText(redactKnown(text, context.secrets), limit);
+  const clean = (text: string, limit = MAX_TEXT): string => cutText(redactKnown(text, context.secrets), limit);
   const json = input === undefined ? undefined : canonicalJson(input);
   const output = result.content.map(bytesOf).filter((text) => text !== '');
   return {
@@ -184,8 +183,5 @@ export function toLine(record: AuditRecord): string {
 }
 
 function escapeInvisible(json: string): string {
-  return json.replace(
-    INVISIBLE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return json.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -26,8 +26,7 @@ const chatMessages = ({ system, prompt }: AskModelOptions): object[] => [
   { role: 'system', content: system },
   { role: 'user', content: prompt },
 ];
-const first = (value: unknown): Record<string, unknown> =>
-  Array.isArray(value) && isRecord(value[0]) ? value[0] : {};
+const first = (value: unknown): Record<string, unknown> => (Array.isArray(value) && isRecord(value[0]) ? value[0] : {});
 const within = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 const WIRES: Readonly<Record<ModelSettings['provider'], Wire>> = {

@@ -29,11 +29,7 @@ const SYSTEM =
   'else. Say what can be done, never the name of a tool.';
 
 export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
-  const execute: BuiltinFunction<{ dry_run?: boolean }> = async (
-    { dry_run: dryRun = false },
-    context,
-    internals,
-  ) => {
+  const execute: BuiltinFunction<{ dry_run?: boolean }> = async ({ dry_run: dryRun = false }, context, internals) => {
     const { workdir, signal } = context as ToolContext;
     const path = join(workdir, '.agents', FILE);
     const lines = await makeLines(options, internals!.snapshot, signal);
@@ -66,16 +62,12 @@ async function makeLines(
   snapshot: Snapshot,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const seen = (await tools(snapshot)).filter(
-    (tool) => tool.origin.builtin !== true && !tool.traits.terminal,
-  );
+  const seen = (await tools(snapshot)).filter((tool) => tool.origin.builtin !== true && !tool.traits.terminal);
   const themes = describeThemes(seen);
   const { model } = snapshot.settings;
   if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : ['- No tools yet.'];
   const { askModel } = await import('./ask-model.js');
-  const prompt = seen
-    .map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`)
-    .join('\n');
+  const prompt = seen.map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`).join('\n');
   const key = model.keyVariable === undefined ? undefined : env[model.keyVariable];
   const answer = await askModel({ model, key, system: SYSTEM, prompt, signal });
   const names = seen.map((tool) => tool.name);

@@ -30,9 +30,7 @@ export function describeThemes(tools: readonly Tool[]): string[] {
 
 /** Returns whether a text contains the name of a tool as a word. */
 export function namesTool(text: string, names: readonly string[]): boolean {
-  const words = new Set(
-    text.match(/[A-Za-z0-9_:-]+/g)?.flatMap((word) => [word, word.replace(/[:-]+$/, '')]),
-  );
+  const words = new Set(text.match(/[A-Za-z0-9_:-]+/g)?.flatMap((word) => [word, word.replace(/[:-]+$/, '')]));
   return names.some((name) => words.has(name));
 }
 

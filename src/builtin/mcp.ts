@@ -30,8 +30,7 @@ const TOOL = { type: 'string', description: 'Name of the tool at its server' } a
 
 /** Creates the four tools, sorted by name. They only reach tools that the caller may call anyway. */
 export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
-  const remote = async ({ caller, snapshot }: CallInternals) =>
-    (await list(caller, snapshot)).filter(isRemote);
+  const remote = async ({ caller, snapshot }: CallInternals) => (await list(caller, snapshot)).filter(isRemote);
   const find = async (server: string, name: string, internals: CallInternals): Promise<Tool> => {
     const all = await remote(internals);
     const found = all.find((tool) => tool.origin.server === server && nameOf(tool) === name);
@@ -67,11 +66,7 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
     if (server !== undefined && tools.length === 0) throw missing(server, undefined, all);
     return { tools: tools.map(toLine) };
   };
-  const searchTools: McpFunctions['searchTools'] = async (
-    { query, limit = FOUND, server },
-    _context,
-    internals,
-  ) => {
+  const searchTools: McpFunctions['searchTools'] = async ({ query, limit = FOUND, server }, _context, internals) => {
     const { caller, snapshot } = internals!;
     const ranked = (await search(query, RANKED, caller, snapshot)).filter(isRemote);
     const wanted = ranked.filter(({ origin }) => server === undefined || origin.server === server);

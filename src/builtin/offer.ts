@@ -80,9 +80,7 @@ export function createInstructions(
   // SDK-11: text of an untrusted workspace is not sent to the model.
   const directories = [world.home, snapshot.trusted ? snapshot.workdir : undefined];
   const inventories = capabilities
-    ? [...new Set(directories)].map((directory) =>
-        directory === undefined ? '' : readCapabilities(directory),
-      )
+    ? [...new Set(directories)].map((directory) => (directory === undefined ? '' : readCapabilities(directory)))
     : [];
   return [...inventories, skills].filter((text) => text !== '').join('\n\n');
 }

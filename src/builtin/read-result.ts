@@ -50,8 +50,7 @@ export function createReadResultTool(): Tool {
 
   const tool = toTool({
     name: READ_RESULT,
-    description:
-      'Read more of a result that was too large to be shown: by page, by lines, or by offset in bytes.',
+    description: 'Read more of a result that was too large to be shown: by page, by lines, or by offset in bytes.',
     readOnly: true,
     idempotent: true,
     inputSchema: {
@@ -108,8 +107,7 @@ function readPart(asked: Asked, source: StoredResult, pageBytes: number, pages: 
   // Binary data is returned as base64, four characters for three bytes.
   const most = text ? pageBytes : Math.floor((pageBytes * 3) / 4);
   if (lines !== undefined) return readLines(source, lines, most);
-  if (offset !== undefined || limit !== undefined)
-    return readBytes(source, offset ?? 0, Math.min(limit ?? most, most));
+  if (offset !== undefined || limit !== undefined) return readBytes(source, offset ?? 0, Math.min(limit ?? most, most));
   return readPage(source, page ?? 1, pages(most, text));
 }
 

@@ -70,11 +70,7 @@ export function describeSkills(
     ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, refer).trim()}`),
     ...(named.length === 0
       ? []
-      : [
-          [`Skills. Call ${READ_SKILL} with a name before doing what that skill is for.`, ...lines].join(
-            '\n',
-          ),
-        ]),
+      : [[`Skills. Call ${READ_SKILL} with a name before doing what that skill is for.`, ...lines].join('\n')]),
   ].join('\n\n');
 }
 
@@ -85,9 +81,7 @@ function findSkill(name: string, skills: readonly Skill[]): Skill {
   const close = nearest(name, names);
   throw new ToolError('not_found', `skill not found: ${quoteOutside(name, 60)}`, {
     hint:
-      close.length > 0
-        ? `did you mean ${close.join(', ')}?`
-        : `there are ${names.slice(0, 20).join(', ') || 'none'}`,
+      close.length > 0 ? `did you mean ${close.join(', ')}?` : `there are ${names.slice(0, 20).join(', ') || 'none'}`,
   });
 }
 

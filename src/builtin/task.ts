@@ -20,8 +20,7 @@ const KINDS = [
   },
   {
     name: 'wait_task',
-    description:
-      'Put the current task aside until something happens that is not in your hands, and say what.',
+    description: 'Put the current task aside until something happens that is not in your hands, and say what.',
     parameter: 'reason',
     about: 'What is waited for',
     says: 'Task waiting',

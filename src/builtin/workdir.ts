@@ -18,8 +18,7 @@ export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>)
   };
   const tool = toTool({
     name: 'workdir',
-    description:
-      'Tell the working directory of local tools, or change it to another one below the allowed roots.',
+    description: 'Tell the working directory of local tools, or change it to another one below the allowed roots.',
     inputSchema: {
       type: 'object',
       properties: {

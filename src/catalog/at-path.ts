@@ -42,10 +42,7 @@ export interface PathFinderOptions {
 }
 
 /** `mayReach`: whether a tool found by path is visible under the options. */
-export function createPathFinder(
-  options: PathFinderOptions,
-  mayReach: (tool: Tool, options: FindOptions) => boolean,
-) {
+export function createPathFinder(options: PathFinderOptions, mayReach: (tool: Tool, options: FindOptions) => boolean) {
   const { formats, ownerOf, toAbsolute, views, clean } = options;
 
   // An entry on the search path is read as part of its place.
@@ -57,9 +54,7 @@ export function createPathFinder(
     const at = entryAt(path, format);
     if (at === undefined) return undefined;
     const { directory, entry } = at;
-    const known = snapshot.places.find(
-      (place) => place.directory === directory && format.places.includes(place.kind),
-    );
+    const known = snapshot.places.find((place) => place.directory === directory && format.places.includes(place.kind));
     if (visibleOnly) return known && views.of(known, format).at(entry, snapshot);
     const owner = known?.owner ?? ownerOf(directory, snapshot);
     return views.of({ directory, owner, kind: known?.kind ?? format.places[0]! }, format).at(entry, snapshot);
@@ -74,8 +69,7 @@ export function createPathFinder(
     const path = toAbsolute(given, snapshot);
     if (path === undefined) return { tools: [] };
     // For a model, nothing outside the search path is read.
-    if (visibleOnly && !snapshot.places.some((place) => isWithin(place.directory, path)))
-      return { tools: [] };
+    if (visibleOnly && !snapshot.places.some((place) => isWithin(place.directory, path))) return { tools: [] };
     const readings = formats.flatMap((format) => {
       const reading = readEntry(path, format, reach);
       return reading === undefined ? [] : [{ reading, yields: format.yields === true }];
@@ -103,11 +97,7 @@ export function createPathFinder(
 }
 
 /** Returns the one tool, or the one that a fragment names. Throws `not_found` or `ambiguous`. */
-export function pickTool(
-  ref: string,
-  found: readonly FoundTool[],
-  fragment: string | undefined,
-): Tool | undefined {
+export function pickTool(ref: string, found: readonly FoundTool[], fragment: string | undefined): Tool | undefined {
   const names = (some: readonly FoundTool[]): string[] => [...new Set(some.map(({ tool }) => tool.name))];
   if (fragment !== undefined) {
     const picked = found.find(({ tool }) => tool.name === fragment);
@@ -137,10 +127,7 @@ export function toFilePath(uri: string): string {
 }
 
 // The entry of a format at an absolute path.
-function entryAt(
-  path: string,
-  format: Format,
-): { readonly directory: string; readonly entry: string } | undefined {
+function entryAt(path: string, format: Format): { readonly directory: string; readonly entry: string } | undefined {
   const stats = statOrNothing(path);
   const entry = basename(path);
   const directory = dirname(path);

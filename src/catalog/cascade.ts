@@ -61,8 +61,7 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
       const standard = snapshot.settings.limits.timeoutMs;
       // A delegate leaves the time limit to the tool it calls.
       if (timeout === null) return tool.action.kind === 'delegate' ? Number.POSITIVE_INFINITY : standard;
-      const mayRaise =
-        timeout.owner !== 'workspace' || (tool.origin.owner === 'workspace' && snapshot.trusted);
+      const mayRaise = timeout.owner !== 'workspace' || (tool.origin.owner === 'workspace' && snapshot.trusted);
       return mayRaise ? timeout.ms : Math.min(timeout.ms, standard);
     },
     problems(tools, skills, snapshot) {

@@ -185,9 +185,7 @@ function createCache({ place, format, world, index }: DirectoryOptions, reader: 
     },
     contains(tool: string): boolean {
       const indexed = (state ?? index.load(place, format))?.entries.values() ?? [];
-      return [...found.values(), ...indexed].some(({ reading }) =>
-        reading?.tools.some(({ name }) => name === tool),
-      );
+      return [...found.values(), ...indexed].some(({ reading }) => reading?.tools.some(({ name }) => name === tool));
     },
     clear(): void {
       index.remove(place, format);

@@ -90,8 +90,7 @@ export function createFinder(options: FinderOptions): Seek {
     if (tool !== undefined) return tool;
     const { mayName = () => true } = within;
     throw fragment === undefined && isToolName(name)
-      ? (upstream?.why(name, within.snapshot) ??
-          notFound(name, near().filter(mayName), within.snapshot.places))
+      ? (upstream?.why(name, within.snapshot) ?? notFound(name, near().filter(mayName), within.snapshot.places))
       : invalidName(text);
   };
 }
@@ -130,9 +129,7 @@ function createReach(options: FinderOptions) {
   };
 
   const isOffered = (tool: Tool, { snapshot, offer = [] }: FindOptions): boolean =>
-    !builtin.includes(tool) ||
-    isRequested(tool, offer) ||
-    offered(tool, list(snapshot).skills, snapshot) !== 'none';
+    !builtin.includes(tool) || isRequested(tool, offer) || offered(tool, list(snapshot).skills, snapshot) !== 'none';
 
   const isInReach = (tool: Tool, reach: FindOptions): boolean =>
     !(reach.visibleOnly && tool.traits.hidden) &&

@@ -34,12 +34,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
 export function createIndexFile({ directory, version, toSchema, world }: IndexFileOptions): IndexFile {
   // The ignored names determine the content, so they are part of the key.
   const firstLine = (place: Place, format: Format): string =>
-    [
-      'wield-index',
-      version,
-      format.name,
-      ...[place.directory, ...(place.ignore ?? [])].map(escapeField),
-    ].join('\t');
+    ['wield-index', version, format.name, ...[place.directory, ...(place.ignore ?? [])].map(escapeField)].join('\t');
   const fileOf = (place: Place, format: Format): string =>
     join(directory, `${hashName(firstLine(place, format))}.index`);
   const loadOwn = (place: Place, format: Format): DirectoryState | undefined => {

@@ -194,8 +194,5 @@ export function escapeField(text: string): string {
 
 function unescapeField(text: string): string {
   if (!text.includes('\\')) return text;
-  return text.replace(
-    /\\(.)/g,
-    (_match, letter: string) => ({ t: '\t', n: '\n', r: '\r' })[letter] ?? letter,
-  );
+  return text.replace(/\\(.)/g, (_match, letter: string) => ({ t: '\t', n: '\n', r: '\r' })[letter] ?? letter);
 }

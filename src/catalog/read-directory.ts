@@ -117,6 +117,5 @@ export function createIgnore(ignore: readonly string[], prefix: string): (entry:
   const globs = ignore
     .filter((pattern) => !names.has(pattern))
     .map((pattern) => ({ ofPath: pattern.includes('/'), glob: compileGlob(pattern) }));
-  return (entry) =>
-    names.has(entry) || globs.some(({ ofPath, glob }) => glob.matches(ofPath ? prefix + entry : entry));
+  return (entry) => names.has(entry) || globs.some(({ ofPath, glob }) => glob.matches(ofPath ? prefix + entry : entry));
 }

@@ -27,9 +27,7 @@ const MAX_LINE = 200;
 export function isToolOf({ name, file, directory }: Skill, { name: own, origin }: Tool): boolean {
   const { uri } = origin;
   return (
-    own === name &&
-    origin.directory === directory &&
-    (uri === pathToFileURL(file).href || uri === `inline://${name}`)
+    own === name && origin.directory === directory && (uri === pathToFileURL(file).href || uri === `inline://${name}`)
   );
 }
 
@@ -55,9 +53,7 @@ export function createReferences(
   // Also finds skills that are shadowed as tools.
   const seekSkill = ({ kind, ref }: TextReference, snapshot: Snapshot): Skill | undefined =>
     kind === 'skill'
-      ? list(snapshot).skills.find(
-          ({ name, directory, file }) => name === ref || directory === ref || file === ref,
-        )
+      ? list(snapshot).skills.find(({ name, directory, file }) => name === ref || directory === ref || file === ref)
       : undefined;
 
   // A skill that is also a tool may be named if the tool may.
@@ -71,9 +67,7 @@ export function createReferences(
       const reference = anchored(written, directory);
       const skill = seekSkill(reference, snapshot);
       const found =
-        skill?.hidden === false && mayNameSkill(skill, snapshot)
-          ? skill
-          : seek(reference.ref, snapshot, true);
+        skill?.hidden === false && mayNameSkill(skill, snapshot) ? skill : seek(reference.ref, snapshot, true);
       return found && { name: found.name, line: quoteOutside(found.description, MAX_LINE) };
     },
     problems: (skills, snapshot) =>
@@ -81,10 +75,7 @@ export function createReferences(
         references
           .filter((written) => {
             const reference = anchored(written, directory);
-            return (
-              seekSkill(reference, snapshot) === undefined &&
-              seek(reference.ref, snapshot, false) === undefined
-            );
+            return seekSkill(reference, snapshot) === undefined && seek(reference.ref, snapshot, false) === undefined;
           })
           .map(
             ({ kind, ref }): Problem => ({

@@ -27,10 +27,7 @@ export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Ap
 }
 
 /** Creates the elicitation callback; undefined if the user cannot be asked (MOD-18). */
-export function createElicit({
-  terminal,
-  insideCall,
-}: Omit<ApproveOptions, 'yes'>): Elicit<Question> | undefined {
+export function createElicit({ terminal, insideCall }: Omit<ApproveOptions, 'yes'>): Elicit<Question> | undefined {
   if (insideCall || !terminal.canAsk) return undefined;
   return async (question, signal) => {
     const { askFields } = await import('./ask-fields.js');

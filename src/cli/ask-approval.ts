@@ -23,9 +23,7 @@ async function ask(terminal: Terminal, request: ApprovalRequest): Promise<Approv
 function formatQuestion(terminal: Terminal, { record, changes }: ApprovalRequest): string {
   const width = widthOf(terminal) - INDENT - 1;
   const indented = (label: string, text: string): string[] =>
-    wrap(text, width).map(
-      (line, at) => `${at === 0 ? `  ${label}`.padEnd(INDENT) : ' '.repeat(INDENT)}${line}`,
-    );
+    wrap(text, width).map((line, at) => `${at === 0 ? `  ${label}`.padEnd(INDENT) : ' '.repeat(INDENT)}${line}`);
   const since = changes?.since?.slice(0, 16).replace('T', ' ') ?? 'it was approved';
   const lines = [
     `${terminal.paint('bold', spellOut(record.tool), 'err')} needs your approval`,

@@ -22,11 +22,7 @@ const SHOWN_CHOICES = 40;
 const CANCEL: ElicitAnswer = { action: 'cancel' };
 
 /** Asks a tool's question after all earlier questions are answered. */
-export function askFields(
-  terminal: Terminal,
-  question: Question,
-  signal: AbortSignal,
-): Promise<ElicitAnswer> {
+export function askFields(terminal: Terminal, question: Question, signal: AbortSignal): Promise<ElicitAnswer> {
   return terminal.inTurn(() => ask(terminal, question, signal));
 }
 

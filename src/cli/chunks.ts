@@ -1,15 +1,6 @@
 // Loads the chunks of the binary, with compiled code from a cache.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
@@ -63,8 +54,7 @@ export function createChunks(directory: string, cacheFile: string | undefined): 
     cached,
     scripts,
     isCacheStale: () =>
-      cached.runs < WARMUP_RUNS ||
-      [...scripts.values()].some((script) => script.cachedDataRejected !== false),
+      cached.runs < WARMUP_RUNS || [...scripts.values()].some((script) => script.cachedDataRejected !== false),
   };
 }
 

@@ -6,10 +6,7 @@ import { quoteOutside } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
 import { usageError } from './verb.js';
 
-export function findClientEnvironment({
-  machine: { world },
-  workspace: { workdir },
-}: NodeToolbox): ClientEnvironment {
+export function findClientEnvironment({ machine: { world }, workspace: { workdir } }: NodeToolbox): ClientEnvironment {
   const { home, platform, env } = world;
   if (home !== undefined) return { home, platform, env, workdir };
   throw new ToolError('unavailable', 'no home directory', { hint: 'set HOME' });
@@ -17,10 +14,7 @@ export function findClientEnvironment({
 
 export function readScope(named: string | true | undefined): Scope | undefined {
   if (named === undefined || named === 'project' || named === 'user') return named;
-  throw usageError(
-    `unknown scope "${quoteOutside(String(named), 40)}"`,
-    'use --scope project or --scope user',
-  );
+  throw usageError(`unknown scope "${quoteOutside(String(named), 40)}"`, 'use --scope project or --scope user');
 }
 
 /** Returns a function that renews the trust in a trusted workspace after the user confirmed a change of its files. */

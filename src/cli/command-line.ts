@@ -25,11 +25,7 @@ export function findCommandWord(argv: readonly string[]): CommandWord {
 }
 
 /** Parses the arguments of a verb; `before` are flags that preceded it. Throws `usage`. */
-export function parseVerbArguments(
-  verb: Verb,
-  before: readonly Argument[],
-  argv: readonly string[],
-): VerbArguments {
+export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv: readonly string[]): VerbArguments {
   const kindOf = (name: string) => kindOfFlag(verb, name);
   const { parsed: own, rest } = splitArguments(argv, kindOf, { stopAtPositional: verb.readsRest ?? false });
   // A flag before the verb may be a switch of the verb.
@@ -42,15 +38,11 @@ export function parseVerbArguments(
     else if (kindOf(argument.name) === undefined) throw unknownFlag(verb, `--${argument.name}`, 'unknown');
   }
   if (positionals.length > verb.positionals) {
-    throw usageError(
-      `unexpected argument "${sanitize(positionals[verb.positionals]!)}"`,
-      `wield ${verb.usage}`,
-    );
+    throw usageError(`unexpected argument "${sanitize(positionals[verb.positionals]!)}"`, `wield ${verb.usage}`);
   }
   return {
     flags: toOwnFlags(parsed, kindOf),
-    repeated: (name) =>
-      parsed.flatMap((one) => (one.kind === 'flag' && one.name === name ? String(one.value) : [])),
+    repeated: (name) => parsed.flatMap((one) => (one.kind === 'flag' && one.name === name ? String(one.value) : [])),
     positionals,
     rest,
   };

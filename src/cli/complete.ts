@@ -12,13 +12,7 @@ import {
 } from '../commands/complete.js';
 import { OWN_FLAGS, splitArguments } from '../commands/index.js';
 import { commandName } from '../commands/names.js';
-import {
-  type Commands,
-  type CommandTable,
-  findCommand,
-  findInGroup,
-  toCommandTable,
-} from '../commands/table.js';
+import { type Commands, type CommandTable, findCommand, findInGroup, toCommandTable } from '../commands/table.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
@@ -56,8 +50,7 @@ async function complete(words: readonly string[], current: string, io: Io): Prom
   const { parsed, rest } = splitArguments(words, common, { stopAtPositional: true });
   const first = parsed.find((argument) => argument.kind === 'positional')?.value;
   const cwd = parsed.find((argument) => argument.kind === 'flag' && argument.name === 'cwd');
-  const named =
-    cwd?.kind === 'flag' && typeof cwd.value === 'string' ? resolvePath(io, cwd.value) : undefined;
+  const named = cwd?.kind === 'flag' && typeof cwd.value === 'string' ? resolvePath(io, cwd.value) : undefined;
   let toolbox: NodeToolbox | undefined;
   const open = (): NodeToolbox => {
     const place = named === undefined ? { cwd: io.cwd() } : { workdir: named };
@@ -91,12 +84,7 @@ async function firstLevel(setup: Setup): Promise<Completable> {
   );
 }
 
-async function completeVerb(
-  verb: Verb,
-  words: readonly string[],
-  current: string,
-  setup: Setup,
-): Promise<Completion> {
+async function completeVerb(verb: Verb, words: readonly string[], current: string, setup: Setup): Promise<Completion> {
   if (verb.readsRest) {
     const { parsed, rest } = splitArguments(words, (name) => kindOfFlag(verb, name), {
       stopAtPositional: true,
@@ -148,18 +136,11 @@ async function completeCommand(
   );
 }
 
-async function completeTool(
-  tool: Tool,
-  words: readonly string[],
-  current: string,
-  { io }: Setup,
-): Promise<Completion> {
+async function completeTool(tool: Tool, words: readonly string[], current: string, { io }: Setup): Promise<Completion> {
   const { call } = await import('./verbs/call.js');
   const flags = { ...call.flags, ...COMMON_FLAGS };
   // --cwd must come before the tool.
-  const own = Object.fromEntries(
-    Object.entries(flags).filter(([name]) => OWN_FLAGS.has(name) && name !== 'cwd'),
-  );
+  const own = Object.fromEntries(Object.entries(flags).filter(([name]) => OWN_FLAGS.has(name) && name !== 'cwd'));
   const completable = toCompletable(tool, own);
   const values: Completable['values'] = (flag, begun) =>
     Object.hasOwn(own, flag) ? flagValues(io, own[flag]!, begun) : completable.values(flag, begun);

@@ -37,11 +37,7 @@ export async function ask({ terminal, signal }: VerbCall, question: string): Pro
 }
 
 /** Asks before something is destroyed, unless `--yes` is set. Throws `refusal` if there is no terminal (INS-32). */
-export async function confirmDestructive(
-  call: VerbCall,
-  question: string,
-  refusal: ToolError,
-): Promise<boolean> {
+export async function confirmDestructive(call: VerbCall, question: string, refusal: ToolError): Promise<boolean> {
   if (call.flags.has('yes')) return true;
   if (call.json || !call.terminal.canAsk) throw refusal;
   return ask(call, question);

@@ -5,8 +5,7 @@ import { VERBS } from './verbs.js';
 const FIRST = ['init', 'list', 'call', 'serve', 'doctor'];
 
 export function formatHelp(): string {
-  const line = ({ name, summary }: { name: string; summary: string }): string =>
-    `  ${name.padEnd(9)} ${summary}`;
+  const line = ({ name, summary }: { name: string; summary: string }): string => `  ${name.padEnd(9)} ${summary}`;
   const first = FIRST.map((name) => VERBS.find((verb) => verb.name === name)!);
   const others = VERBS.filter((verb) => !FIRST.includes(verb.name)).map((verb) => verb.name);
   return [

@@ -123,11 +123,7 @@ export function summarizeItems(items: readonly { readonly kind: string }[]): str
 }
 
 /** Prints installed items and their links. */
-export function printApplied(
-  terminal: Terminal,
-  applied: readonly AppliedItem[],
-  inventory: Inventory,
-): void {
+export function printApplied(terminal: Terminal, applied: readonly AppliedItem[], inventory: Inventory): void {
   const shown = applied.length > 40 ? [] : applied;
   if (applied.length > 40) terminal.out(`  installed  ${count(applied.length, 'item')}\n`);
   for (const { planned, installedHash, build } of shown) {

@@ -20,10 +20,7 @@ const [first] = argv;
 
 if (argv.length === 1 && (first === 'version' || first === '--version')) {
   writeSync(1, `${WIELD_VERSION}\n`);
-} else if (
-  argv.length === 0 ||
-  (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))
-) {
+} else if (argv.length === 0 || (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))) {
   writeSync(1, WIELD_HELP);
 } else {
   void start(argv.find((word) => CACHED.has(word)) ?? 'call');
@@ -42,9 +39,7 @@ async function start(kind: string): Promise<void> {
     status = await run(argv, io);
   }
   if (cacheFile !== undefined && chunks.isCacheStale()) {
-    const { saveCompileCache } = chunks.load(
-      'save-compile-cache.cjs',
-    ) as typeof import('./save-compile-cache.js');
+    const { saveCompileCache } = chunks.load('save-compile-cache.cjs') as typeof import('./save-compile-cache.js');
     saveCompileCache(cacheFile, chunks, first!);
   }
   process.exit(status);

@@ -6,16 +6,9 @@ import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
 /** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
-export function printJson(
-  terminal: Terminal,
-  document: { readonly ok: boolean; readonly [key: string]: unknown },
-): 0 {
+export function printJson(terminal: Terminal, document: { readonly ok: boolean; readonly [key: string]: unknown }): 0 {
   const { ok, ...rest } = document;
-  const text = JSON.stringify(
-    { ok, schema: JSON_SCHEMA, ...rest },
-    null,
-    terminal.outIsTerminal ? 2 : undefined,
-  );
+  const text = JSON.stringify({ ok, schema: JSON_SCHEMA, ...rest }, null, terminal.outIsTerminal ? 2 : undefined);
   terminal.out(`${terminal.io.stdout.isTerminal ? escapeControls(text) : text}\n`);
   return 0;
 }
@@ -53,22 +46,15 @@ function formatTable(rows: readonly (readonly string[])[], terminal: Terminal): 
   }
   const lines = rows.map((row) => {
     let line = ' ';
-    for (let column = 0; column < row.length; column++)
-      line += ` ${row[column]!.padEnd(widths[column] ?? 0)}  `;
+    for (let column = 0; column < row.length; column++) line += ` ${row[column]!.padEnd(widths[column] ?? 0)}  `;
     line = line.trimEnd();
-    return terminal.outIsTerminal && line.length > terminal.columns
-      ? `${line.slice(0, terminal.columns - 1)}…`
-      : line;
+    return terminal.outIsTerminal && line.length > terminal.columns ? `${line.slice(0, terminal.columns - 1)}…` : line;
   });
   return `${lines.join('\n')}\n`;
 }
 
 /** Prints a table with a dimmed head. */
-export function printTable(
-  terminal: Terminal,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): void {
+export function printTable(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): void {
   const table = formatTable([head, ...rows], terminal);
   const end = table.indexOf('\n');
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));

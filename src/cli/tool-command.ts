@@ -29,8 +29,7 @@ export const toolCommand: Verb = {
     const survey = await toolbox.catalog.survey();
     const table = toCommandTable([...survey.tools, ...survey.unlisted]);
     const found = findCommand(table, word);
-    if (found === undefined)
-      throw isToolError(named) ? named : unknownCommand(word, survey, firstWords(table));
+    if (found === undefined) throw isToolError(named) ? named : unknownCommand(word, survey, firstWords(table));
     if ('group' in found) return runInGroup(verbCall, found.group, found.commands);
     return callTool(verbCall, { tool: await toolbox.find(found.tool.name), rest, command });
   },
@@ -49,8 +48,7 @@ async function findByName(toolbox: Toolbox, word: string): Promise<Tool | ToolEr
 
 async function runInGroup(verbCall: VerbCall, group: string, commands: Commands): Promise<number> {
   const { word, before, rest } = findCommandWord(verbCall.rest);
-  for (const argument of before)
-    if ('raw' in argument) throw unknownFlag(undefined, argument.name, argument.kind);
+  for (const argument of before) if ('raw' in argument) throw unknownFlag(undefined, argument.name, argument.kind);
   const between = toOwnFlags(before, kindOfOwnFlag);
   if (word === undefined) {
     showGroup(verbCall, group, commands, verbCall.json || between.has('json'));
@@ -79,14 +77,7 @@ function showGroup({ terminal }: VerbCall, group: string, commands: Commands, js
   }
   const width = Math.max(...entries.map(({ word }) => word.length));
   const lines = entries.map(({ word, tool }) => `  ${word.padEnd(width)}   ${oneLine(tool.description)}`);
-  const help = [
-    `wield ${group} <command>`,
-    '',
-    ...lines,
-    '',
-    `Run wield ${group} <command> --help for details.`,
-    '',
-  ];
+  const help = [`wield ${group} <command>`, '', ...lines, '', `Run wield ${group} <command> --help for details.`, ''];
   printHelp(terminal, help.join('\n'), false);
 }
 

@@ -91,9 +91,7 @@ export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown
   const known = Object.keys({ ...COMMON_FLAGS, ...verb?.flags });
   const close = nearest(name.replace(/^-+/, ''), known);
   return new ToolError('usage', `unknown flag ${quoteOutside(name, 60)}`, {
-    hint:
-      verb?.strayFlag ??
-      (close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`),
+    hint: verb?.strayFlag ?? (close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`),
   });
 }
 

@@ -42,11 +42,7 @@ export const VERBS: readonly VerbEntry[] = [
   ),
   verb('mcp', 'Manage upstream MCP servers', async () => (await import('./verbs/mcp.js')).mcp),
   verb('add', 'Add a source of tools and skills', async () => (await import('./verbs/add.js')).add),
-  verb(
-    'install',
-    'Install items with their dependencies',
-    async () => (await import('./verbs/install.js')).install,
-  ),
+  verb('install', 'Install items with their dependencies', async () => (await import('./verbs/install.js')).install),
   verb('uninstall', 'Uninstall items', async () => (await import('./verbs/uninstall.js')).uninstall),
   verb(
     'remove-source',
@@ -60,11 +56,7 @@ export const VERBS: readonly VerbEntry[] = [
     'Check installed files against their recorded hashes',
     async () => (await import('./verbs/verify.js')).verify,
   ),
-  verb(
-    'check',
-    'Lint a skill, a workspace or a source',
-    async () => (await import('./verbs/check.js')).check,
-  ),
+  verb('check', 'Lint a skill, a workspace or a source', async () => (await import('./verbs/check.js')).check),
   verb('explain', 'Show which rule decides a call', async () => (await import('./verbs/explain.js')).explain),
   verb(
     'trust',
@@ -83,11 +75,7 @@ export const VERBS: readonly VerbEntry[] = [
     async () => (await import('./verbs/capabilities.js')).capabilities,
   ),
   verb('config', 'Show the effective configuration', async () => (await import('./verbs/config.js')).config),
-  verb(
-    'index',
-    'Write the index of a skill library',
-    async () => (await import('./verbs/write-index.js')).writeIndex,
-  ),
+  verb('index', 'Write the index of a skill library', async () => (await import('./verbs/write-index.js')).writeIndex),
   verb('clean', 'Remove caches and expired data', async () => (await import('./verbs/clean.js')).clean),
   verb(
     'completions',
@@ -106,9 +94,7 @@ export const RESERVED: ReadonlySet<string> = new Set([
 ]);
 
 /** Finds a verb by name or alias, with the flags of the alias. */
-export function findVerb(
-  word: string,
-): { readonly entry: VerbEntry; readonly flags: readonly string[] } | undefined {
+export function findVerb(word: string): { readonly entry: VerbEntry; readonly flags: readonly string[] } | undefined {
   const [name, ...flags] = (Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined) ?? [word];
   const entry = VERBS.find((verb) => verb.name === name);
   return entry && { entry, flags };

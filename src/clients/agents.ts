@@ -70,8 +70,7 @@ const command: FieldReader = (value, draft, field) => {
 export const opencode = defineClient({
   id: 'opencode',
   name: 'opencode',
-  references: (value) =>
-    value.replace(/\{env:([A-Za-z_]\w*)\}/g, '$${$1}').replace(/\{file:([^}]+)\}/g, '$${file:$1}'),
+  references: (value) => value.replace(/\{env:([A-Za-z_]\w*)\}/g, '$${$1}').replace(/\{file:([^}]+)\}/g, '$${file:$1}'),
   project: ['opencode.json', 'opencode.jsonc'],
   user: (environment) =>
     ['opencode.json', 'opencode.jsonc'].map((file) => join(configHome(environment), 'opencode', file)),

@@ -29,12 +29,7 @@ export function readConfig(path: string, form: Form): ConfigFile {
 }
 
 /** Sets or removes an entry and verifies the result by parsing it. */
-export function editConfig(
-  file: ConfigFile,
-  form: Form,
-  path: KeyPath,
-  entry: JsonObject | undefined,
-): string {
+export function editConfig(file: ConfigFile, form: Form, path: KeyPath, entry: JsonObject | undefined): string {
   const whole = file.text ?? '';
   const mark = whole.startsWith(BOM) ? BOM : '';
   const text = whole.slice(mark.length);
@@ -123,11 +118,9 @@ function readWhole(real: string, path: string): string | null {
     if (!reading.complete) throw new Error('too large');
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(reading.bytes);
   } catch {
-    throw new ToolError(
-      'invalid_definition',
-      `${path} is ${reading.complete ? 'not UTF-8 text' : 'too large'}`,
-      { hint: 'check the file; wield edits text files only' },
-    );
+    throw new ToolError('invalid_definition', `${path} is ${reading.complete ? 'not UTF-8 text' : 'too large'}`, {
+      hint: 'check the file; wield edits text files only',
+    });
   }
 }
 

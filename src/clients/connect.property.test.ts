@@ -63,14 +63,10 @@ function printJson(document: object, { unit, eol, mark, comments, commas, end }:
 
 function printToml(document: Record<string, object>, { eol, mark, comments, end }: Style): string {
   const value = (one: unknown): string =>
-    Array.isArray(one)
-      ? `[${one.map(value).join(`,${eol}  `)}]`
-      : JSON.stringify(one).replaceAll('\u007f', '\\u007f');
+    Array.isArray(one) ? `[${one.map(value).join(`,${eol}  `)}]` : JSON.stringify(one).replaceAll('\u007f', '\\u007f');
   const { mcp_servers: tables = {}, ...rest } = document;
   const fields = (table: object): string[] =>
-    Object.entries(table).map(
-      ([name, one]) => `${JSON.stringify(name)} = ${value(one)}${comments ? ' # why' : ''}`,
-    );
+    Object.entries(table).map(([name, one]) => `${JSON.stringify(name)} = ${value(one)}${comments ? ' # why' : ''}`);
   const lines = [
     ...fields(rest),
     ...Object.entries(tables).flatMap(([name, table]) => [

@@ -8,15 +8,7 @@ import { isRecord, type JsonObject } from '../core/json.js';
 import { statOrNothing } from '../files/read.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import type { Client, ClientEnvironment, ClientFile, OwnServer, Scope } from './client.js';
-import {
-  type ConfigFile,
-  editConfig,
-  parse,
-  readConfig,
-  toComparable,
-  toPlain,
-  writeConfig,
-} from './config-file.js';
+import { type ConfigFile, editConfig, parse, readConfig, toComparable, toPlain, writeConfig } from './config-file.js';
 import { type KeyPath, valueAt, withValue } from './forms/form.js';
 import { createDraft } from './read-entry.js';
 import type { ConnectRecord, RecordStore } from './records.js';
@@ -37,11 +29,7 @@ export interface ConnectPlan {
 }
 
 /** Returns the file to use in a scope: the first that exists, or the first. */
-export function findFile(
-  client: Client,
-  scope: Scope,
-  environment: ClientEnvironment,
-): ClientFile | undefined {
+export function findFile(client: Client, scope: Scope, environment: ClientEnvironment): ClientFile | undefined {
   const files = client.files(environment).filter((file) => file.scope === scope);
   return files.find(({ path }) => statOrNothing(path) !== undefined) ?? files[0];
 }
@@ -79,10 +67,7 @@ export function planConnect(
     created: file.text === null,
   };
   // Records are obsolete if the entry was edited since.
-  const isCurrent = isDeepStrictEqual(
-    earlier.at(-1)?.entry,
-    current === undefined ? undefined : toPlain(current),
-  );
+  const isCurrent = isDeepStrictEqual(earlier.at(-1)?.entry, current === undefined ? undefined : toPlain(current));
   return {
     ...base,
     after,
@@ -112,8 +97,7 @@ export function planUndo(
   const altered = !isDeepStrictEqual(last.entry, toPlain(current));
   let now = file;
   for (const record of [...earlier].reverse()) {
-    const text =
-      revert(client, now, record) ?? editConfig(now, client.form, path, record.previous ?? undefined);
+    const text = revert(client, now, record) ?? editConfig(now, client.form, path, record.previous ?? undefined);
     now = { ...now, text, document: parse(text, client.form, file.path) };
   }
   const isRemoved = now.text === '' && earlier[0]!.created;
@@ -160,11 +144,7 @@ function findSplice(before: string, after: string): Pick<ConnectRecord, 'offset'
 }
 
 // Restores the exact bytes if the inserted text is still there once and the result is as expected.
-function revert(
-  client: Client,
-  { text, document, path: name }: ConfigFile,
-  record: ConnectRecord,
-): string | undefined {
+function revert(client: Client, { text, document, path: name }: ConfigFile, record: ConnectRecord): string | undefined {
   const { offset, removed, inserted, path, previous } = record;
   const whole = text ?? '';
   const here = whole.startsWith(inserted, offset) ? offset : whole.indexOf(inserted);

@@ -43,12 +43,7 @@ export interface ConvertOptions {
 
 const HIDDEN = '[redacted]';
 
-export function convertServer(
-  client: Client,
-  name: string,
-  entry: unknown,
-  options: ConvertOptions,
-): ConvertedServer {
+export function convertServer(client: Client, name: string, entry: unknown, options: ConvertOptions): ConvertedServer {
   const draft = createDraft(name);
   if (isRecord(entry)) client.readEntry(entry as JsonObject, draft);
   else draft.unusable = 'its entry is not an object';
@@ -58,13 +53,10 @@ export function convertServer(
     secrets.push({ name: part, value, path });
     return path;
   };
-  const translate = (value: string, of: string): string =>
-    translateReferences(client, value, of, draft, options);
+  const translate = (value: string, of: string): string => translateReferences(client, value, of, draft, options);
   // Text that wield would expand as a reference, but the client does not, is stored in a file too.
   const mustHide = (of: string, value: string): boolean =>
-    isSecret(of, value) ||
-    value.startsWith('file:') ||
-    (client.references === undefined && value.includes('${'));
+    isSecret(of, value) || value.startsWith('file:') || (client.references === undefined && value.includes('${'));
 
   const env = mapValues(draft.env, (value, variable) => {
     const said = translate(value, variable);
@@ -82,8 +74,7 @@ export function convertServer(
   });
   const command = draft.command === undefined ? undefined : translate(draft.command, 'command');
   const args = draft.args.map((argument) => translate(argument, 'args'));
-  const cwd =
-    draft.cwd === undefined ? undefined : convertDirectory(translate(draft.cwd, 'cwd'), draft, options);
+  const cwd = draft.cwd === undefined ? undefined : convertDirectory(translate(draft.cwd, 'cwd'), draft, options);
   const url = draft.url === undefined ? undefined : convertUrl(translate(draft.url, 'url'), hide);
   const hidden = findSecretArguments(args);
 
@@ -140,8 +131,7 @@ function assertUsable(client: Client, draft: Draft, { command, args, cwd, url, h
   if (url !== undefined && !/^https?:\/\//i.test(url)) draft.unusable ??= 'its URL is not an HTTP URL';
   if (command !== undefined && isOwnServer(command, args)) draft.unusable ??= 'it is wield itself';
   if (hasSecret || (command !== undefined && holdsSecret(command)))
-    draft.unusable ??=
-      'its command line contains a credential; pass it to the server in a variable, under env';
+    draft.unusable ??= 'its command line contains a credential; pass it to the server in a variable, under env';
   if (telling !== undefined)
     draft.unusable ??= `${telling} would be visible in the process list; pass it to the server in a variable, under env`;
   if (words.some((word) => word.startsWith('file:') || word.includes('${file:')))

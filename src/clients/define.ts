@@ -10,9 +10,7 @@ import { COMMON_FIELDS, type Fields, readFields } from './read-entry.js';
 /** Paths below the project or home directory, or absolute ones. */
 type Paths = string | readonly string[] | ((environment: ClientEnvironment) => string | readonly string[]);
 
-interface ClientDefinition
-  extends Pick<Client, 'id' | 'name'>,
-    Partial<Omit<Client, 'id' | 'name' | 'files'>> {
+interface ClientDefinition extends Pick<Client, 'id' | 'name'>, Partial<Omit<Client, 'id' | 'name' | 'files'>> {
   readonly project?: Paths;
   readonly user: Paths;
   tables?(document: unknown, scope: Scope, environment: ClientEnvironment): readonly KeyPath[];
@@ -34,10 +32,7 @@ export function defineClient(definition: ClientDefinition): Client {
   };
   return {
     form: jsonForm,
-    files: (environment) => [
-      ...filesOf('project', project, environment),
-      ...filesOf('user', user, environment),
-    ],
+    files: (environment) => [...filesOf('project', project, environment), ...filesOf('user', user, environment)],
     toEntry: ({ command, args }) => ({ ...extra, command, args }),
     readEntry: (entry, draft) => {
       const own = typeof fields === 'function' ? fields(entry) : fields;
@@ -60,11 +55,7 @@ export function applicationData(environment: ClientEnvironment): string {
 }
 
 /** Returns the directory in a variable, or one below the home directory. */
-export function namedDirectory(
-  { env, home }: ClientEnvironment,
-  variable: string,
-  otherwise: string,
-): string {
+export function namedDirectory({ env, home }: ClientEnvironment, variable: string, otherwise: string): string {
   const named = env[variable];
   return named !== undefined && isAbsolute(named) ? named : join(home, otherwise);
 }

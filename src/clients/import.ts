@@ -47,11 +47,7 @@ export interface ImportOptions {
 
 /** Files that wield reads itself, so they need no import. */
 function wieldFiles({ workdir, home }: ClientEnvironment): string[] {
-  return [
-    join(workdir, '.mcp.json'),
-    wieldFile('project', { workdir, home }),
-    wieldFile('user', { workdir, home }),
-  ];
+  return [join(workdir, '.mcp.json'), wieldFile('project', { workdir, home }), wieldFile('user', { workdir, home })];
 }
 
 /** Returns the existing files of a client, except those that wield reads itself. */
@@ -186,7 +182,6 @@ function findNamed(servers: readonly ImportedServer[], name: string): ImportedSe
     servers.map((server) => server.name),
   );
   throw new ToolError('not_found', `no server "${quoteOutside(name, 40)}" to import`, {
-    hint:
-      close === undefined ? 'omit --server to see all servers' : `did you mean ${quoteOutside(close, 60)}?`,
+    hint: close === undefined ? 'omit --server to see all servers' : `did you mean ${quoteOutside(close, 60)}?`,
   });
 }

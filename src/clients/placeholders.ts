@@ -36,9 +36,7 @@ export function translateReferences(
     if (inner.startsWith('input:')) {
       const input = inner.slice('input:'.length);
       const variable = toVariable(of, input);
-      draft.notes.push(
-        `${of}: the client prompts for ${quoteOutside(input, 40)}; set the variable ${variable}`,
-      );
+      draft.notes.push(`${of}: the client prompts for ${quoteOutside(input, 40)}; set the variable ${variable}`);
       return `\${${variable}}`;
     }
     if (!inner.startsWith('file:')) {
@@ -51,14 +49,7 @@ export function translateReferences(
 }
 
 // Placeholders of editors that look like variables.
-const EDITORS = new Set([
-  'workspaceFolder',
-  'workspaceFolderBasename',
-  'userHome',
-  'pathSeparator',
-  'cwd',
-  'file',
-]);
+const EDITORS = new Set(['workspaceFolder', 'workspaceFolderBasename', 'userHome', 'pathSeparator', 'cwd', 'file']);
 
 // Uses the name of the server's variable, or a name derived from the input.
 function toVariable(of: string, input: string): string {

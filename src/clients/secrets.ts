@@ -15,8 +15,7 @@ export function looksSecret(text: string): boolean {
   if (KNOWN.test(value)) return true;
   const scheme = SCHEME.exec(value);
   if (scheme !== null && !isReference(scheme[2]!) && scheme[2]!.length >= 8) return true;
-  if (/^[a-z][\w+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i.test(value) && !/:\/\/[^@]*\$\{[^@]*@/.test(value))
-    return true;
+  if (/^[a-z][\w+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i.test(value) && !/:\/\/[^@]*\$\{[^@]*@/.test(value)) return true;
   // Long, with letters and digits, and not a path.
   return /^[A-Za-z0-9+_=-]{32,}$/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value);
 }
@@ -30,9 +29,7 @@ export function isSecret(name: string, value: string): boolean {
 /** Splits a value into its authorization scheme and the credential. */
 export function splitScheme(value: string): { readonly scheme: string; readonly credential: string } {
   const match = SCHEME.exec(value);
-  return match === null
-    ? { scheme: '', credential: value }
-    : { scheme: `${match[1]} `, credential: match[2]! };
+  return match === null ? { scheme: '', credential: value } : { scheme: `${match[1]} `, credential: match[2]! };
 }
 
 /** Returns the indexes of arguments with a secret: on its own, after an option, or after its `=` or `:`. */
@@ -47,16 +44,14 @@ export function findSecretArguments(args: readonly string[]): number[] {
 /** Whether an argument contains a secret. */
 export function holdsSecret(word: string): boolean {
   if (looksSecret(word)) return true;
-  for (const [, name, value] of word.matchAll(/[?&]([\w.-]+)=([^&#\s]+)/g))
-    if (isSecret(name!, value!)) return true;
+  for (const [, name, value] of word.matchAll(/[?&]([\w.-]+)=([^&#\s]+)/g)) if (isSecret(name!, value!)) return true;
   const assigned = /^(?:--?)?([\w.-]+)\s*[=:]\s*([^/\s][\s\S]*)$/.exec(word);
   return assigned !== null && (isSecretOption(assigned[1]!, assigned[2]!) || holdsSecret(assigned[2]!));
 }
 
 // `--key-file` takes a path, and `--token-limit` a number.
 function isSecretOption(option: string, value: string): boolean {
-  if (/^(?:[./~]|\d{1,6}$)/.test(value) || /(?:file|path|dir|env|var|limit|count)$/i.test(option))
-    return false;
+  if (/^(?:[./~]|\d{1,6}$)/.test(value) || /(?:file|path|dir|env|var|limit|count)$/i.test(option)) return false;
   return isSecret(option, value);
 }
 

@@ -37,8 +37,7 @@ export function findClient(id: string, hint: string): Client {
     CLIENTS.map((client) => client.id),
   );
   throw new ToolError('usage', `unknown client "${quoteOutside(id, 40)}"`, {
-    hint:
-      close === undefined ? `for a list of clients: ${hint}` : `did you mean ${close}? for a list: ${hint}`,
+    hint: close === undefined ? `for a list of clients: ${hint}` : `did you mean ${close}? for a list: ${hint}`,
     data: { clients: CLIENTS.map((client) => client.id) },
   });
 }

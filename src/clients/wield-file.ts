@@ -19,10 +19,7 @@ export interface ServerEdit {
 }
 
 /** Returns `~/.agents/mcp.json`, or `.agents/mcp.json` of the project. */
-export function wieldFile(
-  scope: Scope,
-  { home, workdir }: Pick<ClientEnvironment, 'home' | 'workdir'>,
-): string {
+export function wieldFile(scope: Scope, { home, workdir }: Pick<ClientEnvironment, 'home' | 'workdir'>): string {
   return join(scope === 'user' ? home : workdir, '.agents', 'mcp.json');
 }
 

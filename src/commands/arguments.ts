@@ -46,8 +46,7 @@ export function splitArguments(
     const name = raw === '-h' ? 'help' : raw.slice(2, equals === -1 ? undefined : equals);
     const inline = equals === -1 ? undefined : raw.slice(equals + 1);
     const kind = raw.startsWith('--') || raw === '-h' ? kindOf(name) : undefined;
-    if (kind === undefined)
-      parsed.push({ kind: 'unknown', name: equals === -1 ? raw : raw.slice(0, equals), raw });
+    if (kind === undefined) parsed.push({ kind: 'unknown', name: equals === -1 ? raw : raw.slice(0, equals), raw });
     else if (inline !== undefined) parsed.push({ kind: 'flag', name, value: inline });
     else if (kind === 'switch') parsed.push({ kind: 'flag', name, value: true });
     else if (at + 1 < argv.length) parsed.push({ kind: 'flag', name, value: argv[++at]! });

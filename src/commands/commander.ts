@@ -70,8 +70,7 @@ export async function registerToolsAsCLI(
   const mountAll = (parent: CommanderCommand, commands: Commands, words: string): void => {
     for (const [word, same] of commands) {
       // Two tools with the same command word are mounted by name.
-      for (const tool of same)
-        mount(parent.command(same.length > 1 ? tool.name : word), tool, toolbox, words, options);
+      for (const tool of same) mount(parent.command(same.length > 1 ? tool.name : word), tool, toolbox, words, options);
     }
   };
   const free = ([word]: readonly [string, unknown]): boolean => !taken.has(word);

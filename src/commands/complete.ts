@@ -43,11 +43,7 @@ export interface OwnFlag {
 const CURSOR = '--\u0000';
 
 /** Completes `current`, the word after `words`. */
-export function completeWords(
-  completable: Completable,
-  words: readonly string[],
-  current: string,
-): Completion {
+export function completeWords(completable: Completable, words: readonly string[], current: string): Completion {
   const { parsed } = splitArguments([...words, CURSOR], completable.kindOf);
   const last = parsed[parsed.length - 1];
   if (last?.kind === 'flag') return matching(completable.values(last.name, current), current);
@@ -74,18 +70,13 @@ export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>
   const root = tool.input.json;
   const parameters = toParameters(root);
   const find = createTargetFinder(parameters);
-  const ownKind = (name: string): FlagKind | undefined =>
-    Object.hasOwn(own, name) ? own[name]!.kind : undefined;
+  const ownKind = (name: string): FlagKind | undefined => (Object.hasOwn(own, name) ? own[name]!.kind : undefined);
   const flagsOf = (parameter: Parameter, current: string): readonly Candidate[] => {
     const description = firstSentences(quoteOutside(parameter.description, 400), 80);
     const flag = { value: `--${parameter.flag}`, description };
     if (isSwitch(parameter)) {
       const negated = { value: `--no-${parameter.flag}`, description };
-      return parameter.default === true
-        ? [negated, flag]
-        : current.startsWith('--no')
-          ? [flag, negated]
-          : [flag];
+      return parameter.default === true ? [negated, flag] : current.startsWith('--no') ? [flag, negated] : [flag];
     }
     if (!current.startsWith(`--${parameter.flag}.`)) return [flag];
     return fieldsOf(parameter.schema, root).map((field) => ({
@@ -97,9 +88,7 @@ export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>
     kindOf: (name) => ownKind(name) ?? kindOfTarget(find(name)),
     flags(given, current) {
       const used = new Set(given.map((name) => find(name)?.parameter));
-      const open = parameters.filter(
-        (one) => !used.has(one) || isVariadic(one) || one.types.includes('object'),
-      );
+      const open = parameters.filter((one) => !used.has(one) || isVariadic(one) || one.types.includes('object'));
       const mine = Object.entries(own).filter(([name]) => !given.includes(name));
       return [
         ...open.flatMap((parameter) => flagsOf(parameter, current)),
@@ -115,9 +104,7 @@ export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>
       const free = toPositionals(parameters, tool.traits.positional).filter((one) => !used.has(one));
       const last = free[free.length - 1];
       const parameter = free[index] ?? (last && isVariadic(last) ? last : undefined);
-      return parameter === undefined
-        ? NOTHING
-        : valuesOf({ parameter, path: [], json: false, negated: false });
+      return parameter === undefined ? NOTHING : valuesOf({ parameter, path: [], json: false, negated: false });
     },
   };
 

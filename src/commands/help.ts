@@ -56,8 +56,7 @@ function usage(parameters: readonly Parameter[], positionals: readonly Parameter
 }
 
 function flagUsage(parameter: Parameter): string {
-  if (isSwitch(parameter))
-    return parameter.default === true ? `--no-${parameter.flag}` : `--${parameter.flag}`;
+  if (isSwitch(parameter)) return parameter.default === true ? `--no-${parameter.flag}` : `--${parameter.flag}`;
   const shown = (parameter.default ?? null) === null ? '' : shownValue(parameter.default!);
   const value = shown !== '' && shown.length <= 20 ? shown : typeName(parameter).toUpperCase();
   return `--${parameter.flag} ${value}${isVariadic(parameter) ? ' …' : ''}`;
@@ -78,16 +77,11 @@ export function parameterRows(tool: Tool): string[] {
     const lines = wrapWords(about.split(' '), HELP_WIDTH - indent);
     // A head that is wider than its columns gets its own line.
     const [first = '', ...others] = head.length > indent ? ['', ...lines] : lines;
-    return [`${head}${first}`, ...others.map((line) => ' '.repeat(indent) + line)].map((line) =>
-      line.trimEnd(),
-    );
+    return [`${head}${first}`, ...others.map((line) => ' '.repeat(indent) + line)].map((line) => line.trimEnd());
   });
 }
 
-function aboutParameter(
-  { description, choices, default: standard, schema, types }: Parameter,
-  tool: Tool,
-): string {
+function aboutParameter({ description, choices, default: standard, schema, types }: Parameter, tool: Tool): string {
   const fields = types.includes('object') ? fieldsOf(schema, tool.input.json) : [];
   return [
     firstSentences(sanitize(description), ABOUT_LIMIT).replace(/\.$/, ''),

@@ -47,11 +47,7 @@ export function parseToolArguments(
 }
 
 /** Parses the input of a tool's command line and skips the program's own flags. Throws `invalid_input` or `usage`. */
-export function readCommandInput(
-  tool: Tool,
-  argv: readonly string[],
-  options: CommandInputOptions = {},
-): CommandInput {
+export function readCommandInput(tool: Tool, argv: readonly string[], options: CommandInputOptions = {}): CommandInput {
   return parseToolArguments(tool, argv, options).toInput();
 }
 

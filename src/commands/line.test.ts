@@ -106,10 +106,7 @@ const schemas = fc.letrec<{ node: JsonSchema; object: JsonSchema }>((tie) => ({
     tie('object'),
   ) as fc.Arbitrary<JsonSchema>,
   object: fc
-    .tuple(
-      fc.dictionary(name, tie('node'), { maxKeys: 5, noNullPrototype: true }),
-      fc.array(name, { maxLength: 3 }),
-    )
+    .tuple(fc.dictionary(name, tie('node'), { maxKeys: 5, noNullPrototype: true }), fc.array(name, { maxLength: 3 }))
     .map(([properties, required]) => ({
       type: 'object',
       properties,
@@ -232,10 +229,7 @@ describe('a command line for every input', () => {
     [['--rows', '[[1],[2]]'], { rows: [[1], [2]] }],
     [['--counts', '1', '--counts', '2'], { counts: [1, 2] }],
     [['--counts:=null'], { counts: null }],
-    [
-      ['--size.max-width', '3', '--size.names', 'a', '--size.names', 'b'],
-      { size: { maxWidth: 3, names: ['a', 'b'] } },
-    ],
+    [['--size.max-width', '3', '--size.names', 'a', '--size.names', 'b'], { size: { maxWidth: 3, names: ['a', 'b'] } }],
     [['--size', '{"maxWidth":3}', '--size.names', 'a'], { size: { maxWidth: 3, names: ['a'] } }],
     [['--param-json', 'x'], { json: 'x' }],
     [['--param-dry-run'], { dry_run: true }],

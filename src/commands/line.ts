@@ -69,21 +69,14 @@ function toFields(
   for (const [name, child] of Object.entries(value)) {
     const inner = `${flag}.${name}`;
     // A parameter whose name contains the dot takes precedence over the field.
-    const isField =
-      fields.has(name) && /^[\w-]+$/.test(name) && find(inner)?.parameter === find(flag)?.parameter;
+    const isField = fields.has(name) && /^[\w-]+$/.test(name) && find(inner)?.parameter === find(flag)?.parameter;
     if (!isField) return undefined;
     line.push(...toArguments(inner, child, fields.get(name), root, find));
   }
   return line.length === 0 ? undefined : line;
 }
 
-function isRead(
-  flag: string,
-  texts: readonly string[],
-  value: Json,
-  node: unknown,
-  root: JsonSchema,
-): boolean {
+function isRead(flag: string, texts: readonly string[], value: Json, node: unknown, root: JsonSchema): boolean {
   try {
     let read: Json | undefined;
     for (const raw of texts) {

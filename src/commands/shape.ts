@@ -13,11 +13,7 @@ const UNIONS = ['anyOf', 'oneOf'] as const;
 const MAX_DEPTH = 8;
 
 /** Returns a node with all its `allOf`, `anyOf` and `oneOf` parts. */
-function partsOf(
-  raw: unknown,
-  root: JsonSchema,
-  depth = 0,
-): readonly { node: SchemaNode; always: boolean }[] {
+function partsOf(raw: unknown, root: JsonSchema, depth = 0): readonly { node: SchemaNode; always: boolean }[] {
   const node = followRef(raw, root);
   const parts: { node: SchemaNode; always: boolean }[] = [{ node, always: true }];
   if (depth >= MAX_DEPTH) return parts;

@@ -103,8 +103,7 @@ export function findCommandProblems(tools: Iterable<Tool>, program: Program): Pr
   for (const [group, commands] of table.groups) {
     const [first] = commands.values();
     const namesake = table.single.get(group)?.[0] ?? names.get(group);
-    if (reserved.has(group))
-      problems.push(groupCollides(group, first![0]!, `a command of ${program.name}`, program));
+    if (reserved.has(group)) problems.push(groupCollides(group, first![0]!, `a command of ${program.name}`, program));
     else if (namesake && commandName(namesake).group !== group)
       problems.push(groupCollides(group, first![0]!, `the tool ${namesake.name}`, program));
     for (const [word, same] of commands)

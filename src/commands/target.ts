@@ -33,8 +33,7 @@ export function createTargetFinder(parameters: readonly Parameter[]): TargetFind
     for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
       const parameter = table(name.slice(0, dot));
       const path = name.slice(dot + 1).split('.');
-      if (parameter && path.every((step) => step !== ''))
-        return { parameter, path, json: false, negated: false };
+      if (parameter && path.every((step) => step !== '')) return { parameter, path, json: false, negated: false };
     }
     return undefined;
   };

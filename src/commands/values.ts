@@ -44,13 +44,7 @@ function toEntries(before: Json | undefined, entry: (raw: string, index: number)
   return [entry(typeof before === 'string' ? before : JSON.stringify(before), 0)];
 }
 
-function setField(
-  before: Json | undefined,
-  step: string,
-  given: Given,
-  node: unknown,
-  root: JsonSchema,
-): Json {
+function setField(before: Json | undefined, step: string, given: Given, node: unknown, root: JsonSchema): Json {
   const object = isRecord(before) ? (before as Record<string, Json>) : {};
   const field = findField(step, fieldsOf(node, root));
   const name = field?.name ?? step;

@@ -7,9 +7,7 @@ export const HELP_WIDTH = 100;
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => {
     const indent = /^\s*/.exec(line)![0].slice(0, 20);
-    return wrapWords(line.trim().split(/\s+/), width - indent.length).map((part) =>
-      `${indent}${part}`.trimEnd(),
-    );
+    return wrapWords(line.trim().split(/\s+/), width - indent.length).map((part) => `${indent}${part}`.trimEnd());
   });
 }
 

@@ -77,10 +77,7 @@ function toConfiguration(files: readonly ConfigFile[]): Configuration {
 }
 
 // UPS-1: a project can neither change nor remove a server of the user.
-function findShadowedServers(
-  values: ReadonlyMap<string, ConfigValue>,
-  all: readonly ConfigValue[],
-): Problem[] {
+function findShadowedServers(values: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): Problem[] {
   return all.flatMap(({ path, server }) => {
     const first = values.get(path.join('.'))?.server;
     return server === undefined || first === undefined || first === server ? [] : [toShadowed(server, first)];

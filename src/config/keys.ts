@@ -36,8 +36,7 @@ export interface Key {
 
 const integer = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
-const bytes = (value: unknown): number | undefined =>
-  typeof value === 'string' ? parseBytes(value) : integer(value);
+const bytes = (value: unknown): number | undefined => (typeof value === 'string' ? parseBytes(value) : integer(value));
 const duration = (value: unknown): number | undefined =>
   typeof value === 'string'
     ? parseDuration(value)
@@ -53,11 +52,9 @@ const contextMode = (value: unknown): string | undefined =>
   value === 'full' || value === 'readOnDemand' ? value : undefined;
 const strings = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined;
-const texts = (value: unknown): readonly string[] | undefined =>
-  typeof value === 'string' ? [value] : strings(value);
+const texts = (value: unknown): readonly string[] | undefined => (typeof value === 'string' ? [value] : strings(value));
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 const provider = (value: unknown): string | undefined =>
   value === 'anthropic' || value === 'openai' || value === 'ollama' ? value : undefined;
 const webAddress = (value: unknown): string | undefined =>
@@ -196,10 +193,7 @@ export function keyName(path: readonly string[]): string {
 }
 
 /** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
-export function leaves(
-  document: unknown,
-  path: readonly string[] = [],
-): { path: readonly string[]; value: unknown }[] {
+export function leaves(document: unknown, path: readonly string[] = []): { path: readonly string[]; value: unknown }[] {
   if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
     return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
   if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))

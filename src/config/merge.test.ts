@@ -27,8 +27,7 @@ const timeout = (value: string): string => `[limits]\ntimeout = "${value}"\n`;
 
 describe('layers', () => {
   spec('POL-11', 'a limit is the lowest of those above it', () => {
-    const limit = (texts: Partial<Record<Layer, string>>): number =>
-      configure(texts).settings.limits.timeoutMs / 1000;
+    const limit = (texts: Partial<Record<Layer, string>>): number => configure(texts).settings.limits.timeoutMs / 1000;
     expect(limit({})).toBe(300);
     expect(limit({ managed: timeout('60s') })).toBe(60);
     expect(limit({ managed: timeout('60s'), user: timeout('90s') })).toBe(60);

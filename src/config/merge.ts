@@ -35,8 +35,7 @@ function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: numbe
   if (project === 'replaces' || project === 'joins') return true;
   if (project === 'narrows' || project === 'own') return above === undefined;
   // Entries of a higher layer stay; only defaults can be omitted.
-  if (project === 'extends')
-    return above === undefined || (value.value as readonly PathEntry[]).includes(REST);
+  if (project === 'extends') return above === undefined || (value.value as readonly PathEntry[]).includes(REST);
   if (project === 'adds') return above === undefined || value.value === false;
   if (project === 'ignored') return above === undefined || above.layer !== 'managed';
   return ceiling === undefined || (value.value as number) < ceiling;
@@ -51,9 +50,7 @@ function ceilingOf(
 ): unknown {
   const general = keyName(path) === 'tools.*.timeout' ? 'limits.timeout' : path.join('.');
   const above = values
-    .filter(
-      (other) => other.path.join('.') === general && LAYERS.indexOf(other.layer) < LAYERS.indexOf(layer),
-    )
+    .filter((other) => other.path.join('.') === general && LAYERS.indexOf(other.layer) < LAYERS.indexOf(layer))
     .map((other) => other.value as number);
   if (above.length > 0) return Math.min(...above);
   return layer === 'project' ? defaults.get(general) : undefined;
@@ -85,10 +82,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
 ]);
 
 /** Converts effective values to settings; `all` is used for keys to which every layer adds. */
-export function toSettings(
-  effective: ReadonlyMap<string, ConfigValue>,
-  all: readonly ConfigValue[],
-): Settings {
+export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): Settings {
   const get = <T>(key: string): T => (effective.get(key)?.value ?? DEFAULT_VALUES.get(key)) as T;
   const optional = <Name extends string>(name: Name, key: string): { [Key in Name]?: number } => {
     const value = get<number | undefined>(key);

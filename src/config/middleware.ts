@@ -19,8 +19,7 @@ const A_COUNT = {
 };
 const A_SIZE = {
   expected: 'a size such as "16M"',
-  parse: (value: unknown) =>
-    typeof value === 'string' ? parseBytes(value) : isCount(value) ? value : undefined,
+  parse: (value: unknown) => (typeof value === 'string' ? parseBytes(value) : isCount(value) ? value : undefined),
 };
 const A_DURATION = {
   expected: 'a duration such as "30s"',
@@ -84,8 +83,7 @@ export function parseMiddleware(entry: unknown): MiddlewareSettings | undefined 
 export function findMiddlewareFault(entry: unknown): string | undefined {
   if (!isRecord(entry)) return 'must be a table: [[middleware]]';
   const { use, ...given } = entry;
-  if (typeof use !== 'string' || !Object.hasOwn(OPTIONS, use))
-    return `must say use = "retry", "cache" or "rate-limit"`;
+  if (typeof use !== 'string' || !Object.hasOwn(OPTIONS, use)) return `must say use = "retry", "cache" or "rate-limit"`;
   const options = OPTIONS[use]!;
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(options, name)) {
@@ -96,8 +94,7 @@ export function findMiddlewareFault(entry: unknown): string | undefined {
     const { expected, parse } = options[name]!;
     if (parse(value) === undefined) return `has ${name}, which must be ${expected}`;
   }
-  if (use === 'rate-limit' && given.calls === undefined)
-    return 'must say how many calls it allows: calls = 10';
+  if (use === 'rate-limit' && given.calls === undefined) return 'must say how many calls it allows: calls = 10';
   return given.for === undefined ? undefined : findSelectorFault(given.for as string | readonly string[]);
 }
 

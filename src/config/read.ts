@@ -98,10 +98,7 @@ function readValue({ path, value, key, line }: Leaf, { file, layer }: FileContex
       {
         // Entries of all layers apply together.
         path: key.project === 'joins' ? [path[0]!, layer, ...path.slice(1)] : canonicalPath(path),
-        value:
-          isProject && key.project === 'extends'
-            ? filterPaths(parsed as readonly PathEntry[], onlyOwn)
-            : parsed,
+        value: isProject && key.project === 'extends' ? filterPaths(parsed as readonly PathEntry[], onlyOwn) : parsed,
         written: JSON.stringify(key.mask === undefined ? value : key.mask(value)),
         layer,
         file,

@@ -93,10 +93,7 @@ describe('line patches', () => {
         const overlap = changes.some((a, i) =>
           changes.some(
             (b, j) =>
-              i !== j &&
-              a.start <= b.start &&
-              b.start < a.start + a.length &&
-              !(a.start === b.start && b.length === 0),
+              i !== j && a.start <= b.start && b.start < a.start + a.length && !(a.start === b.start && b.length === 0),
           ),
         );
         if (outside || overlap) {
@@ -106,9 +103,7 @@ describe('line patches', () => {
         const expected = [...lines];
         const order = changes.map((change, index) => ({ ...change, index }));
         // From the bottom; of those that begin at one place the replacement first, then the insertions, last first.
-        order.sort(
-          (a, b) => b.start - a.start || Math.sign(b.length) - Math.sign(a.length) || b.index - a.index,
-        );
+        order.sort((a, b) => b.start - a.start || Math.sign(b.length) - Math.sign(a.length) || b.index - a.index);
         for (const { start, length, lines: added } of order) expected.splice(start, length, ...added);
         const ended = lines.length === 0 || ends;
         const joined = expected.join(newline) + (ended && expected.length > 0 ? newline : '');

@@ -80,11 +80,7 @@ function toSpan(patch: LinePatch, index: number, lines: readonly string[]): Span
   const { start_line: first, end_line: last, content, expected } = patch;
   const inserts = last === 0;
   if (!inserts && last < first) {
-    throw bad(
-      index,
-      `ends at line ${last}, before it starts at line ${first}`,
-      'end_line is the last line; 0 inserts',
-    );
+    throw bad(index, `ends at line ${last}, before it starts at line ${first}`, 'end_line is the last line; 0 inserts');
   }
   const most = inserts ? lines.length + 1 : lines.length;
   const beyond = inserts ? first : last;

@@ -14,10 +14,7 @@ export function approvalRows(record: ApprovalRecord, limit = MAX_VALUE): Approva
   const { description, uri, owner, command, interpreter, others, workdir, input, principal, reason } = record;
   return [
     ['says', spellOut(description.split('\n', 1)[0]!)],
-    [
-      'from',
-      `${spellOut(uri ?? 'code of this program')}${owner === 'workspace' ? ' (of the workspace)' : ''}`,
-    ],
+    ['from', `${spellOut(uri ?? 'code of this program')}${owner === 'workspace' ? ' (of the workspace)' : ''}`],
     ...(command === null ? [] : [['runs', showCommand(command)] as const]),
     ...(interpreter === null ? [] : [['through', showArgument(interpreter)] as const]),
     ...others.map((other) => ['and', showCommand(other)] as const),

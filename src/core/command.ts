@@ -24,14 +24,7 @@ export interface Execution {
   readonly postProcess?: Resolver;
 }
 
-export type MappingKind =
-  | 'positional'
-  | 'flag'
-  | 'flagifboolean'
-  | 'stdin'
-  | 'workingdir'
-  | 'tempfile'
-  | 'literal';
+export type MappingKind = 'positional' | 'flag' | 'flagifboolean' | 'stdin' | 'workingdir' | 'tempfile' | 'literal';
 
 /** How a parameter is passed. */
 export interface Mapping {

@@ -17,9 +17,7 @@ export interface Progress {
 
 /** Access of a tool to upstream servers. */
 export interface ToolUpstreams {
-  list(): Promise<
-    readonly { readonly server: string; readonly name: string; readonly description: string }[]
-  >;
+  list(): Promise<readonly { readonly server: string; readonly name: string; readonly description: string }[]>;
   call(server: string, name: string, input: unknown): Promise<ToolResult>;
 }
 

@@ -73,7 +73,6 @@ function onlyTextField({ properties }: JsonSchema): string | undefined {
   const [first, ...others] = Object.entries(isRecord(properties) ? properties : {});
   if (first === undefined || others.length > 0) return undefined;
   const [name, field] = first;
-  const isText =
-    isRecord(field) && field.type === 'string' && field.enum === undefined && field.oneOf === undefined;
+  const isText = isRecord(field) && field.type === 'string' && field.enum === undefined && field.oneOf === undefined;
   return isText ? name : undefined;
 }

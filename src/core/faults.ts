@@ -31,8 +31,7 @@ function article(expected: string): string {
 function hintFor(tool: Pick<Tool, 'name'>, faults: readonly Fault[], declared: readonly string[]): string {
   const unknown = faults.find(({ kind }) => kind === 'unknown');
   const close = unknown ? nearest(unknown.path.slice(1), declared) : [];
-  const takes =
-    declared.length === 0 ? `${tool.name} takes no parameters` : `${tool.name} takes ${listSome(declared)}`;
+  const takes = declared.length === 0 ? `${tool.name} takes no parameters` : `${tool.name} takes ${listSome(declared)}`;
   return close.length > 0 ? `did you mean ${close.join(', ')}? ${takes}` : takes;
 }
 

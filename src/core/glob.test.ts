@@ -92,9 +92,7 @@ describe('picomatch', () => {
   const piece = fc.oneof(
     { weight: 4, arbitrary: word },
     fc.constantFrom('*', '?', '[abc]', '[a-c]', '[^a]', '[b1]', '\\*', '\\?'),
-    fc
-      .array(fc.oneof(word, fc.constant('*')), { minLength: 2, maxLength: 3 })
-      .map((all) => `{${all.join(',')}}`),
+    fc.array(fc.oneof(word, fc.constant('*')), { minLength: 2, maxLength: 3 }).map((all) => `{${all.join(',')}}`),
   );
   const pattern = fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join(''));
   const text = fc.array(fc.constantFrom('a', 'b', 'c', '-', '_', '.', '1', '2', '*'), {
@@ -125,8 +123,7 @@ describe('picomatch', () => {
     readonly match: boolean;
   }
   const CORPORA =
-    process.env.WIELD_CORPORA ??
-    resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
+    process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/corpora');
   const FILE = resolve(CORPORA, 'globs/cases.jsonl');
   const present = existsSync(FILE);
   const cases: Case[] = present
@@ -138,10 +135,7 @@ describe('picomatch', () => {
 
   // Why a case is outside our grammar, first reason first.
   const REASONS: readonly (readonly [string, (test: Case) => boolean])[] = [
-    [
-      'options that change the grammar',
-      ({ options = {} }) => Object.keys(options).some((key) => !SAME.has(key)),
-    ],
+    ['options that change the grammar', ({ options = {} }) => Object.keys(options).some((key) => !SAME.has(key))],
     [
       'slashes: wildcards match them here, and none is left out at an end',
       ({ glob, input }) =>

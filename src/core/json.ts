@@ -33,9 +33,7 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
     return new ToolError('invalid_input', `input${where} ${problem}`, {
       hint,
       data: {
-        faults: [
-          { kind: 'value', path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem },
-        ],
+        faults: [{ kind: 'value', path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem }],
       },
     });
   };
@@ -47,27 +45,19 @@ export function toJson(value: unknown, bounds: JsonBounds = INPUT_BOUNDS): Json 
   };
   const walk = (node: unknown): Json => {
     if (path.length > bounds.maxDepth) {
-      throw fault(
-        `is nested deeper than ${bounds.maxDepth} levels`,
-        'flatten it, or pass it as a string of JSON',
-      );
+      throw fault(`is nested deeper than ${bounds.maxDepth} levels`, 'flatten it, or pass it as a string of JSON');
     }
     bytes += typeof node === 'string' ? node.length + 2 : 5;
     if (bytes > bounds.maxBytes) throw inputTooLarge(bounds);
     if (node === null || typeof node === 'string' || typeof node === 'boolean') return node;
     if (typeof node === 'number') {
-      if (!Number.isFinite(node))
-        throw fault(`is ${node}`, 'JSON has no such number; leave it out or send a string');
+      if (!Number.isFinite(node)) throw fault(`is ${node}`, 'JSON has no such number; leave it out or send a string');
       return node;
     }
     if (Array.isArray(node)) return Array.from(node, (child, index) => walkInto(index, child));
     if (!isPlainObject(node)) {
       const what =
-        typeof node === 'object'
-          ? 'not a plain object'
-          : node === undefined
-            ? 'undefined'
-            : `a ${typeof node}`;
+        typeof node === 'object' ? 'not a plain object' : node === undefined ? 'undefined' : `a ${typeof node}`;
       throw fault(`is ${what}`, PLAIN_JSON);
     }
     const copy: Record<string, Json> = {};
@@ -112,25 +102,17 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
   try {
     value = JSON.parse(text) as Json;
   } catch (error) {
-    throw new ToolError(
-      'invalid_input',
-      `${what} is not valid JSON: ${quoteOutside((error as Error).message)}`,
-      {
-        hint: `check quotes and commas; keys and strings need double quotes: '{"name":"Ada"}'`,
-        data: { fault: 'syntax' },
-      },
-    );
+    throw new ToolError('invalid_input', `${what} is not valid JSON: ${quoteOutside((error as Error).message)}`, {
+      hint: `check quotes and commas; keys and strings need double quotes: '{"name":"Ada"}'`,
+      data: { fault: 'syntax' },
+    });
   }
   const duplicate = findDuplicateKey(text);
   if (duplicate !== undefined) {
-    throw new ToolError(
-      'invalid_input',
-      `${what} has the key "${quoteOutside(duplicate)}" twice in one object`,
-      {
-        hint: 'keep one of them; JSON parsers disagree on which one wins',
-        data: { fault: 'duplicate' },
-      },
-    );
+    throw new ToolError('invalid_input', `${what} has the key "${quoteOutside(duplicate)}" twice in one object`, {
+      hint: 'keep one of them; JSON parsers disagree on which one wins',
+      data: { fault: 'duplicate' },
+    });
   }
   return toJson(value, bounds);
 }

@@ -123,9 +123,7 @@ export function describePlan(plan: Plan): Record<string, Json> {
       tool: plan.tool.name,
       ...(plan.kind === 'text' ? { file: plan.file } : {}),
       ...(plan.kind === 'delegate' ? { ref: plan.ref } : {}),
-      ...(plan.kind === 'remote'
-        ? { server: plan.server, remoteTool: plan.remoteTool, target: plan.target }
-        : {}),
+      ...(plan.kind === 'remote' ? { server: plan.server, remoteTool: plan.remoteTool, target: plan.target } : {}),
       input: plan.input,
       timeoutMs: plan.timeoutMs,
       ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),

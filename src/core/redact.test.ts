@@ -10,13 +10,7 @@ import { type Output, textPart } from './result.js';
 describe('text', () => {
   spec('ERR-5', 'redacts secrets as written in messages, JSON and URLs', () => {
     const secret = 'a"b/c~d e\nf';
-    const forms = [
-      secret,
-      JSON.stringify(secret),
-      encodeURIComponent(secret),
-      'a"b~1c~0d e\nf',
-      'a"b/c~d e f',
-    ];
+    const forms = [secret, JSON.stringify(secret), encodeURIComponent(secret), 'a"b~1c~0d e\nf', 'a"b/c~d e f'];
     for (const form of forms) expect(redactKnown(`<${form}>`, [secret])).toMatch(/^<"?\[redacted\]"?>$/);
   });
 

@@ -76,12 +76,7 @@ export function redactOutput(output: Output, secrets: readonly string[]): Output
   const structured = redactValue(output.structured, secrets);
   const meta = redactValue(output.meta, secrets);
   const error = output.error === undefined ? undefined : redactError(output.error, secrets);
-  if (
-    content === output.content &&
-    structured === output.structured &&
-    meta === output.meta &&
-    error === output.error
-  )
+  if (content === output.content && structured === output.structured && meta === output.meta && error === output.error)
     return output;
   return {
     ...output,
@@ -122,11 +117,7 @@ export function redactError(error: ToolError, secrets: readonly string[]): ToolE
 const isBytes = (key: string, value: unknown): boolean =>
   (key === 'data' || key === 'blob') && typeof value === 'string';
 
-function walk(
-  value: unknown,
-  secrets: readonly string[],
-  skips: (key: string, value: unknown) => boolean,
-): unknown {
+function walk(value: unknown, secrets: readonly string[], skips: (key: string, value: unknown) => boolean): unknown {
   if (typeof value === 'string') return redactKnown(value, secrets);
   // A number can be a secret too.
   if (typeof value === 'number') return secrets.includes(String(value)) ? REDACTED : value;

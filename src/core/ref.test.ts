@@ -14,47 +14,30 @@ const together = (text: string): string => {
 };
 
 describe('parseRef', () => {
-  spec(
-    'RES-1',
-    'a known scheme makes a URI, a separator or a dot or a tilde a path, the rest is a name',
-    () => {
-      const cases: [string, object][] = [
-        ['file:///a/b', { kind: 'uri', scheme: 'file', uri: 'file:///a/b' }],
-        ['mcp://server/tool', { kind: 'uri', scheme: 'mcp', uri: 'mcp://server/tool' }],
-        ['inline:x', { kind: 'uri', scheme: 'inline', uri: 'inline:x' }],
-        ['file:///a/b#c', { kind: 'uri', scheme: 'file', uri: 'file:///a/b', fragment: 'c' }],
-        ['a/b', { kind: 'path', path: 'a/b' }],
-        ['a\\b', { kind: 'path', path: 'a\\b' }],
-        ['.hidden', { kind: 'path', path: '.hidden' }],
-        ['~', { kind: 'path', path: '~' }],
-        ['./a#b', { kind: 'path', path: './a', fragment: 'b' }],
-        ['./a#b/c', { kind: 'path', path: './a#b/c' }],
-        ['./a#b#c', { kind: 'path', path: './a#b', fragment: 'c' }],
-        ['https://host/x', { kind: 'path', path: 'https://host/x' }],
-        ['greet', { kind: 'name', name: 'greet' }],
-        ['acme:scan', { kind: 'name', name: 'acme:scan' }],
-        ['Note_Read', { kind: 'name', name: 'Note_Read' }],
-        ['notes.md#a', { kind: 'name', name: 'notes.md', fragment: 'a' }],
-      ];
-      for (const [text, expected] of cases) expect([text, parseRef(text)]).toEqual([text, expected]);
-    },
-  );
+  spec('RES-1', 'a known scheme makes a URI, a separator or a dot or a tilde a path, the rest is a name', () => {
+    const cases: [string, object][] = [
+      ['file:///a/b', { kind: 'uri', scheme: 'file', uri: 'file:///a/b' }],
+      ['mcp://server/tool', { kind: 'uri', scheme: 'mcp', uri: 'mcp://server/tool' }],
+      ['inline:x', { kind: 'uri', scheme: 'inline', uri: 'inline:x' }],
+      ['file:///a/b#c', { kind: 'uri', scheme: 'file', uri: 'file:///a/b', fragment: 'c' }],
+      ['a/b', { kind: 'path', path: 'a/b' }],
+      ['a\\b', { kind: 'path', path: 'a\\b' }],
+      ['.hidden', { kind: 'path', path: '.hidden' }],
+      ['~', { kind: 'path', path: '~' }],
+      ['./a#b', { kind: 'path', path: './a', fragment: 'b' }],
+      ['./a#b/c', { kind: 'path', path: './a#b/c' }],
+      ['./a#b#c', { kind: 'path', path: './a#b', fragment: 'c' }],
+      ['https://host/x', { kind: 'path', path: 'https://host/x' }],
+      ['greet', { kind: 'name', name: 'greet' }],
+      ['acme:scan', { kind: 'name', name: 'acme:scan' }],
+      ['Note_Read', { kind: 'name', name: 'Note_Read' }],
+      ['notes.md#a', { kind: 'name', name: 'notes.md', fragment: 'a' }],
+    ];
+    for (const [text, expected] of cases) expect([text, parseRef(text)]).toEqual([text, expected]);
+  });
 
   spec('RES-1', 'rejects invalid references with invalid_ref and a hint', () => {
-    for (const text of [
-      '',
-      '#',
-      '#a',
-      'a#',
-      'file:',
-      'mcp:',
-      'a\0b',
-      'a\nb',
-      'x'.repeat(5000),
-      null,
-      3,
-      {},
-    ]) {
+    for (const text of ['', '#', '#a', 'a#', 'file:', 'mcp:', 'a\0b', 'a\nb', 'x'.repeat(5000), null, 3, {}]) {
       try {
         parseRef(text);
         expect.unreachable(`${String(text)} was read`);

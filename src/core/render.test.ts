@@ -33,9 +33,7 @@ describe('placeholders', () => {
       ['a', '{{args.b}} :tool[secret] $& $1'],
       ['b', 'B'],
     ]);
-    expect(renderText('{{args.a}}-{{args.b}}', { values: given, refer })).toBe(
-      '{{args.b}} :tool[secret] $& $1-B',
-    );
+    expect(renderText('{{args.a}}-{{args.b}}', { values: given, refer })).toBe('{{args.b}} :tool[secret] $& $1-B');
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (before, value, after) => {
         const text = `${before.replaceAll(/[{:]/g, '')}{{args.a}}${after.replaceAll(/[{:]/g, '')}`;
@@ -95,9 +93,7 @@ describe('references', () => {
   });
 
   test('are found as they are rendered, without duplicates', () => {
-    expect(
-      findReferences(':tool[a] `:tool[b]` :skill[a] :tool[a]\n:::tool{ref="c"}\n:::\n:::note\n:::\n'),
-    ).toEqual([
+    expect(findReferences(':tool[a] `:tool[b]` :skill[a] :tool[a]\n:::tool{ref="c"}\n:::\n:::note\n:::\n')).toEqual([
       { kind: 'tool', ref: 'a' },
       { kind: 'skill', ref: 'a' },
       { kind: 'tool', ref: 'c' },

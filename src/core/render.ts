@@ -47,9 +47,7 @@ export function renderText(text: string, { values, refer }: RenderOptions): stri
     const referent = mark.reference && refer?.(mark.reference);
     if (mark.block === 'open') blocks.push(referent !== undefined);
     if (referent === undefined) return undefined;
-    return mark.block === 'open'
-      ? `\`${referent.name}\`: ${referent.line}`
-      : `\`${referent.name}\` (${referent.line})`;
+    return mark.block === 'open' ? `\`${referent.name}\`: ${referent.line}` : `\`${referent.name}\` (${referent.line})`;
   };
   for (const mark of findMarks(text)) {
     const instead = replace(mark);

@@ -116,9 +116,7 @@ export function acceptedTypes(
   const branches = node.anyOf ?? node.oneOf;
   if (!Array.isArray(branches)) return Array.isArray(node.allOf) ? inAll(node.allOf.map(typesOf)) : new Set();
   const accepted = branches.map(typesOf);
-  return accepted.some((types) => types.size === 0)
-    ? new Set()
-    : new Set(accepted.flatMap((types) => [...types]));
+  return accepted.some((types) => types.size === 0) ? new Set() : new Set(accepted.flatMap((types) => [...types]));
 }
 
 // The types accepted by every part that restricts them.

@@ -42,16 +42,12 @@ describe('lists', () => {
     expect(texts('')).toEqual([]);
   });
 
-  spec(
-    'SEL-1 SEL-3',
-    'reports errors with one code, the column, and the number of the text in an array',
-    () => {
-      const error = failure(['a', 'b c($no)']);
-      expect(error.code).toBe('invalid_definition');
-      expect(error.data).toMatchObject({ column: 5, entry: 2 });
-      expect(error.hint).toMatch(/\$deny/);
-    },
-  );
+  spec('SEL-1 SEL-3', 'reports errors with one code, the column, and the number of the text in an array', () => {
+    const error = failure(['a', 'b c($no)']);
+    expect(error.code).toBe('invalid_definition');
+    expect(error.data).toMatchObject({ column: 5, entry: 2 });
+    expect(error.hint).toMatch(/\$deny/);
+  });
 });
 
 describe('specifiers', () => {

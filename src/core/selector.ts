@@ -45,9 +45,7 @@ const DIRECTIVES = ['$deny', '$policy=allow', '$policy=ask', '$policy=deny'];
 export function parseSelectors(source: string | readonly string[]): readonly Selector[] {
   const texts = typeof source === 'string' ? [source] : source;
   const numbered = typeof source !== 'string' && source.length > 1;
-  return texts.flatMap((text, index) =>
-    parseList({ text, offset: 0, entry: numbered ? index + 1 : undefined }),
-  );
+  return texts.flatMap((text, index) => parseList({ text, offset: 0, entry: numbered ? index + 1 : undefined }));
 }
 
 /**

@@ -19,13 +19,7 @@ export interface Tool {
   readonly traits: Traits;
 }
 
-export type Action =
-  | ProcessAction
-  | FunctionAction
-  | ModuleAction
-  | TextAction
-  | DelegateAction
-  | RemoteAction;
+export type Action = ProcessAction | FunctionAction | ModuleAction | TextAction | DelegateAction | RemoteAction;
 
 /** Runs a program in its own process. */
 export type ProcessAction = ScriptAction | CommandAction;

@@ -24,11 +24,7 @@ export interface LockContext {
  * Runs work while no other process holds the lock. File names contain the id and start time of a process, so the file of
  * a dead process can be removed at any time: no other process ever has its name.
  */
-export async function withLock<T>(
-  directory: string,
-  context: LockContext,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function withLock<T>(directory: string, context: LockContext, work: () => Promise<T>): Promise<T> {
   const mine = await acquire(directory, context);
   try {
     return await work();
@@ -110,9 +106,7 @@ async function tryHold(directory: string, own: string): Promise<string | undefin
 }
 
 // Returns the contenders that are alive and removes the files of others.
-function contenders(
-  directory: string,
-): { readonly name: string; readonly pid: number; readonly held: boolean }[] {
+function contenders(directory: string): { readonly name: string; readonly pid: number; readonly held: boolean }[] {
   let names: string[];
   try {
     names = readdirSync(directory);

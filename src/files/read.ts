@@ -1,15 +1,6 @@
 // Reads files that may be untrusted: opened first, checked on the descriptor, with a size limit.
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { ToolError } from '../core/error.js';
 import type { FileIdentity } from '../core/tool.js';
 import { explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
@@ -130,11 +121,7 @@ export function readHead(path: string, limit: number, options?: ReadOptions): Fi
 }
 
 /** Reads a small text file; returns undefined if it does not exist and throws a ToolError on any other fault. */
-export function readTextFile(
-  path: string,
-  limit = 4 * 1024 * 1024,
-  options?: ReadOptions,
-): string | undefined {
+export function readTextFile(path: string, limit = 4 * 1024 * 1024, options?: ReadOptions): string | undefined {
   const reading = readHead(path, limit, options);
   if ('fault' in reading) {
     if (reading.fault === 'missing') return undefined;

@@ -56,13 +56,9 @@ export function createStatCache<T>({ now, limit, isState }: StatCacheOptions): S
       const known = entries.get(key);
       const isSame = known !== undefined && isEqualList(known.files, files, Object.is);
       const states = files.map(lookUp);
-      if (isSame && known.texts === undefined && isEqualList(known.states, states, sameIdentity))
-        return known.value;
-      const texts = files.map(
-        (file, at) => states[at] && readTextOrFault(file, limit, { isState: isState?.(file) }),
-      );
-      const value =
-        isSame && known.texts && isEqualList(known.texts, texts, isSameText) ? known.value : compute(texts);
+      if (isSame && known.texts === undefined && isEqualList(known.states, states, sameIdentity)) return known.value;
+      const texts = files.map((file, at) => states[at] && readTextOrFault(file, limit, { isState: isState?.(file) }));
+      const value = isSame && known.texts && isEqualList(known.texts, texts, isSameText) ? known.value : compute(texts);
       const time = now();
       const settled = states.every((state) => isSettled(state, time));
       entries.set(key, { files, states, texts: settled ? undefined : texts, value });

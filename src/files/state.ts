@@ -23,14 +23,10 @@ export function explainUnsafe(path: string, stats: Stats): string {
 /** The error for a file or directory that another user could have written. */
 export function unsafeState(path: string, stats: Stats): ToolError {
   if (findUnsafe(stats) === 'foreign') {
-    return new ToolError(
-      'unavailable',
-      `${path} belongs to another user (uid ${stats.uid}), so it is not used`,
-      {
-        hint: `if you know its contents, run: sudo chown -R ${process.getuid?.()} ${path}; else move it away`,
-        data: { path },
-      },
-    );
+    return new ToolError('unavailable', `${path} belongs to another user (uid ${stats.uid}), so it is not used`, {
+      hint: `if you know its contents, run: sudo chown -R ${process.getuid?.()} ${path}; else move it away`,
+      data: { path },
+    });
   }
   return new ToolError('unavailable', `others can write to ${path}, so it is not used`, {
     hint: `check its contents, then run: chmod ${stats.isDirectory() ? 700 : 600} ${path}`,
@@ -106,9 +102,7 @@ export function toFileError(error: unknown, verb: 'read' | 'write', path: string
   const { code = '', message } = error as NodeJS.ErrnoException;
   const place = verb === 'read' ? path : dirname(path);
   return new ToolError('io', `cannot ${verb} ${path}: ${shorten(message)}`, {
-    hint:
-      HINTS[code] ??
-      `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
+    hint: HINTS[code] ?? `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
     data: { path, ...(code === '' ? {} : { errno: code }) },
     cause: error,
   });

@@ -41,14 +41,9 @@ export function lineOf(text: string, path: TomlPath, first = 0): number {
         table = [...keys, at];
       }
     }
-    const key =
-      /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
+    const key = /^((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
     const here = header ? table : key ? [...table, ...splitKey(key[1]!)] : undefined;
-    if (
-      here === undefined ||
-      here.length > path.length ||
-      here.some((step, at) => String(step) !== String(path[at]))
-    )
+    if (here === undefined || here.length > path.length || here.some((step, at) => String(step) !== String(path[at])))
       continue;
     best = index + 1;
     if (here.length === path.length) return best;
@@ -57,7 +52,5 @@ export function lineOf(text: string, path: TomlPath, first = 0): number {
 }
 
 function splitKey(text: string): string[] {
-  return (text.match(/"[^"]*"|'[^']*'|[A-Za-z0-9_-]+/g) ?? []).map((step) =>
-    step.replace(/^["']|["']$/g, ''),
-  );
+  return (text.match(/"[^"]*"|'[^']*'|[A-Za-z0-9_-]+/g) ?? []).map((step) => step.replace(/^["']|["']$/g, ''));
 }

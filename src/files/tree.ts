@@ -62,10 +62,7 @@ export function listTree(root: string, { links = false } = {}): TreeFile[] {
 }
 
 /** Returns a function that counts the entries of a tree, and throws `invalid_definition` at too large a tree (INS-38). */
-export function createTreeBounds(
-  root: string,
-  maxDepth = MAX_SOURCE_DEPTH,
-): (path: string, bytes: number) => void {
+export function createTreeBounds(root: string, maxDepth = MAX_SOURCE_DEPTH): (path: string, bytes: number) => void {
   let [entries, total] = [0, 0];
   return (path, bytes) => {
     entries++;

@@ -32,8 +32,7 @@ test('a path is within a directory only below a separator', () => {
 
 test('a contained path is canonical, or undefined if it leads out of every root', () => {
   const { base, outside } = createTree();
-  const contained = (path: string, roots = [base]): string | undefined =>
-    containedPath(path, { base, roots });
+  const contained = (path: string, roots = [base]): string | undefined => containedPath(path, { base, roots });
   expect(contained('file')).toBe(join(base, 'file'));
   expect(contained('deep/../new/file')).toBe(join(base, 'new/file'));
   expect(contained('out/../file', [base, outside])).toBe(join(outside, 'file'));

@@ -82,8 +82,7 @@ export async function checkDirectory(
     hint,
   }));
   findings.sort(
-    (a, b) =>
-      compareText(a.path, b.path) || compareText(a.level, b.level) || compareText(a.pointer, b.pointer),
+    (a, b) => compareText(a.path, b.path) || compareText(a.level, b.level) || compareText(a.pointer, b.pointer),
   );
   return { checked: entries.length, findings };
 }
@@ -127,9 +126,7 @@ function listNames(directory: string): string[] {
 
 function readScriptEntry(path: string, world: World): EntryReading {
   const format = createScriptFormat(world);
-  const reading = format.claims(basename(path))
-    ? format.read(basename(path), placeOf(path, 'tools'))
-    : undefined;
+  const reading = format.claims(basename(path)) ? format.read(basename(path), placeOf(path, 'tools')) : undefined;
   return { tools: [], skills: [], problems: [], ...reading };
 }
 

@@ -58,14 +58,10 @@ function isQuery(expression: string): boolean {
 }
 
 function badPath(expression: string, at: number): ToolError {
-  return new ToolError(
-    'invalid_input',
-    `"${quoteOutside(expression)}" is not a valid path (column ${at + 1})`,
-    {
-      hint: 'write a.b[0]["c d"], or a JSONPath query such as $.items[*].name',
-      data: { column: at + 1 },
-    },
-  );
+  return new ToolError('invalid_input', `"${quoteOutside(expression)}" is not a valid path (column ${at + 1})`, {
+    hint: 'write a.b[0]["c d"], or a JSONPath query such as $.items[*].name',
+    data: { column: at + 1 },
+  });
 }
 
 /** Returns the paths of all matches of a JSONPath query. */

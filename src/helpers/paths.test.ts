@@ -107,9 +107,7 @@ describe('writing', () => {
     for (const name of ['__proto__', 'prototype', 'constructor']) {
       for (const path of [name, `a.${name}.b`, `a["${name}"]`, `$.a.${name}`, `${name}.polluted`]) {
         const value = {};
-        expect(() => pathSet(value, path, 'x'), path).toThrow(
-          expect.objectContaining({ code: 'invalid_input' }),
-        );
+        expect(() => pathSet(value, path, 'x'), path).toThrow(expect.objectContaining({ code: 'invalid_input' }));
         expect(Object.keys(value)).toEqual([]);
       }
     }

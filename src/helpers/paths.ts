@@ -60,10 +60,7 @@ export function pathRemove(value: unknown, expression: string): void {
 }
 
 /** Returns the top-level keys under which expressions match something. */
-export function pathKeys(
-  value: Readonly<Record<string, unknown>>,
-  expressions: readonly string[],
-): Set<string> {
+export function pathKeys(value: Readonly<Record<string, unknown>>, expressions: readonly string[]): Set<string> {
   const keys = new Set<string>();
   for (const expression of expressions) {
     for (const [first] of findPaths(value, expression)) {

@@ -121,8 +121,7 @@ function toRegistered(options: RegisterToolOptions): Tool {
   assertFields(shown, options);
   const metadata = toMetadata(shown, options);
   const visibility = options.visibility ?? metadata.visibility;
-  if (visibility !== undefined && visibility !== 'hidden')
-    throw bad(shown, 'visibility', 'can only be "hidden"');
+  if (visibility !== undefined && visibility !== 'hidden') throw bad(shown, 'visibility', 'can only be "hidden"');
   const tool = toFunctionTool({
     name,
     description: description ?? name,
@@ -163,12 +162,10 @@ function assertFields(shown: string, options: RegisterToolOptions): void {
     if (!FIELDS.has(field)) throw bad(shown, field, 'is not a field of registerTool');
   if (typeof options.fn !== 'function') throw bad(shown, 'fn', 'must be a function');
   for (const field of SCHEMAS)
-    if (options[field] !== undefined && !isRecord(options[field]))
-      throw bad(shown, field, 'must be a JSON Schema');
+    if (options[field] !== undefined && !isRecord(options[field])) throw bad(shown, field, 'must be a JSON Schema');
   for (const field of TEXTS) {
     const value: unknown = options[field];
-    if (value !== undefined && (typeof value !== 'string' || value === ''))
-      throw bad(shown, field, 'must be text');
+    if (value !== undefined && (typeof value !== 'string' || value === '')) throw bad(shown, field, 'must be text');
   }
   if (options.src !== undefined && !isUri(options.src))
     throw bad(shown, 'src', 'must be a URI that begins with file:, mcp: or inline:');

@@ -163,8 +163,7 @@ describe('bounds', () => {
   spec('HLP-2', 'writes and reads any depth', () => {
     const depth = 60_000;
     let deep: unknown[] = [];
-    for (let level = 1; level < depth; level++)
-      deep = level % 2 === 0 ? [deep] : ([{ a: deep }] as unknown[]);
+    for (let level = 1; level < depth; level++) deep = level % 2 === 0 ? [deep] : ([{ a: deep }] as unknown[]);
     const text = stringify(deep);
     expect(text.startsWith('[{"a":[[{"a":')).toBe(true);
     let levels = 0;
@@ -219,8 +218,7 @@ function withoutMinusZero(value: unknown): unknown {
   if (value instanceof Set) return new Set([...value].map(withoutMinusZero));
   if (Array.isArray(value)) return value.map(withoutMinusZero);
   if (typeof value === 'number') return value + 0;
-  if (typeof value !== 'object' || value === null || value instanceof Date || value instanceof Error)
-    return value;
+  if (typeof value !== 'object' || value === null || value instanceof Date || value instanceof Error) return value;
   const copy = {};
   for (const [key, child] of Object.entries(value)) {
     const facts = { enumerable: true, configurable: true, writable: true };

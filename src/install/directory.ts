@@ -1,15 +1,6 @@
 // Directories, of which a missing one counts as empty, and symbolic links.
 
-import {
-  lstatSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-} from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, renameSync, rmdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compareText } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';

@@ -102,10 +102,7 @@ export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields)
 }
 
 /** Returns an environment for reading the installed state; hooks are never approved. */
-export function toReadOnlyEnvironment(
-  toolbox: ReadableToolbox,
-  own: Partial<OwnFields> = {},
-): InstallEnvironment {
+export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<OwnFields> = {}): InstallEnvironment {
   const { signal } = new AbortController();
   return {
     ...readFields(toolbox),
@@ -130,7 +127,6 @@ export async function pinTools(
   for (const { kind, effective, bin } of items) {
     if (kind !== 'tool' || bin === null) continue;
     const tool = await toolbox.find(effective).catch(() => undefined);
-    if (tool?.origin.owner === 'package')
-      toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
+    if (tool?.origin.owner === 'package') toolbox.state.pins.pin([tool], new Date(toolbox.machine.world.now()));
   }
 }

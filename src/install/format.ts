@@ -54,9 +54,7 @@ export function createPackageFormat({ store, record, objects, now }: PackageForm
       if (made === undefined) return undefined;
       // Not cached: the result depends on the record too.
       const states = [undefined];
-      return 'severity' in made
-        ? { tools: [], problems: [made], states }
-        : { tools: [made], problems: [], states };
+      return 'severity' in made ? { tools: [], problems: [made], states } : { tools: [made], problems: [], states };
     },
   };
 }
@@ -84,15 +82,9 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
     hint,
   });
   if (!isToolName(effective))
-    return refuse(
-      'cannot be called: its name is not a valid tool name',
-      'other items can still refer to its path',
-    );
+    return refuse('cannot be called: its name is not a valid tool name', 'other items can still refer to its path');
   if (item.build === 'skipped')
-    return refuse(
-      'is not built: its build hook was skipped',
-      `wield install tool:${effective} --run-hooks builds it`,
-    );
+    return refuse('is not built: its build hook was skipped', `wield install tool:${effective} --run-hooks builds it`);
   const file = join(object, bin);
   const head = readHead(file, HEAD_BYTES);
   if ('fault' in head) return refuse(`cannot be read: ${head.message}`, 'run wield doctor');
@@ -158,9 +150,7 @@ export function findAlteration(
   const item =
     'severity' in installed
       ? undefined
-      : installed.items.find(
-          (one) => one.kind === 'tool' && one.effective === name && one.source === origin.source,
-        );
+      : installed.items.find((one) => one.kind === 'tool' && one.effective === name && one.source === origin.source);
   const hash = item === undefined ? undefined : hashOrNothing(join(objects, item.object));
   if (item !== undefined && hash === item.installedHash) return undefined;
   return {

@@ -5,11 +5,7 @@ import type { InstalledItem } from './manifest/installed.js';
 import type { PlannedItem } from './plan/plan-items.js';
 import type { SourceItem } from './sources/source-item.js';
 
-export function toOfferJson(
-  source: string,
-  { kind, name, description, bin, path }: SourceItem,
-  effective: string,
-) {
+export function toOfferJson(source: string, { kind, name, description, bin, path }: SourceItem, effective: string) {
   return { source, kind, name, effective, description, bin, path };
 }
 

@@ -7,10 +7,7 @@ import type { InstallEnvironment } from './environment.js';
 import { removeUnusedClones } from './sources/clones.js';
 import { loadSources } from './state.js';
 
-export async function withInstallLock<T>(
-  environment: InstallEnvironment,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function withInstallLock<T>(environment: InstallEnvironment, work: () => Promise<T>): Promise<T> {
   const { paths, report } = environment;
   try {
     return await withLock(paths.lock, { ...environment, doing: 'installing' }, async () => {

@@ -1,12 +1,7 @@
 // The installer for programs: the operations of the command line as methods.
 
 import { applyAndPin, applyPlan } from './apply/apply.js';
-import {
-  type Hook,
-  type InstallingToolbox,
-  type InstallProgress,
-  toInstallEnvironment,
-} from './environment.js';
+import { type Hook, type InstallingToolbox, type InstallProgress, toInstallEnvironment } from './environment.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
 import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
 import { withInstallLock } from './lock.js';
@@ -65,15 +60,9 @@ export interface Installer {
   /** Installs items and their dependencies. */
   install(refs: readonly string[] | 'all', options?: InstallOptions): Promise<readonly AppliedChange[]>;
   /** Updates installed items to the last fetched state; all of them by default. */
-  upgrade(
-    refs?: readonly string[],
-    options?: Pick<InstallOptions, 'force'>,
-  ): Promise<readonly AppliedChange[]>;
+  upgrade(refs?: readonly string[], options?: Pick<InstallOptions, 'force'>): Promise<readonly AppliedChange[]>;
   /** Throws `conflict` if other items depend on them, unless `force` is set. */
-  uninstall(
-    refs: readonly string[],
-    options?: Pick<InstallOptions, 'force'>,
-  ): Promise<readonly RemovedItem[]>;
+  uninstall(refs: readonly string[], options?: Pick<InstallOptions, 'force'>): Promise<readonly RemovedItem[]>;
   /** Unregisters a source and its nested sources, and uninstalls their items. */
   removeSource(source: string): Promise<readonly RemovedItem[]>;
   /** Compares installed items with their sources and the files on disk, without fetching (INS-26). */

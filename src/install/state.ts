@@ -4,13 +4,7 @@ import { isRecord } from '../core/json.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
-import {
-  EMPTY_RECORD,
-  INSTALLED_VERSION,
-  type Installed,
-  parseInstalled,
-  parseState,
-} from './manifest/installed.js';
+import { EMPTY_RECORD, INSTALLED_VERSION, type Installed, parseInstalled, parseState } from './manifest/installed.js';
 import type { Pin } from './manifest/source-manifest.js';
 
 export interface SourceRecord {

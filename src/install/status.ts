@@ -103,10 +103,7 @@ const ADVICE: Readonly<Record<Exclude<ItemState, 'clean'>, Advice>> = {
   renamed: ['was renamed in its source', () => 'wield upgrade renames it'],
   pending: ['refers to an item that changed', () => 'wield upgrade updates it'],
   'gone upstream': ['is no longer in its source', (name) => `wield uninstall ${name} removes it`],
-  unbuilt: [
-    'is not built: its build hook was skipped',
-    (name) => `wield install ${name} --run-hooks builds it`,
-  ],
+  unbuilt: ['is not built: its build hook was skipped', (name) => `wield install ${name} --run-hooks builds it`],
   'bad reference': [
     'refers to an item that does not exist in its source',
     () => 'report it to the author of the source',

@@ -1,12 +1,7 @@
 // Serves a toolbox over Streamable HTTP.
 
 import { randomUUID } from 'node:crypto';
-import {
-  createMcpHandler,
-  isJsonContentType,
-  isLegacyRequest,
-  readRequestBody,
-} from '@modelcontextprotocol/server';
+import { createMcpHandler, isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server';
 import { isToolError } from '../core/error.js';
 import { parseJson } from '../core/json.js';
 import { count } from '../core/text.js';
@@ -97,8 +92,7 @@ async function readBody(request: Request): Promise<{ readonly value: unknown } |
 
 // For people who open the address in a browser.
 async function describeServer(request: Request, toolbox: Toolbox): Promise<Response> {
-  if (request.method !== 'GET' && request.method !== 'HEAD')
-    return errorResponse(405, 'method not allowed; use GET');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return errorResponse(405, 'method not allowed; use GET');
   const listed = await toolbox.list({ caller: MODEL, knownOnly: true });
   const tools = listed.filter(({ origin }) => origin.builtin !== true);
   const url = new URL(MCP_PATH, request.url).href;

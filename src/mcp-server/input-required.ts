@@ -42,10 +42,7 @@ const MAX_OPEN_APPROVALS = 256;
 export function createInputRequiredCalls({ mintState, prompts, suspended }: InputRequiredOptions) {
   const openNonces = new Set<string>();
 
-  const requestApproval = async (
-    request: ApprovalRequest,
-    context: ServerContext,
-  ): Promise<InputRequiredResult> => {
+  const requestApproval = async (request: ApprovalRequest, context: ServerContext): Promise<InputRequiredResult> => {
     const nonce = randomBytes(16).toString('hex');
     if (openNonces.size >= MAX_OPEN_APPROVALS) openNonces.delete(openNonces.values().next().value!);
     openNonces.add(nonce);

@@ -37,9 +37,7 @@ const TTL_SECONDS = 600;
 export function createInteractiveCalls(): InteractiveCalls {
   const codec = createRequestStateCodec<RequestState>({ key: randomBytes(32), ttlSeconds: TTL_SECONDS });
   const prompts = createClientPrompts();
-  const suspended = createSuspendedCalls(TTL_SECONDS * 1000, (nonce, context) =>
-    codec.mint({ nonce }, context),
-  );
+  const suspended = createSuspendedCalls(TTL_SECONDS * 1000, (nonce, context) => codec.mint({ nonce }, context));
   const serveByResults = createInputRequiredCalls({ mintState: codec.mint, prompts, suspended });
 
   return {
@@ -82,16 +80,12 @@ function serveByRequests(
     onProgress,
     approve: modes.form
       ? byClient((request) =>
-          prompts.approve(client, request.signal, (until) =>
-            send({ mode: 'form', ...toApprovalForm(request) }, until),
-          ),
+          prompts.approve(client, request.signal, (until) => send({ mode: 'form', ...toApprovalForm(request) }, until)),
         )
       : undefined,
     elicit: prompts.createElicit(client, modes, (question, signal) => {
       const mode =
-        question.url === undefined
-          ? { mode: 'form' }
-          : { mode: 'url', elicitationId: question.id ?? randomUUID() };
+        question.url === undefined ? { mode: 'form' } : { mode: 'url', elicitationId: question.id ?? randomUUID() };
       return send({ ...mode, ...toElicitParams(question) }, signal);
     }),
   });

@@ -46,8 +46,7 @@ export class LineTransport implements Transport {
     onLine: (text) => {
       if (text !== '') this.#receive(text);
     },
-    onOversizedLine: (ends) =>
-      this.#reject(INVALID_REQUEST, 'the message is larger than 16 MiB', guessId(ends)),
+    onOversizedLine: (ends) => this.#reject(INVALID_REQUEST, 'the message is larger than 16 MiB', guessId(ends)),
   });
   #queue: Buffer[] = [];
   #queuedBytes = 0;
@@ -73,8 +72,7 @@ export class LineTransport implements Transport {
 
   /** Waits until the client has read enough of its responses. */
   async ready(signal: AbortSignal): Promise<void> {
-    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted)
-      await sleep(READY_POLL_MS);
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await sleep(READY_POLL_MS);
   }
 
   async close(): Promise<void> {

@@ -85,10 +85,7 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
   };
 }
 
-function withoutDialect({
-  $schema: _,
-  ...schema
-}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function withoutDialect({ $schema: _, ...schema }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return schema;
 }
 

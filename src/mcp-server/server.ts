@@ -53,12 +53,7 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     };
   };
 
-  const call = async (
-    server: Server,
-    session: string,
-    params: CallToolRequest['params'],
-    context: ServerContext,
-  ) => {
+  const call = async (server: Server, session: string, params: CallToolRequest['params'], context: ServerContext) => {
     const known = await listing.known();
     const name = known.names.get(params.name) ?? decodeName(params.name);
     const input = params.arguments ?? {};

@@ -170,11 +170,7 @@ async function untilEndOrInput(
   }
 }
 
-async function requestInput(
-  call: RunningCall,
-  request: InputRequest,
-  signal: AbortSignal,
-): Promise<ElicitAnswer> {
+async function requestInput(call: RunningCall, request: InputRequest, signal: AbortSignal): Promise<ElicitAnswer> {
   if (call.abandoned) throw noAnswer();
   signal.throwIfAborted();
   let onAbort = (): void => {};

@@ -2,13 +2,7 @@
 
 import { join } from 'node:path';
 import { findAbandoned } from '../files/write.js';
-import {
-  type Approval,
-  type ApprovalState,
-  approvalName,
-  listEntries,
-  readApproval,
-} from './approval-file.js';
+import { type Approval, type ApprovalState, approvalName, listEntries, readApproval } from './approval-file.js';
 
 export interface ApprovalDirectoryOptions {
   readonly directory: string;

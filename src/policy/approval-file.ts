@@ -62,8 +62,7 @@ export function readApproval({ id, state, path, time }: ApprovalEntry): Approval
   if (record === undefined) return undefined;
   if (state === 'standing') {
     if (standingIdOf(record) !== id) return undefined;
-  } else if (state !== 'last' && (!record.inputDigest || idOf(record) !== id || !isIntact(record)))
-    return undefined;
+  } else if (state !== 'last' && (!record.inputDigest || idOf(record) !== id || !isIntact(record))) return undefined;
   return { id, state, record, since: time ?? record.created, path };
 }
 

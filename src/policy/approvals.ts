@@ -64,8 +64,7 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): Approval
   };
 
   return {
-    take: (record) =>
-      withIoError('the approval could not be used, so nothing ran', () => take(files, record)),
+    take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(files, record)),
     ask: (record) =>
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
         recordQuestion(files, record),
@@ -160,11 +159,9 @@ function sameId(tool: string): ToolError {
 }
 
 function tooMany(tool: string): ToolError {
-  return new ToolError(
-    'needs_approval',
-    `${tool} needs approval, and ${MAX_WAITING} calls are already pending`,
-    { hint: 'a person must answer them first: wield approvals list' },
-  );
+  return new ToolError('needs_approval', `${tool} needs approval, and ${MAX_WAITING} calls are already pending`, {
+    hint: 'a person must answer them first: wield approvals list',
+  });
 }
 
 function tooLong(tool: string): ToolError {

@@ -26,14 +26,7 @@ const ID_LENGTH = 16;
 const MAX_SOURCE_BYTES = 64 * 1024;
 
 /** Returns the record of a planned call (POL-7). */
-export function toRecord({
-  plan,
-  caller,
-  verdict,
-  workdir,
-  secrets: known,
-  now,
-}: BindOptions): ApprovalRecord {
+export function toRecord({ plan, caller, verdict, workdir, secrets: known, now }: BindOptions): ApprovalRecord {
   const { tool } = plan;
   const { source } = verdict;
   const isProcess = plan.kind === 'process';
@@ -95,17 +88,7 @@ type Bound = Pick<
 function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, ...given }: Bound): string {
   const { inputDigest, input } = given;
   const shown = canonicalJson(input);
-  return digestParts([
-    'call',
-    principal,
-    tool,
-    uri ?? '',
-    toolDigest,
-    planDigest,
-    workdir,
-    inputDigest,
-    shown,
-  ]);
+  return digestParts(['call', principal, tool, uri ?? '', toolDigest, planDigest, workdir, inputDigest, shown]);
 }
 
 // Includes the values of variables; the digest of the tool includes its bytes.

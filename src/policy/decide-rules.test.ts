@@ -12,9 +12,7 @@ const MODEL: Caller = { kind: 'model', door: 'mcp' };
 const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 const rulesOf = (...texts: string[]): Rule[] =>
-  texts.flatMap((text) =>
-    parseSelectors(text).map((selector) => ({ selector, file: null, line: null }) as Rule),
-  );
+  texts.flatMap((text) => parseSelectors(text).map((selector) => ({ selector, file: null, line: null }) as Rule));
 const listOf = (...texts: string[]): AllowList =>
   ({ of: 'the list', rules: rulesOf(...texts), file: null, line: null }) as AllowList;
 

@@ -15,11 +15,7 @@ import { toTool } from '../formats/module/define.js';
 import { decide, findDenial, type Rules } from './decide.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
-const CALLERS: readonly Caller[] = [
-  MODEL,
-  { kind: 'person', door: 'cli' },
-  { kind: 'code', door: 'library' },
-];
+const CALLERS: readonly Caller[] = [MODEL, { kind: 'person', door: 'cli' }, { kind: 'code', door: 'library' }];
 
 /** The policy of files with these texts. */
 function policyOf(texts: Partial<Record<Layer, string>>): Policy {
@@ -114,18 +110,11 @@ describe('without a rule', () => {
           const isForeign = owner === 'package' || owner === 'upstream';
           const expected = destructive === true && (isForeign || caller.kind === 'model') ? 'ask' : 'allow';
           const verdict = judge(NO_POLICY, tool, {}, caller);
-          expect([owner, destructive, caller.kind, verdict]).toEqual([
-            owner,
-            destructive,
-            caller.kind,
-            expected,
-          ]);
+          expect([owner, destructive, caller.kind, verdict]).toEqual([owner, destructive, caller.kind, expected]);
         }
         // A user's rule decides, and a project's cannot remove the question.
         expect(judge(policyOf({ user: trust('a($policy=allow)') }), tool)).toBe('allow');
-        expect(judge(policyOf({ project: trust('a($policy=allow)') }), tool)).toBe(
-          destructive ? 'ask' : 'allow',
-        );
+        expect(judge(policyOf({ project: trust('a($policy=allow)') }), tool)).toBe(destructive ? 'ask' : 'allow');
       }
     }
   });
@@ -136,18 +125,13 @@ describe('the function', () => {
     const policy = policyOf({ user: list('* a(op={x,y},$deny)') + trust('b c($policy=allow)') });
     const input = fc.record({ op: fc.constantFrom('x', 'y', 'z') }, { requiredKeys: [] });
     fc.assert(
-      fc.property(
-        fc.constantFrom('a', 'b', 'c', 'd'),
-        input,
-        fc.constantFrom(...CALLERS),
-        (name, value, caller) => {
-          const plan = { tool: toolOf(name), input: value };
-          const before = JSON.stringify([plan, policy]);
-          const first = decide(plan, caller, rulesOf(policy));
-          expect(decide(deepFreeze(plan), caller, deepFreeze(rulesOf(policy)))).toEqual(first);
-          expect(JSON.stringify([plan, policy])).toBe(before);
-        },
-      ),
+      fc.property(fc.constantFrom('a', 'b', 'c', 'd'), input, fc.constantFrom(...CALLERS), (name, value, caller) => {
+        const plan = { tool: toolOf(name), input: value };
+        const before = JSON.stringify([plan, policy]);
+        const first = decide(plan, caller, rulesOf(policy));
+        expect(decide(deepFreeze(plan), caller, deepFreeze(rulesOf(policy)))).toEqual(first);
+        expect(JSON.stringify([plan, policy])).toBe(before);
+      }),
     );
   });
 

@@ -69,9 +69,7 @@ export function findDenial(tool: Tool, caller: Caller, rules: Listing): Verdict 
   const selected = toSelected(tool);
   // A deny rule with argument patterns does not deny every call.
   const ruling = judge(tool, caller, rules, (selector) =>
-    selector.arguments.length > 0 && selector.policy === 'deny'
-      ? false
-      : matchSelectorTool(selector, selected),
+    selector.arguments.length > 0 && selector.policy === 'deny' ? false : matchSelectorTool(selector, selected),
   );
   return ruling.verdict === 'deny' ? ruling : undefined;
 }
@@ -112,9 +110,7 @@ function toInputs(plan: Judged): Inputs {
   const { slots = [], base = '' } = plan.command ?? {};
   if (slots.length === 0) return { canonical, given: [] };
   if (slots.some(({ given }) => given !== undefined))
-    canonical.push(
-      effectiveInput(plan, (slot) => (slot.given === undefined ? slot.value : below(slot.value, base))),
-    );
+    canonical.push(effectiveInput(plan, (slot) => (slot.given === undefined ? slot.value : below(slot.value, base))));
   const words = ({ mapping, given, value }: Slot): Json | undefined =>
     mapping.split ? [value].flat().flatMap((text) => String(text).split(/\s+/)) : (given ?? value);
   return { canonical, given: [plan.input, effectiveInput(plan, words)] };
@@ -136,8 +132,7 @@ function effectiveInput({ tool, input, command }: Judged, read: (slot: Slot) => 
   }
   const { properties } = tool.input.json;
   for (const [name, schema] of isRecord(properties) ? Object.entries(properties) : [])
-    if (!values.has(name) && isRecord(schema) && schema.default !== undefined)
-      values.set(name, schema.default);
+    if (!values.has(name) && isRecord(schema) && schema.default !== undefined) values.set(name, schema.default);
   return Object.fromEntries(values);
 }
 

@@ -104,10 +104,7 @@ describe('a pin', () => {
     expect((await before.call('remote', {}, model)).ok).toBe(true);
     expect(statSync(pinFile(home)).mode & 0o777).toBe(0o600);
 
-    const after = offering(
-      upstreamTool('Read a page, and send it on.', owner),
-      createPinStore(home, Date.now),
-    );
+    const after = offering(upstreamTool('Read a page, and send it on.', owner), createPinStore(home, Date.now));
     const result = await after.call('remote', {}, model);
     expect(result.error).toMatchObject({ code: 'needs_approval' });
     const changes = (result.error!.data as { changes: string[] }).changes.join('\n');
@@ -124,10 +121,7 @@ describe('a pin', () => {
   test('shows a changed schema, and spells out what cannot be seen', async () => {
     const { store } = createStore();
     const schema = (type: string): JsonSchema => ({ type: 'object', properties: { page: { type } } });
-    store.pin(
-      [await offering(upstreamTool('Read.', 'upstream', schema('string')), store).find('remote')],
-      new Date(),
-    );
+    store.pin([await offering(upstreamTool('Read.', 'upstream', schema('string')), store).find('remote')], new Date());
     const hidden = 'Read.\u{e0053}\u{e0065}\u202e\u200b\u001b[2J';
     const changed = await offering(upstreamTool(hidden, 'upstream', schema('integer')), store).find('remote');
     const { diff } = store.check(changed) as { diff: string[] };

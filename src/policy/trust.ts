@@ -74,8 +74,7 @@ export function createTrustStore(wieldHome: string, now: () => number): TrustSto
         try {
           const workspace = parseRecord(record, file).get(directory);
           return (
-            workspace !== undefined &&
-            DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]))
+            workspace !== undefined && DECIDING_FILES.every((name, at) => isSame(workspace.files[name], texts[at]))
           );
         } catch {
           // An unreadable record trusts nothing.

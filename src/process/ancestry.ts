@@ -34,10 +34,7 @@ export function markHost(platform: string): void {
  * by a process that runs tools. A process that lost its ancestors may have been: it then counts as started by a tool if
  * it has no terminal and an older process of this user runs tools. Without /proc only the mark of this process counts.
  */
-export function isStartedByTool(
-  env: Readonly<Record<string, string | undefined>>,
-  platform: string,
-): boolean {
+export function isStartedByTool(env: Readonly<Record<string, string | undefined>>, platform: string): boolean {
   if (env[MARK] !== undefined) return true;
   const self = platform === 'linux' ? readInfo(process.pid) : undefined;
   if (self === undefined) return false;

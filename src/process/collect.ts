@@ -26,12 +26,7 @@ interface ReadState {
  * Reads both streams. With a listener the cap only limits what is kept; without one, exceeding it calls
  * `onExceeded`.
  */
-export function collectOutput(
-  child: ChildProcess,
-  request: ProcessRequest,
-  world: World,
-  onExceeded: () => void,
-) {
+export function collectOutput(child: ChildProcess, request: ProcessRequest, world: World, onExceeded: () => void) {
   const { onOutput, filterStderr } = request;
   const budget: Budget = { left: request.outputBytes, exceeded: false };
   const stdout = createCollector(budget, request.spill);

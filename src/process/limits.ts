@@ -21,9 +21,7 @@ export function findLimiter(platform: string, path: readonly string[]): string |
 
 /** Returns the arguments to put before a command to limit it; empty if no limit is set or can be set (EXE-9). */
 export function limitLauncher(limits: ProcessLimits, limiter: () => string | undefined): readonly string[] {
-  const flags = SYSTEM_LIMITS.flatMap((name) =>
-    limits[name] === undefined ? [] : [`${FLAGS[name]}=${limits[name]}`],
-  );
+  const flags = SYSTEM_LIMITS.flatMap((name) => (limits[name] === undefined ? [] : [`${FLAGS[name]}=${limits[name]}`]));
   const program = flags.length === 0 ? undefined : limiter();
   return program === undefined ? [] : [program, ...flags, '--'];
 }

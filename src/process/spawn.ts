@@ -106,24 +106,15 @@ function spawnError(request: StartRequest, error: NodeJS.ErrnoException): ToolEr
     });
   switch (error.code) {
     case 'ENOENT':
-      return failed(
-        'command not found',
-        `check that it, its interpreter and the directory ${request.cwd} exist`,
-      );
+      return failed('command not found', `check that it, its interpreter and the directory ${request.cwd} exist`);
     case 'EACCES':
-      return failed(
-        'permission denied',
-        `run: chmod +x ${binary}  (its file system must also allow running programs)`,
-      );
+      return failed('permission denied', `run: chmod +x ${binary}  (its file system must also allow running programs)`);
     case 'E2BIG':
       return failed('arguments and environment are too long', 'pass large values on stdin or in a file');
     case 'ENOEXEC':
       return failed('not an executable format', 'check its first line');
     case 'ELOOP':
-      return failed(
-        'its interpreter is a script that leads back to itself',
-        'use a program in its first line',
-      );
+      return failed('its interpreter is a script that leads back to itself', 'use a program in its first line');
     case 'ETXTBSY':
       return failed('another process is writing to it', 'call again when the write is done');
     case 'EAGAIN':

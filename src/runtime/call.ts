@@ -131,8 +131,7 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   assertNotCancelled(tool, signal);
   // A nested call returns the whole result, and so does a call whose output is streamed.
   const isWhole = options.full === true || options.onOutput !== undefined || depth > 0;
-  const large =
-    isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
+  const large = isWhole || parts.stores === undefined ? undefined : toLargeResults(parts.stores, caller, snapshot);
   const output = await execute(parts, {
     plan,
     snapshot,

@@ -165,11 +165,7 @@ function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): Serv
 }
 
 function assertOutput(value: unknown): Output {
-  if (
-    isRecord(value) &&
-    Array.isArray(value.content) &&
-    (value.error === undefined || isToolError(value.error))
-  )
+  if (isRecord(value) && Array.isArray(value.content) && (value.error === undefined || isToolError(value.error)))
     return value as unknown as Output;
   throw new TypeError('it did not return an output');
 }
@@ -183,14 +179,10 @@ function failed({ name }: Step, { tool }: Plan, thrown: unknown): ToolError {
 }
 
 function timedOut({ tool, timeoutMs }: Plan): ToolError {
-  return new ToolError(
-    'timeout',
-    `${tool.name} and its middleware timed out after ${formatDuration(timeoutMs)}`,
-    {
-      hint: 'raise the time limit, or wait and retry less in the middleware',
-      data: { timeoutMs },
-    },
-  );
+  return new ToolError('timeout', `${tool.name} and its middleware timed out after ${formatDuration(timeoutMs)}`, {
+    hint: 'raise the time limit, or wait and retry less in the middleware',
+    data: { timeoutMs },
+  });
 }
 
 function overdue({ tool }: Plan): ToolError {

@@ -80,9 +80,7 @@ export async function requestConsent(
     if (isToolError(error) && error.code === 'denied') decided('record', String(error.data?.at));
     throw error;
   }
-  throw needsApproval(
-    `a person can approve it with: wield approvals approve ${id}; then repeat the same call`,
-  );
+  throw needsApproval(`a person can approve it with: wield approvals approve ${id}; then repeat the same call`);
 }
 
 // Races the question against cancellation of the call.

@@ -28,20 +28,13 @@ export interface AssembleOptions {
 
 const CLOSE_POLL_MS = 5;
 
-export function assembleToolbox({
-  parts,
-  search,
-  references,
-  instructions,
-  watch,
-}: AssembleOptions): Toolbox {
+export function assembleToolbox({ parts, search, references, instructions, watch }: AssembleOptions): Toolbox {
   const { workspace, catalog, executors, observers, stores } = parts;
   const closing = createClosing();
   let running = 0;
   return {
     list: async (options) => listTools(catalog, workspace.snapshot(), options),
-    search: async (query, limit, { caller = CODE } = {}) =>
-      search(query, limit, caller, workspace.snapshot()),
+    search: async (query, limit, { caller = CODE } = {}) => search(query, limit, caller, workspace.snapshot()),
     find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
     async call(ref, input, options = {}) {
       const { signal, release } = joinSignals(closing.signal(), options.signal);
@@ -84,12 +77,7 @@ async function planOnly(parts: CallParts, ref: string, raw: unknown, options: Pl
   return { plan, verdict };
 }
 
-async function explain(
-  parts: CallParts,
-  ref: string,
-  raw: unknown,
-  options: PlanOptions,
-): Promise<Explanation> {
+async function explain(parts: CallParts, ref: string, raw: unknown, options: PlanOptions): Promise<Explanation> {
   const { caller = CODE } = options;
   const scope = { snapshot: parts.workspace.snapshot(), options };
   const tool = await findTool(parts, ref, scope);

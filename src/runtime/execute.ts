@@ -64,9 +64,7 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
       }),
   });
   // The raw bytes belong to a text only if no middleware replaced it (EXE-7).
-  return raw?.streams !== undefined && raw.content === output.content
-    ? { ...output, streams: raw.streams }
-    : output;
+  return raw?.streams !== undefined && raw.content === output.content ? { ...output, streams: raw.streams } : output;
 }
 
 interface Run {

@@ -21,8 +21,7 @@ export function toMessage(text: unknown): string {
 
 /** Returns the URL of a page to open. Throws unless it is http or https. */
 export function toPage(text: unknown, tool: string): string {
-  const url =
-    typeof text === 'string' && text.length <= MAX_URL && URL.canParse(text) ? new URL(text) : undefined;
+  const url = typeof text === 'string' && text.length <= MAX_URL && URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && ['http:', 'https:'].includes(url.protocol)) return url.href;
   throw refused(tool, 'has an invalid URL', 'use an http or https URL');
 }
@@ -103,9 +102,7 @@ function pick(
   read: (value: unknown) => Json | undefined,
 ): JsonObject {
   const found = keys.map((key) => [key, read(from[key])] as const);
-  return Object.fromEntries(
-    found.filter((entry): entry is readonly [string, Json] => entry[1] !== undefined),
-  );
+  return Object.fromEntries(found.filter((entry): entry is readonly [string, Json] => entry[1] !== undefined));
 }
 
 function asNumber(value: unknown): number | undefined {

@@ -27,13 +27,9 @@ export async function checkInput(tool: Tool, input: Json, { hideFaults = false }
   const checked = await tool.input.check(input);
   if (checked.ok) return checked.value;
   if (!hideFaults) throw describeFaults(tool, checked.faults);
-  throw new ToolError(
-    'invalid_input',
-    `${tool.name} changed since it was approved and takes different input`,
-    {
-      hint: `a person must review it first: wield show ${tool.name}`,
-    },
-  );
+  throw new ToolError('invalid_input', `${tool.name} changed since it was approved and takes different input`, {
+    hint: `a person must review it first: wield show ${tool.name}`,
+  });
 }
 
 /** Returns input for the record of a call that failed before its input was checked; undefined if it is not JSON. */
@@ -61,22 +57,12 @@ function repairInput(input: Json, schema: JsonSchema): RepairedInput {
     if (isRecord(value)) return mapProperties(value as { [key: string]: Json }, here, path, depth);
     return value;
   };
-  const mapItems = (
-    values: readonly Json[],
-    items: unknown,
-    path: string,
-    depth: number,
-  ): readonly Json[] => {
+  const mapItems = (values: readonly Json[], items: unknown, path: string, depth: number): readonly Json[] => {
     if (!isRecord(items)) return values;
     const mapped = values.map((value, index) => walk(value, items, `${path}/${index}`, depth + 1));
     return mapped.some((value, index) => value !== values[index]) ? mapped : values;
   };
-  const mapProperties = (
-    value: { [key: string]: Json },
-    here: SchemaNode,
-    path: string,
-    depth: number,
-  ): Json => {
+  const mapProperties = (value: { [key: string]: Json }, here: SchemaNode, path: string, depth: number): Json => {
     const properties = here.properties;
     if (!isRecord(properties)) return value;
     const required = Array.isArray(here.required) ? here.required : [];

@@ -4,13 +4,7 @@ import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
 import { type Output, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
-import {
-  type FinishedResult,
-  type Handle,
-  type ResultStore,
-  type Stores,
-  toStoreError,
-} from '../core/store.js';
+import { type FinishedResult, type Handle, type ResultStore, type Stores, toStoreError } from '../core/store.js';
 import { formatBytes } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -65,8 +59,7 @@ export function toInlineOutput(tool: Tool, output: Output, large: LargeResults |
 
 function toStored(tool: Tool, output: Output, large: LargeResults): Output {
   const { spilled, streams, ...plain } = output;
-  const { handle, sha256 } =
-    spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
+  const { handle, sha256 } = spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
   const structured = readStructured(tool, output, handle, large);
   const { structured: _, ...rest } = plain;
   return {
@@ -143,8 +136,7 @@ function describe(output: Output, handle: Handle, stderr: string, large: LargeRe
 
 // Longer than a preview, because the error has to be fixed from it.
 function beginningOf(output: Output, { inline }: LargeResults): string {
-  const text =
-    output.streams === undefined ? textOf(output) : Buffer.from(output.streams.stdout).toString('utf8');
+  const text = output.streams === undefined ? textOf(output) : Buffer.from(output.streams.stdout).toString('utf8');
   return text.slice(0, Math.floor(inline / 4));
 }
 

@@ -31,8 +31,7 @@ export function createLimiter(): Limiter {
   const running = new Map<string, number>();
   const queue: Waiting[] = [];
 
-  const fits = (keys: readonly Key[]): boolean =>
-    keys.every(([key, limit]) => (running.get(key) ?? 0) < limit);
+  const fits = (keys: readonly Key[]): boolean => keys.every(([key, limit]) => (running.get(key) ?? 0) < limit);
 
   const enter = (keys: readonly Key[]): Slot => {
     for (const [key] of keys) running.set(key, (running.get(key) ?? 0) + 1);

@@ -54,12 +54,7 @@ export function surveyCatalog(
     shadowed,
     skills,
     unlisted: splitDenied(unlisted, caller, snapshot.policy).tools,
-    problems: [
-      ...snapshot.problems,
-      ...problems,
-      ...inherited,
-      ...(references?.problems(skills, snapshot) ?? []),
-    ],
+    problems: [...snapshot.problems, ...problems, ...inherited, ...(references?.problems(skills, snapshot) ?? [])],
   };
 }
 

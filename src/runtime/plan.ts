@@ -38,7 +38,6 @@ export async function planCall(
 function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): number {
   const own = tools.get(tool.name);
   const chosen =
-    own?.timeoutMs ??
-    Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+    own?.timeoutMs ?? Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
   return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }

@@ -38,13 +38,9 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   if (tool.output === undefined || output.meta?.truncated === true) return undefined;
   const { handle } = output.meta ?? {};
   if (output.structured === undefined && handle?.kind === 'json') {
-    return new ToolError(
-      'too_large',
-      `${tool.name} returned ${formatBytes(handle.size)}, too much to validate`,
-      {
-        hint: `it is stored as ${handle.id}; for the author: return less, or remove the output schema`,
-      },
-    );
+    return new ToolError('too_large', `${tool.name} returned ${formatBytes(handle.size)}, too much to validate`, {
+      hint: `it is stored as ${handle.id}; for the author: return less, or remove the output schema`,
+    });
   }
   if (output.structured === undefined) {
     return new ToolError('invalid_output', `${tool.name} has an output schema, but its output is not JSON`, {

@@ -3,16 +3,7 @@
 import type { Json } from '../core/json.js';
 import type { SchemaNode } from '../core/schema.js';
 import { describeExpectation } from './expectation.js';
-import {
-  ALL_ITEMS,
-  type Compiler,
-  type Evaluated,
-  every,
-  isValid,
-  type Run,
-  type Visit,
-  visitChild,
-} from './run.js';
+import { ALL_ITEMS, type Compiler, type Evaluated, every, isValid, type Run, type Visit, visitChild } from './run.js';
 
 type Items = readonly Json[];
 type ArrayVisit = (value: Items, run: Run, evaluated: Evaluated | undefined) => boolean;
@@ -22,8 +13,7 @@ export function compileArray(node: SchemaNode, compiler: Compiler): Visit[] {
   const add = (keyword: string, check: ArrayVisit): void => {
     checks.push(
       (value, run, evaluated) =>
-        check(value, run, evaluated) ||
-        run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
+        check(value, run, evaluated) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
     );
   };
   const { minItems, maxItems, uniqueItems, contains } = node;
@@ -36,11 +26,7 @@ export function compileArray(node: SchemaNode, compiler: Compiler): Visit[] {
     const inner = compiler.visit(node.unevaluatedItems);
     checks.push((value, run, evaluated) => {
       const isCovered = (at: number): boolean => evaluated!.has(ALL_ITEMS) || evaluated!.has(at);
-      const valid = every(
-        [...value.keys()],
-        (at) => isCovered(at) || visitChild(inner, value[at]!, at, run),
-        run,
-      );
+      const valid = every([...value.keys()], (at) => isCovered(at) || visitChild(inner, value[at]!, at, run), run);
       evaluated!.add(ALL_ITEMS);
       return valid;
     });

@@ -10,8 +10,7 @@ export function fillDefaults(value: Json, schema: JsonSchema): Json {
   const walk = (here: Json, node: unknown, depth: number): Json => {
     if (depth > MAX_DEPTH || typeof here !== 'object' || here === null) return here;
     const { properties, items } = followRef(node, schema);
-    if (Array.isArray(here))
-      return isRecord(items) ? here.map((child) => walk(child, items, depth + 1)) : here;
+    if (Array.isArray(here)) return isRecord(items) ? here.map((child) => walk(child, items, depth + 1)) : here;
     if (!isRecord(properties)) return here;
     const filled: Record<string, Json> = { ...(here as { [key: string]: Json }) };
     for (const [name, property] of Object.entries(properties)) {

@@ -38,9 +38,7 @@ export function describeExpectation(keyword: string, limit: unknown): string {
 
 function describeUnion(branches: unknown, keyword: string): string {
   const kinds = Array.isArray(branches)
-    ? branches.map((branch) =>
-        isRecord(branch) && typeof branch.type === 'string' ? branch.type : undefined,
-      )
+    ? branches.map((branch) => (isRecord(branch) && typeof branch.type === 'string' ? branch.type : undefined))
     : [];
   const known = kinds.filter((kind) => kind !== undefined);
   if (known.length > 0 && known.length === kinds.length) return [...new Set(known)].join(' or ');

@@ -35,11 +35,7 @@ const schemas = fc.letrec<{ node: JsonSchema; object: JsonSchema }>((tie) => ({
     tie('object'),
   ) as fc.Arbitrary<JsonSchema>,
   object: fc
-    .tuple(
-      fc.dictionary(name, tie('node'), { maxKeys: 3 }),
-      fc.uniqueArray(name, { maxLength: 2 }),
-      fc.boolean(),
-    )
+    .tuple(fc.dictionary(name, tie('node'), { maxKeys: 3 }), fc.uniqueArray(name, { maxLength: 2 }), fc.boolean())
     .map(([properties, required, open]) => ({
       type: 'object',
       properties,
@@ -131,46 +127,37 @@ describe('faults', () => {
 });
 
 describe('limits', () => {
-  spec(
-    'TOOL-23',
-    'refuses a value that takes too many steps, and validates many entries with pauses',
-    async () => {
-      const twice = (ref: string): JsonSchema => ({ allOf: [{ $ref: ref }, { $ref: ref }] });
-      const $defs = Object.fromEntries(
-        Array.from({ length: 32 }, (_, at) => [`d${at}`, at === 31 ? {} : twice(`#/$defs/d${at + 1}`)]),
-      );
-      expect(
-        await faultsOf({ type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs }, { a: 1 }),
-      ).toEqual([
-        expect.objectContaining({ path: '', expected: expect.stringContaining('within 50000 steps') }),
-      ]);
-      const row = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };
-      const rows: JsonSchema = {
-        type: 'object',
-        properties: { rows: { anyOf: [{ type: 'array', items: row, uniqueItems: true }, { type: 'null' }] } },
-      };
-      const many = Array.from({ length: 30_000 }, (_, id) => ({ id }));
-      let turns = 0;
-      const timer = setInterval(() => turns++, 1);
-      expect(await faultsOf(rows, { rows: many })).toEqual([]);
-      clearInterval(timer);
-      expect(turns).toBeGreaterThan(3);
-      expect(await faultsOf(rows, { rows: [...many, { id: 'x' }] })).toMatchObject([
-        { path: '/rows/30000/id', expected: 'integer' },
-      ]);
-      expect(await faultsOf(rows, { rows: [...many, { id: 7 }] })).toMatchObject([
-        { path: '/rows', expected: 'entries that all differ' },
-      ]);
-    },
-  );
+  spec('TOOL-23', 'refuses a value that takes too many steps, and validates many entries with pauses', async () => {
+    const twice = (ref: string): JsonSchema => ({ allOf: [{ $ref: ref }, { $ref: ref }] });
+    const $defs = Object.fromEntries(
+      Array.from({ length: 32 }, (_, at) => [`d${at}`, at === 31 ? {} : twice(`#/$defs/d${at + 1}`)]),
+    );
+    expect(await faultsOf({ type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs }, { a: 1 })).toEqual([
+      expect.objectContaining({ path: '', expected: expect.stringContaining('within 50000 steps') }),
+    ]);
+    const row = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] };
+    const rows: JsonSchema = {
+      type: 'object',
+      properties: { rows: { anyOf: [{ type: 'array', items: row, uniqueItems: true }, { type: 'null' }] } },
+    };
+    const many = Array.from({ length: 30_000 }, (_, id) => ({ id }));
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    expect(await faultsOf(rows, { rows: many })).toEqual([]);
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(3);
+    expect(await faultsOf(rows, { rows: [...many, { id: 'x' }] })).toMatchObject([
+      { path: '/rows/30000/id', expected: 'integer' },
+    ]);
+    expect(await faultsOf(rows, { rows: [...many, { id: 7 }] })).toMatchObject([
+      { path: '/rows', expected: 'entries that all differ' },
+    ]);
+  });
 });
 
 describe('untrusted schemas', () => {
   test('rejects long chains of references', () => {
-    const links = Array.from({ length: 5000 }, (_, index) => [
-      `d${index}`,
-      { $ref: `#/$defs/d${index + 1}` },
-    ]);
+    const links = Array.from({ length: 5000 }, (_, index) => [`d${index}`, { $ref: `#/$defs/d${index + 1}` }]);
     const chain = { $ref: '#/$defs/d0', $defs: { ...Object.fromEntries(links), d5000: {} } } as JsonSchema;
     expect(() => createJsonSchema(chain)).toThrow('has a chain of more than 200 references');
   });

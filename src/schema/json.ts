@@ -102,8 +102,7 @@ function assertSize(json: JsonSchema): void {
   const path: (string | number)[] = [];
   let values = 0;
   const count = (value: unknown): void => {
-    if (path.length > MAX_SCHEMA_DEPTH)
-      throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
+    if (path.length > MAX_SCHEMA_DEPTH) throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
     if (++values > MAX_SCHEMA_VALUES) throw badSchema([], `has more than ${MAX_SCHEMA_VALUES} values`);
     if (typeof value !== 'object' || value === null) return;
     for (const [key, child] of Object.entries(value)) {
@@ -136,8 +135,7 @@ function assertAcyclic(json: JsonSchema, nodes: Iterable<unknown>): void {
     if (Array.isArray(node)) for (const child of node) enter(child);
     if (!isRecord(node) || done.has(node)) return;
     if (open.has(node)) throw badSchema([], 'refers to itself for the same value');
-    if (open.size > MAX_REFERENCES)
-      throw badSchema([], `has a chain of more than ${MAX_REFERENCES} references`);
+    if (open.size > MAX_REFERENCES) throw badSchema([], `has a chain of more than ${MAX_REFERENCES} references`);
     open.add(node);
     for (const key of REFERENCES) if (typeof node[key] === 'string') enter(lookUp(json, node[key]));
     for (const key of IN_PLACE) enter(node[key]);

@@ -33,9 +33,7 @@ function hasAll(value: Properties, names: readonly string[], run: Run): boolean 
   run.spend(names.length);
   return every(
     names,
-    (name) =>
-      Object.hasOwn(value, name) ||
-      run.fail('missing', () => 'a value, since it is required', undefined, name),
+    (name) => Object.hasOwn(value, name) || run.fail('missing', () => 'a value, since it is required', undefined, name),
     run,
   );
 }
@@ -47,9 +45,7 @@ function compileSizes(node: SchemaNode, { visit }: Compiler): ObjectVisit[] {
     checks.push((value, run) => {
       const names = Object.keys(value);
       run.spend(names.length);
-      return (
-        accepts(names, run) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value)
-      );
+      return accepts(names, run) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value);
     });
   };
   if (typeof minProperties === 'number') add('minProperties', ({ length }) => length >= minProperties);
@@ -143,8 +139,7 @@ function compileRest(
     run.spend(all.length / 4);
     const names = all.filter((name) => isRest(name, run, evaluated));
     for (const name of names) evaluated?.add(name);
-    const check = (name: string): boolean =>
-      visitChild(inner, value[name]!, name, run) || run.failUndeclared(name);
+    const check = (name: string): boolean => visitChild(inner, value[name]!, name, run) || run.failUndeclared(name);
     if (allowed && run.defer(names.length, (at) => check(names[at]!))) return true;
     return every(names, check, run);
   };

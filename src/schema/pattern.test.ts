@@ -7,19 +7,7 @@ import { finding } from '../../test/support/spec.js';
 import { Budget, OverBudget } from './budget.js';
 import { compilePattern } from './pattern.js';
 
-const atom = fc.constantFrom(
-  'a',
-  'b',
-  '.',
-  '[ab]',
-  '[^a]',
-  '\\w',
-  '\\d',
-  '\\x61',
-  '\\u{1f600}',
-  '(?:)',
-  '\\.',
-);
+const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\w', '\\d', '\\x61', '\\u{1f600}', '(?:)', '\\.');
 const quantifier = fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,3}', '{2,}', '*?', '+?', '{0,1}?');
 const { pattern } = fc.letrec<{ pattern: string; part: string }>((tie) => ({
   pattern: fc

@@ -136,8 +136,7 @@ const TOO_LARGE = new Error('too large');
 function toAssertion(what: Exclude<Part['what'], { kind: 'group' | 'character' | 'other' }>): Assertion {
   if (what.kind === 'start') return (_, at) => at === 0;
   if (what.kind === 'end') return (value, at) => at === value.length;
-  if (what.kind === 'boundary')
-    return (value, at) => (isWord(value, at - 1) !== isWord(value, at)) !== what.negative;
+  if (what.kind === 'boundary') return (value, at) => (isWord(value, at - 1) !== isWord(value, at)) !== what.negative;
   const inner = toAutomaton(what.branches);
   if (inner === null) throw TOO_LARGE;
   return (value, at, budget) => search(inner, value, { from: at, anchored: true }, budget) !== what.negative;
@@ -183,8 +182,7 @@ function search(
     [active, following] = [following, active];
     following.length = 0;
     budget.spend(active.length);
-    for (const state of active)
-      if (states[state]!.test!(character) && enter(states[state]!.next, at)) return true;
+    for (const state of active) if (states[state]!.test!(character) && enter(states[state]!.next, at)) return true;
     if (!anchored && enter(start, at)) return true;
   }
   return false;

@@ -47,9 +47,7 @@ export function compileNumber(node: SchemaNode): Visit[] {
     checks.push((value, run) => {
       // Multiples of very small numbers are computed with hundreds of digits.
       run.spend(keyword === 'multipleOf' ? 50 : 0);
-      return (
-        accepts(value as number, limit) || run.fail('value', () => describeExpectation(keyword, limit), value)
-      );
+      return accepts(value as number, limit) || run.fail('value', () => describeExpectation(keyword, limit), value);
     });
   };
   add('minimum', (value, limit) => value >= limit);
@@ -82,8 +80,7 @@ export function compileString(node: SchemaNode): Visit[] {
   const add = (keyword: string, accepts: (value: string, run: Run) => boolean): void => {
     checks.push(
       (value, run) =>
-        accepts(value as string, run) ||
-        run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
+        accepts(value as string, run) || run.fail('value', () => describeExpectation(keyword, node[keyword]), value),
     );
   };
   const { minLength, maxLength, pattern, format: name } = node;

@@ -81,13 +81,9 @@ export function createStandardSchema(schema: StandardSchema, face: 'input' | 'ou
 function publish(schema: StandardSchema, face: 'input' | 'output'): JsonSchema {
   const { jsonSchema, vendor } = schema['~standard'];
   if (typeof jsonSchema?.[face] !== 'function') {
-    throw new ToolError(
-      'invalid_definition',
-      `the schema of "${vendor}" cannot be published as JSON Schema`,
-      {
-        hint: 'use a version that implements Standard JSON Schema (zod 4.2 or newer), or write the JSON Schema itself',
-      },
-    );
+    throw new ToolError('invalid_definition', `the schema of "${vendor}" cannot be published as JSON Schema`, {
+      hint: 'use a version that implements Standard JSON Schema (zod 4.2 or newer), or write the JSON Schema itself',
+    });
   }
   // The dialect is always 2020-12, and some providers reject the keyword.
   const { $schema: _, ...json } = jsonSchema[face]({ target: 'draft-2020-12' });

@@ -61,21 +61,11 @@ function toFailure(error: unknown, value: Json): Check {
 }
 
 // Keywords whose subschemas apply to the same value and may declare properties.
-const IN_PLACE = [
-  '$ref',
-  '$dynamicRef',
-  '$recursiveRef',
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'if',
-  'dependentSchemas',
-];
+const IN_PLACE = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas'];
 
 /** Rejects undeclared properties unless the root schema allows or restricts them itself (RUN-3). */
 function closeRoot(json: JsonSchema): JsonSchema {
-  const isExplicit =
-    'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
+  const isExplicit = 'additionalProperties' in json || 'unevaluatedProperties' in json || !isRecord(json.properties);
   if (isExplicit) return json;
   // Means the same without such keywords, and is faster.
   const keyword = IN_PLACE.some((key) => key in json) ? 'unevaluatedProperties' : 'additionalProperties';
@@ -101,9 +91,7 @@ function createCompiler(root: JsonSchema): Compiler {
       return known;
     },
     visits: (schemas) =>
-      isRecord(schemas)
-        ? Object.entries(schemas).map(([name, schema]) => [name, compiler.visit(schema)])
-        : [],
+      isRecord(schemas) ? Object.entries(schemas).map(([name, schema]) => [name, compiler.visit(schema)]) : [],
   };
   return compiler;
 }
@@ -173,12 +161,8 @@ function compileInPlace(node: SchemaNode, root: JsonSchema, { visit }: Compiler)
         run.spend(2 * branches.length);
         const [first, ...others] = branches.filter(({ mayFit }) => mayFit(value));
         // Only one can be meant, so its faults are those of the union.
-        if (first && others.length === 0 && typeof value === 'object')
-          return first.visit(value, run, evaluated);
-        return (
-          matchesBranches(branches, most, value, run, evaluated) ||
-          run.fail('value', expected(keyword), value)
-        );
+        if (first && others.length === 0 && typeof value === 'object') return first.visit(value, run, evaluated);
+        return matchesBranches(branches, most, value, run, evaluated) || run.fail('value', expected(keyword), value);
       };
     });
   add('allOf', (schemas) => {

@@ -101,9 +101,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     refresh,
     states: (snapshot) => [
       ...format.states(snapshot),
-      ...snapshot.servers.disabled.map(
-        (server): ServerState => ({ server, state: 'off', tools: [], changed: [] }),
-      ),
+      ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
     ],
     changes: ({ tools, changed }) =>
       tools

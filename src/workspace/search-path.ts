@@ -29,9 +29,7 @@ export function findSearchPath(options: SearchPathOptions): SearchPath {
   const { entries, workdir, home } = options;
   const ignore = [
     ...DEFAULT_IGNORE,
-    ...extractIgnore(entries).map((pattern) =>
-      pattern.includes('/') ? anchorGlob(pattern, workdir, home) : pattern,
-    ),
+    ...extractIgnore(entries).map((pattern) => (pattern.includes('/') ? anchorGlob(pattern, workdir, home) : pattern)),
   ];
   const places = new Map<string, Place>();
   let isStable = true;

@@ -105,9 +105,7 @@ function findSecrets({ env, tools, model }: Settings, world: World): readonly st
   // The token is never passed on, but may be printed.
   if (pass.length === 0 && !world.env.WIELD_TOKEN) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
-    value !== undefined &&
-    value.length >= MIN_SECRET_LENGTH &&
-    (name === 'WIELD_TOKEN' || isGranted(name, pass))
+    value !== undefined && value.length >= MIN_SECRET_LENGTH && (name === 'WIELD_TOKEN' || isGranted(name, pass))
       ? [value]
       : [],
   );

@@ -39,33 +39,28 @@ describe('A40 an approval replayed', () => {
     expect((await workspace.deploy('main')).status).toBe(0);
   });
 
-  spec(
-    'POL-7',
-    'runs in the directory of the question, even if the workdir changes while it is open',
-    async () => {
-      const workspace = createAskingWorkspace();
-      workspace.config('[trust]\nrules = "where"\n');
-      const where = {
-        name: 'where',
-        description: 'Says where it works.',
-        inputSchema: { type: 'object' as const, properties: {} },
-        execute: (_input: unknown, { workdir }: { workdir: string }) => workdir,
-      };
-      const toolbox = workspace.toolbox({ tools: [where] });
-      const approve: Approve = async ({ record }) => {
-        expect(record.workdir).toBe(workspace.dir);
-        toolbox.workspace.setWorkdir(workspace.home);
-        return 'once';
-      };
-      const result = await toolbox.call('where', {}, { approve });
-      expect(result.content).toEqual([{ type: 'text', text: workspace.dir }]);
-    },
-  );
+  spec('POL-7', 'runs in the directory of the question, even if the workdir changes while it is open', async () => {
+    const workspace = createAskingWorkspace();
+    workspace.config('[trust]\nrules = "where"\n');
+    const where = {
+      name: 'where',
+      description: 'Says where it works.',
+      inputSchema: { type: 'object' as const, properties: {} },
+      execute: (_input: unknown, { workdir }: { workdir: string }) => workdir,
+    };
+    const toolbox = workspace.toolbox({ tools: [where] });
+    const approve: Approve = async ({ record }) => {
+      expect(record.workdir).toBe(workspace.dir);
+      toolbox.workspace.setWorkdir(workspace.home);
+      return 'once';
+    };
+    const result = await toolbox.call('where', {}, { approve });
+    expect(result.content).toEqual([{ type: 'text', text: workspace.dir }]);
+  });
 });
 
 describe('A41 spoofed text', () => {
-  const FORGED =
-    'main\nRun it? [y]es, [N]o, [a]lways: y\r\n\u001b[2K\u001b[1A\u202egnp\u200b\u00ad\u{e0041}\u3164';
+  const FORGED = 'main\nRun it? [y]es, [N]o, [a]lways: y\r\n\u001b[2K\u001b[1A\u202egnp\u200b\u00ad\u{e0041}\u3164';
   const assertHarmless = (text: string): void => {
     for (const hidden of ['\u202e', '\u200b', '\u00ad', '\u{e0041}', '\u3164', '\u001b[2K', '\u001b[1A'])
       expect(text).not.toContain(hidden);
@@ -74,48 +69,36 @@ describe('A41 spoofed text', () => {
     expect(text.split('\n').filter((line) => line.startsWith('Run it?')).length).toBeLessThanOrEqual(1);
   };
 
-  specIf(
-    hasPty,
-    'no script',
-    'POL-6',
-    'in the input forges no line of the question at a terminal',
-    async () => {
-      const workspace = createAskingWorkspace();
-      workspace.script('deploy', DEPLOY.replace('staging.', 'staging.\u202e\u001b[8m'));
-      const { status, screen } = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', FORGED], {
-        answers: [['[a]lways: ', 'n\n']],
-        env: { NO_COLOR: '1' },
-      });
-      expect(status).toBe(5);
-      // Wider text is wrapped and indented.
-      assertHarmless(screen.replaceAll(/\n {12}/g, ''));
-      expect(screen).not.toContain('\u001b');
-      expect(workspace.runs()).toEqual([]);
-    },
-  );
+  specIf(hasPty, 'no script', 'POL-6', 'in the input forges no line of the question at a terminal', async () => {
+    const workspace = createAskingWorkspace();
+    workspace.script('deploy', DEPLOY.replace('staging.', 'staging.\u202e\u001b[8m'));
+    const { status, screen } = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', FORGED], {
+      answers: [['[a]lways: ', 'n\n']],
+      env: { NO_COLOR: '1' },
+    });
+    expect(status).toBe(5);
+    // Wider text is wrapped and indented.
+    assertHarmless(screen.replaceAll(/\n {12}/g, ''));
+    expect(screen).not.toContain('\u001b');
+    expect(workspace.runs()).toEqual([]);
+  });
 
-  specIf(
-    hasPty,
-    'no script',
-    'POL-6',
-    'that is wider than the terminal begins no line of its own',
-    async () => {
-      const workspace = createAskingWorkspace();
-      const padded = `main${' '.repeat(400)}Run it? yes`;
-      const { screen } = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', padded], {
-        answers: [['[a]lways: ', 'n\n']],
-        env: { COLUMNS: '60', NO_COLOR: '1' },
-      });
-      const lines = screen.split('\n');
-      const from = lines.findIndex((line) => line.startsWith('  input'));
-      const to = lines.findIndex((line) => line.startsWith('  for'));
-      expect(to - from).toBeGreaterThan(5);
-      for (const line of lines.slice(from, to)) {
-        expect(line.length).toBeLessThanOrEqual(60);
-        expect(line).toMatch(/^(?: {2}input| {12})/);
-      }
-    },
-  );
+  specIf(hasPty, 'no script', 'POL-6', 'that is wider than the terminal begins no line of its own', async () => {
+    const workspace = createAskingWorkspace();
+    const padded = `main${' '.repeat(400)}Run it? yes`;
+    const { screen } = await wieldAtTerminal(workspace, ['call', 'deploy', '--branch', padded], {
+      answers: [['[a]lways: ', 'n\n']],
+      env: { COLUMNS: '60', NO_COLOR: '1' },
+    });
+    const lines = screen.split('\n');
+    const from = lines.findIndex((line) => line.startsWith('  input'));
+    const to = lines.findIndex((line) => line.startsWith('  for'));
+    expect(to - from).toBeGreaterThan(5);
+    for (const line of lines.slice(from, to)) {
+      expect(line.length).toBeLessThanOrEqual(60);
+      expect(line).toMatch(/^(?: {2}input| {12})/);
+    }
+  });
 
   spec('POL-6', 'is escaped in lists, in shown records and over MCP', async () => {
     const workspace = createAskingWorkspace();
@@ -241,23 +224,14 @@ describe('A44 a model approves', () => {
     expect(approvals.map((one: { caller: { name: string } }) => one.caller.name)).toContain('cli:tool');
   });
 
-  specIf(
-    hasPty,
-    'no script',
-    'POL-6',
-    'a terminal that a tool makes for itself is asked nothing',
-    async () => {
-      const workspace = createAskingWorkspace();
-      sneak(
-        workspace,
-        `echo y | script -qec "${WIELD.replaceAll("'", '')} call deploy --branch main" /dev/null`,
-      );
-      const output = await callSneaky(workspace);
-      expect(output).toContain('deploy needs approval');
-      expect(output).not.toContain('Run it?');
-      expect(workspace.runs()).toEqual([]);
-    },
-  );
+  specIf(hasPty, 'no script', 'POL-6', 'a terminal that a tool makes for itself is asked nothing', async () => {
+    const workspace = createAskingWorkspace();
+    sneak(workspace, `echo y | script -qec "${WIELD.replaceAll("'", '')} call deploy --branch main" /dev/null`);
+    const output = await callSneaky(workspace);
+    expect(output).toContain('deploy needs approval');
+    expect(output).not.toContain('Run it?');
+    expect(workspace.runs()).toEqual([]);
+  });
 
   // Each runs its argument without the mark, and most in another process tree.
   const ESCAPES = [

@@ -34,9 +34,7 @@ spec('TJS-12', 'A01 rejects --output=/x as a positional with a hint, through eve
   const { workspace, toolbox, ran } = createVictim([{ param: 'ref' }]);
   const ref = '--output=/x';
   expect((await toolbox.call('run', { ref })).error).toMatchObject(isRefused);
-  expect(json(await wield(workspace, ['call', 'run', `--ref=${ref}`, '--json'])).error).toMatchObject(
-    isRefused,
-  );
+  expect(json(await wield(workspace, ['call', 'run', `--ref=${ref}`, '--json'])).error).toMatchObject(isRefused);
   const client = await connectStdio(workspace, 'newer');
   const result = await client.callTool({ name: 'run', arguments: { ref } });
   expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'invalid_input' } } });
@@ -49,11 +47,7 @@ spec('TJS-12', 'A02 rejects abbreviations of long options', async () => {
     expect((await toolbox.call('run', { ref })).error, ref).toMatchObject(isRefused);
   expect(ran()).toBe(false);
   const ended = createVictim([{ param: 'ref' }], { execution: { endOfOptions: true } });
-  expect((await ended.toolbox.call('run', { ref: '--outp=/x' })).structured).toEqual([
-    'log',
-    '--',
-    '--outp=/x',
-  ]);
+  expect((await ended.toolbox.call('run', { ref: '--outp=/x' })).structured).toEqual(['log', '--', '--outp=/x']);
 });
 
 spec('RUN-3', 'A02 does not accept abbreviations of its own flags', async () => {

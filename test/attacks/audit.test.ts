@@ -10,8 +10,7 @@ import { shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
-const FORGED =
-  '{"time":"2026-01-01T00:00:00.000Z","tool":"forged","caller":"cli","verdict":"allow","code":null}';
+const FORGED = '{"time":"2026-01-01T00:00:00.000Z","tool":"forged","caller":"cli","verdict":"allow","code":null}';
 const SEPARATORS = ['\n', '\r\n', '\r', '\u2028', '\u2029', '\u0085', '\v', '\f', '\u001e', '"}\n', '\\n'];
 
 describe('lines', () => {
@@ -200,17 +199,7 @@ describe('secrets', () => {
     });
     const toolbox = workspace.toolbox({ tools: [say] });
     const began = performance.now();
-    for (const unit of [
-      'x',
-      'token',
-      'token=',
-      'token="',
-      'token ',
-      'password-_',
-      '"',
-      'Bearer ',
-      'secret \n',
-    ])
+    for (const unit of ['x', 'token', 'token=', 'token="', 'token ', 'password-_', '"', 'Bearer ', 'secret \n'])
       await toolbox.call('say', { unit });
     expect(performance.now() - began).toBeLessThan(20_000);
     expect(logRecords(workspace)).toHaveLength(9);

@@ -63,36 +63,28 @@ spec('EXE-2', 'passes exactly the base variables, the locale and its own', async
   expect(Object.keys(seen).sort()).toEqual(
     [
       ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'LC_TIME', 'TERM', 'TMPDIR', 'TZ', 'WIELD_CALL'],
-      ...['WIELD', 'OCTOMIND'].flatMap((prefix) => [
-        `${prefix}_PARAM_X`,
-        `${prefix}_TOOL_NAME`,
-        `${prefix}_WORKDIR`,
-      ]),
+      ...['WIELD', 'OCTOMIND'].flatMap((prefix) => [`${prefix}_PARAM_X`, `${prefix}_TOOL_NAME`, `${prefix}_WORKDIR`]),
     ].sort(),
   );
   expect(seen).toMatchObject({ WIELD_TOOL_NAME: 'show', WIELD_WORKDIR: workspace.dir, HOME: workspace.home });
 });
 
-spec(
-  'EXE-2',
-  'passes on configured names, and everything except loader variables by a wildcard',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.script('show', SHOW);
-    workspace.config('[env]\npass = ["FOO_*", "TOKEN", "LD_*", "PYTHON*", "GIT_DIR"]\n');
-    const seen = await environmentOf(workspace, {
-      ...LOADERS,
-      FOO_A: '1',
-      FOO_B: '2',
-      FOOT: '3',
-      TOKEN: 't',
-    });
-    expect(seen).toMatchObject({ FOO_A: '1', FOO_B: '2', TOKEN: 't', GIT_DIR: LOADERS.GIT_DIR });
-    expect(seen).not.toHaveProperty('FOOT');
-    for (const name of ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'GIT_SSH_COMMAND'])
-      expect(seen).not.toHaveProperty(name);
-  },
-);
+spec('EXE-2', 'passes on configured names, and everything except loader variables by a wildcard', async () => {
+  const workspace = createWorkspace();
+  workspace.script('show', SHOW);
+  workspace.config('[env]\npass = ["FOO_*", "TOKEN", "LD_*", "PYTHON*", "GIT_DIR"]\n');
+  const seen = await environmentOf(workspace, {
+    ...LOADERS,
+    FOO_A: '1',
+    FOO_B: '2',
+    FOOT: '3',
+    TOKEN: 't',
+  });
+  expect(seen).toMatchObject({ FOO_A: '1', FOO_B: '2', TOKEN: 't', GIT_DIR: LOADERS.GIT_DIR });
+  expect(seen).not.toHaveProperty('FOOT');
+  for (const name of ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'GIT_SSH_COMMAND'])
+    expect(seen).not.toHaveProperty(name);
+});
 
 spec('EXE-2', 'does not pass on loader variables and outer parameters by a lone wildcard', async () => {
   const workspace = createWorkspace();
@@ -145,11 +137,7 @@ spec('EXE-2 SCR-11', 'A14 sets no variable outside the prefix, whatever the para
       fc.pre(variable(first) !== variable(second) && second !== '__proto__');
       workspace.script(
         'show',
-        nodeScript(
-          'console.log(JSON.stringify(process.env))',
-          `@param ${first} string`,
-          `@param ${second} string`,
-        ),
+        nodeScript('console.log(JSON.stringify(process.env))', `@param ${first} string`, `@param ${second} string`),
       );
       const before = Object.keys((await toolbox.call('show', {})).structured as object);
       const result = await toolbox.call('show', { [first]: 'one', [second]: 'two' });

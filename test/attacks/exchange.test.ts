@@ -109,9 +109,7 @@ main() { echo "$0 \${BASH_SOURCE[0]} $BASH_SOURCE \${BASH_SOURCE##*/} $here $wor
   );
   const shell = join(tools, 'shell');
   const toolbox = workspace.toolbox();
-  expect(textOf(await toolbox.call('shell', {}))).toBe(
-    `${shell} ${shell} ${shell} shell ${tools} sourced 0 {}\n`,
-  );
+  expect(textOf(await toolbox.call('shell', {}))).toBe(`${shell} ${shell} ${shell} shell ${tools} sourced 0 {}\n`);
   workspace.script('strict', `${header('/bin/sh -eu')}false\necho not reached\n`);
   expect((await toolbox.call('strict', {})).error?.data).toMatchObject({ exitCode: 1 });
   workspace.script('up', `${header('/bin/sh')}cd "$(dirname "$0")/../.." && pwd\n`);
@@ -125,9 +123,7 @@ print(__file__, sys.argv, sys.path[0], __name__, __doc__, helper.WORD, json.load
 `,
   );
   const py = join(tools, 'py');
-  expect(textOf(await toolbox.call('py', {}))).toBe(
-    `${py} ['${py}'] ${tools} __main__ Text. imported {} True\n`,
-  );
+  expect(textOf(await toolbox.call('py', {}))).toBe(`${py} ['${py}'] ${tools} __main__ Text. imported {} True\n`);
   workspace.script(
     'js',
     `${header(process.execPath, '//')}console.log(__filename, require('./helper.cjs'), process.argv[1]);\n`,
@@ -176,9 +172,7 @@ finding(
     const path = join(skill, 'scripts/say.sh');
     const toolbox = workspace.toolbox({ trust: true });
     const approve = async () => 'always' as const;
-    expect((await toolbox.call('run', { id: 'x' }, { caller: MODEL, approve })).structured).toEqual([
-      `good ${path} x`,
-    ]);
+    expect((await toolbox.call('run', { id: 'x' }, { caller: MODEL, approve })).structured).toEqual([`good ${path} x`]);
     await exchange(path, 'echo good "$0" "$1"\n', 'echo evil\n');
     for (let call = 0; call < 40; call++) {
       const result = await toolbox.call('run', { id: 'x' }, { caller: MODEL });
@@ -223,8 +217,7 @@ finding(
       const { ok, error } = await toolbox.call('native', {}, { caller: MODEL });
       if (!ok) expect(['integrity', 'not_found', 'needs_approval']).toContain(error!.code);
     }
-    for (const record of logRecords(workspace))
-      if (record.code === null) expect(record.digest).toBe(approved);
+    for (const record of logRecords(workspace)) if (record.code === null) expect(record.digest).toBe(approved);
   },
   60_000,
 );

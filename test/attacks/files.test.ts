@@ -20,13 +20,7 @@ spec('SCR-22', 'A18 A20 A26: no sibling, link or parent moves the workdir out of
   mkdirSync(join(workspace.dir, 'in'));
   symlinkSync(`${workspace.dir}x`, join(workspace.dir, 'in/out'));
   const toolbox = workspace.toolbox({ offer: ['workdir'] });
-  for (const path of [
-    `${workspace.dir}x`,
-    'in/out',
-    'in/../..',
-    '/proc/self/root',
-    `${workspace.dir}/../projectx`,
-  ]) {
+  for (const path of [`${workspace.dir}x`, 'in/out', 'in/../..', '/proc/self/root', `${workspace.dir}/../projectx`]) {
     const result = await toolbox.call('workdir', { path }, { caller: MODEL });
     expect([path, result.error?.code]).toEqual([path, 'path_escape']);
   }
@@ -100,8 +94,7 @@ spec(
     const workspace = createWorkspace();
     workspace.script('good', GOOD);
     const tools = join(workspace.dir, '.agents/tools');
-    for (const name of ['f1', 'f2', 'f3', 'f4', 'f5.sh'])
-      execFileSync('mkfifo', ['-m', '777', join(tools, name)]);
+    for (const name of ['f1', 'f2', 'f3', 'f4', 'f5.sh']) execFileSync('mkfifo', ['-m', '777', join(tools, name)]);
     for (const [name, device] of Object.entries({
       zero: 'zero',
       random: 'random',
@@ -133,15 +126,11 @@ spec('TJS-24 POL-20', 'A24: a planted path is neither written to nor read as a t
   const victim = workspace.write('victim', 'untouched');
   const temporary = join(workspace.home, 'tmp');
   mkdirSync(temporary);
-  for (const name of ['1', 'copy', 'wield-', 'wield-1', 'wield-aaaaaa'])
-    symlinkSync(victim, join(temporary, name));
+  for (const name of ['1', 'copy', 'wield-', 'wield-1', 'wield-aaaaaa']) symlinkSync(victim, join(temporary, name));
   mkdirSync(workspace.env.WIELD_HOME!, { mode: 0o700 });
   for (const name of ['trust.json.tmp', '.trust.json.tmp', '.tmp', 'trust.json~'])
     symlinkSync(victim, join(workspace.env.WIELD_HOME!, name));
-  workspace.program(
-    'show',
-    '#!/bin/sh\nstat -c "%a %h %F" "$2" "$(dirname "$2")"\ncat "$2"\necho changed > "$2"\n',
-  );
+  workspace.program('show', '#!/bin/sh\nstat -c "%a %h %F" "$2" "$(dirname "$2")"\ncat "$2"\necho changed > "$2"\n');
   const args = [{ param: 'text', kind: 'tempfile', flag: 'body' }];
   workspace.skill('own', { 'tools.json': declare(args, { binary: 'show' }) });
   const env = { TMPDIR: temporary };

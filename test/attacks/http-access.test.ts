@@ -105,15 +105,7 @@ describe('Host and Origin', () => {
 });
 
 describe('tokens', () => {
-  const wrong = [
-    undefined,
-    '',
-    'Bearer',
-    `Bearer ${TOKEN}x`,
-    `Bearer ${TOKEN.slice(1)}`,
-    `Basic ${TOKEN}`,
-    TOKEN,
-  ];
+  const wrong = [undefined, '', 'Bearer', `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Basic ${TOKEN}`, TOKEN];
   const expectToken = async (server: HttpServer, host: string): Promise<void> => {
     for (const authorization of wrong) {
       const headers = { host, ...(authorization === undefined ? {} : { authorization }) };
@@ -123,21 +115,17 @@ describe('tokens', () => {
     expect(await ask(server, { host, authorization: `Bearer ${TOKEN}` }, { path: '/' })).toBe(200);
   };
 
-  spec(
-    'SRV-5',
-    'are read from WIELD_TOKEN or --token-file; missing and wrong ones return 401 (A47)',
-    async () => {
-      const workspace = createTools();
-      const fromVariable = await serveHttp(workspace, { env: { WIELD_TOKEN: TOKEN } });
-      await expectToken(fromVariable, '127.0.0.1');
-      const file = workspace.write('token', `${TOKEN}\n`, 0o600);
-      const fromFile = await serveHttp(workspace, { args: ['--trust', '--token-file', file] });
-      await expectToken(fromFile, '127.0.0.1');
-      const client = await connectUrl(fromFile.url, 'newer', () => {}, { authorization: `Bearer ${TOKEN}` });
-      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['greet', 'read_result']);
-      expect(fromFile.stderr()).not.toContain(TOKEN);
-    },
-  );
+  spec('SRV-5', 'are read from WIELD_TOKEN or --token-file; missing and wrong ones return 401 (A47)', async () => {
+    const workspace = createTools();
+    const fromVariable = await serveHttp(workspace, { env: { WIELD_TOKEN: TOKEN } });
+    await expectToken(fromVariable, '127.0.0.1');
+    const file = workspace.write('token', `${TOKEN}\n`, 0o600);
+    const fromFile = await serveHttp(workspace, { args: ['--trust', '--token-file', file] });
+    await expectToken(fromFile, '127.0.0.1');
+    const client = await connectUrl(fromFile.url, 'newer', () => {}, { authorization: `Bearer ${TOKEN}` });
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['greet', 'read_result']);
+    expect(fromFile.stderr()).not.toContain(TOKEN);
+  });
 
   spec('SRV-5', 'are required for any address but loopback, before listening (A47)', async () => {
     const workspace = createTools();

@@ -8,24 +8,13 @@ import { createInstallWorkspace, DETECT, type InstallWorkspace } from '../suppor
 import { finding, spec } from '../support/spec.js';
 
 /** Runs git in a repository with input, and returns its output. */
-function pipeGit(
-  workspace: InstallWorkspace,
-  name: string,
-  input: string | Buffer,
-  ...args: string[]
-): string {
+function pipeGit(workspace: InstallWorkspace, name: string, input: string | Buffer, ...args: string[]): string {
   const cwd = join(dirname(workspace.dir), 'sources', name);
   return execFileSync('git', args, { cwd, input, encoding: 'utf8', maxBuffer: 1e9 }).trim();
 }
 
 /** Commits a tree of `width` equal trees in each of `levels` levels, with this entry at the bottom. */
-function commitBomb(
-  workspace: InstallWorkspace,
-  name: string,
-  leaf: string,
-  width: number,
-  levels: number,
-): void {
+function commitBomb(workspace: InstallWorkspace, name: string, leaf: string, width: number, levels: number): void {
   let tree = leaf;
   for (let level = 0; level < levels; level++) {
     const mode = level === 0 ? leaf : `040000 tree ${tree}`;
@@ -128,9 +117,7 @@ spec(
       });
       const error = await workspace.fail('add', url);
       expect([nested, error.code]).toEqual([nested, expect.stringMatching(/^(?:path_escape|usage)$/)]);
-      const ids = (await workspace.json('list', '--available')).items.map(
-        ({ name }: { name: string }) => name,
-      );
+      const ids = (await workspace.json('list', '--available')).items.map(({ name }: { name: string }) => name);
       expect([nested, ids]).toEqual([nested, expect.not.arrayContaining(['secret'])]);
     }
     // A local directory that the person named can name directories inside itself, and nothing else that is local.

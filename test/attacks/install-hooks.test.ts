@@ -11,8 +11,7 @@ const marks = (workspace: InstallWorkspace): string[] => {
   const file = join(workspace.dir, 'marks');
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 };
-const mark = (workspace: InstallWorkspace, text: string): string =>
-  `echo ${text} >> ${join(workspace.dir, 'marks')}\n`;
+const mark = (workspace: InstallWorkspace, text: string): string => `echo ${text} >> ${join(workspace.dir, 'marks')}\n`;
 
 finding(
   'B4',

@@ -42,16 +42,7 @@ describe('locations', () => {
     const workspace = createInstallWorkspace();
     const inner = workspace.repository('inner', { 'tools/evil/evil!': '#!/bin/sh\n' });
     const url = workspace.repository('outer', WORKED);
-    workspace.git(
-      'outer',
-      '-c',
-      'protocol.file.allow=always',
-      'submodule',
-      '--quiet',
-      'add',
-      inner,
-      'tools/sub',
-    );
+    workspace.git('outer', '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'tools/sub');
     workspace.git('outer', 'commit', '--quiet', '-m', 'Sub');
     const { source } = await workspace.json('add', url);
     expect(source.items.find(({ name }: { name: string }) => name === 'sub')?.bin ?? null).toBe(null);
@@ -85,31 +76,20 @@ describe('locations', () => {
 });
 
 describe('content', () => {
-  spec(
-    'HOOK-2',
-    'A30: runs no hook without approval, or with the approval of another source or item',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const mark = join(workspace.dir, 'ran');
-      const tool = { 'tools/t/TOOL.md': `---\nbuild: touch ${mark}\n---\n` };
-      await workspace.json(
-        'add',
-        workspace.source('first', tool),
-        '--yes',
-        '--run-hooks',
-        '--namespace',
-        'one',
-      );
-      expect(existsSync(mark)).toBe(true);
-      const other = workspace.source('second', tool);
-      const { installed } = await workspace.json('add', other, '--yes', '--namespace', 'two');
-      expect(installed[0].build).toBe('skipped');
-      workspace.source('first', { 'tools/t/more': 'changed' });
-      rmSync(mark);
-      expect((await workspace.fail('upgrade', 'one:t', '--yes')).code).toBe('needs_approval');
-      expect(existsSync(mark)).toBe(false);
-    },
-  );
+  spec('HOOK-2', 'A30: runs no hook without approval, or with the approval of another source or item', async () => {
+    const workspace = createInstallWorkspace();
+    const mark = join(workspace.dir, 'ran');
+    const tool = { 'tools/t/TOOL.md': `---\nbuild: touch ${mark}\n---\n` };
+    await workspace.json('add', workspace.source('first', tool), '--yes', '--run-hooks', '--namespace', 'one');
+    expect(existsSync(mark)).toBe(true);
+    const other = workspace.source('second', tool);
+    const { installed } = await workspace.json('add', other, '--yes', '--namespace', 'two');
+    expect(installed[0].build).toBe('skipped');
+    workspace.source('first', { 'tools/t/more': 'changed' });
+    rmSync(mark);
+    expect((await workspace.fail('upgrade', 'one:t', '--yes')).code).toBe('needs_approval');
+    expect(existsSync(mark)).toBe(false);
+  });
 
   spec('HOOK-2', 'A31: the same item of another source needs its own approval', async () => {
     const workspace = createInstallWorkspace();
@@ -137,11 +117,7 @@ describe('content', () => {
       const before = workspace.snapshot();
       for (const verb of ['sync', 'upgrade']) {
         const error = await workspace.fail(verb);
-        expect([error.code, error.status, error.message]).toEqual([
-          'integrity',
-          7,
-          expect.stringContaining('moved'),
-        ]);
+        expect([error.code, error.status, error.message]).toEqual(['integrity', 7, expect.stringContaining('moved')]);
       }
       expect(workspace.snapshot()).toEqual(before);
       await workspace.json('sync', '--accept');
@@ -150,27 +126,23 @@ describe('content', () => {
     30_000,
   );
 
-  spec(
-    'INS-24',
-    'A34 A35: rejects links out of a tree, and quotes and newlines in names and tokens',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = workspace.source('odd', {
-        ...DETECT,
-        "skills/a'b/SKILL.md": SKILL,
-        'skills/c\nd/SKILL.md': SKILL,
-        'skills/e$(id)/SKILL.md': SKILL,
-        'skills/ok/SKILL.md': `${SKILL}{{path:tool:../../../etc}}\n`,
-      });
-      const { source: added } = await workspace.json('add', source);
-      expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect', 'ok']);
-      expect((await workspace.fail('install', 'ok')).code).toBe('bad_reference');
-      const linked = workspace.source('linked', { 'tools/t/t!': '#!/bin/sh\n' });
-      mkdirSync(join(linked, 'skills'));
-      symlinkSync('../../..', join(linked, 'skills/up'));
-      expect((await workspace.fail('add', linked)).code).toBe('path_escape');
-    },
-  );
+  spec('INS-24', 'A34 A35: rejects links out of a tree, and quotes and newlines in names and tokens', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('odd', {
+      ...DETECT,
+      "skills/a'b/SKILL.md": SKILL,
+      'skills/c\nd/SKILL.md': SKILL,
+      'skills/e$(id)/SKILL.md': SKILL,
+      'skills/ok/SKILL.md': `${SKILL}{{path:tool:../../../etc}}\n`,
+    });
+    const { source: added } = await workspace.json('add', source);
+    expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect', 'ok']);
+    expect((await workspace.fail('install', 'ok')).code).toBe('bad_reference');
+    const linked = workspace.source('linked', { 'tools/t/t!': '#!/bin/sh\n' });
+    mkdirSync(join(linked, 'skills'));
+    symlinkSync('../../..', join(linked, 'skills/up'));
+    expect((await workspace.fail('add', linked)).code).toBe('path_escape');
+  });
 
   spec(
     'INS-22 RES-43 SCR-17',
@@ -202,9 +174,11 @@ describe('content', () => {
       expect((await workspace.run('call', 'workdir')).stdout).not.toContain('theirs');
       const { tools } = await workspace.json('list', '--all');
       const shadowed = tools.filter((tool: { shadowedBy: string | null }) => tool.shadowedBy !== null);
-      expect(
-        shadowed.map(({ name, format }: { name: string; format: string }) => `${name} ${format}`).sort(),
-      ).toEqual(['mine script', 'skilled package', 'workdir package']);
+      expect(shadowed.map(({ name, format }: { name: string; format: string }) => `${name} ${format}`).sort()).toEqual([
+        'mine script',
+        'skilled package',
+        'workdir package',
+      ]);
     },
   );
 });
@@ -231,8 +205,7 @@ test('A44: a process started by a tool cannot install, add, upgrade or remove', 
 spec('INS-23', 'A33: blocks a model if any file of an installed tool was modified', async () => {
   const workspace = createInstallWorkspace();
   await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
-  const call = () =>
-    workspace.toolbox().call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
+  const call = () => workspace.toolbox().call('detect', { path: '.' }, { caller: { kind: 'model', door: 'mcp' } });
   for (const [file, text] of [
     ['extra', 'new file'],
     ['lib.sh', 'detect() { echo evil; }\n'],

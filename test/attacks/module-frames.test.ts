@@ -7,14 +7,7 @@ import { textOf } from '../../src/index.js';
 import { wield } from '../support/cli.js';
 import { connectStdio } from '../support/clients.js';
 import { writeSkill } from '../support/commands.js';
-import {
-  createModuleWorkspace,
-  hostsOf,
-  type ModuleWorkspace,
-  moduleText,
-  PID,
-  SLOW,
-} from '../support/modules.js';
+import { createModuleWorkspace, hostsOf, type ModuleWorkspace, moduleText, PID, SLOW } from '../support/modules.js';
 import { sleep } from '../support/processes.js';
 import { finding, spec } from '../support/spec.js';
 
@@ -133,25 +126,20 @@ await new Promise((resolve) => setTimeout(resolve, 100));`;
     expect(names).toEqual(expect.arrayContaining(['b', 'c', 'd']));
   });
 
-  spec(
-    'MOD-29',
-    'B9: the number of hosts is bounded, and none remains after the toolbox is closed',
-    async () => {
-      const workspace = createModuleWorkspace();
-      for (let at = 0; at < 14; at++)
-        workspace.module(`m${at}.tool.mjs`, moduleText(`m${at}`, '() => process.pid'));
-      const toolbox = workspace.toolbox();
-      await toolbox.list();
-      const pids = new Set<unknown>();
-      for (let at = 0; at < 14; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
-      expect(pids.size).toBe(14);
-      for (let waited = 0; hostsOf(workspace).length > 8 && waited < 100; waited++) await sleep(50);
-      expect(hostsOf(workspace).length).toBeLessThanOrEqual(8);
-      await toolbox.close();
-      for (let waited = 0; hostsOf(workspace).length > 0 && waited < 100; waited++) await sleep(50);
-      expect(hostsOf(workspace)).toEqual([]);
-    },
-  );
+  spec('MOD-29', 'B9: the number of hosts is bounded, and none remains after the toolbox is closed', async () => {
+    const workspace = createModuleWorkspace();
+    for (let at = 0; at < 14; at++) workspace.module(`m${at}.tool.mjs`, moduleText(`m${at}`, '() => process.pid'));
+    const toolbox = workspace.toolbox();
+    await toolbox.list();
+    const pids = new Set<unknown>();
+    for (let at = 0; at < 14; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
+    expect(pids.size).toBe(14);
+    for (let waited = 0; hostsOf(workspace).length > 8 && waited < 100; waited++) await sleep(50);
+    expect(hostsOf(workspace).length).toBeLessThanOrEqual(8);
+    await toolbox.close();
+    for (let waited = 0; hostsOf(workspace).length > 0 && waited < 100; waited++) await sleep(50);
+    expect(hostsOf(workspace)).toEqual([]);
+  });
 });
 
 describe('replaced built-ins', () => {
@@ -159,8 +147,7 @@ describe('replaced built-ins', () => {
     'JSON.stringify': 'JSON.stringify = () => { throw new Error("no"); }; JSON.parse = JSON.stringify;',
     'Array.prototype':
       'for (const name of ["push", "map", "filter", "some", Symbol.iterator]) Array.prototype[name] = () => { throw new Error("no"); };',
-    'Map.prototype':
-      'for (const name of ["get", "set", "has", "delete"]) Map.prototype[name] = () => undefined;',
+    'Map.prototype': 'for (const name of ["get", "set", "has", "delete"]) Map.prototype[name] = () => undefined;',
     'Promise.prototype':
       'for (const name of ["then", "catch", "finally"]) Promise.prototype[name] = () => new Promise(() => {}); globalThis.Promise = class {};',
     Buffer:
@@ -171,10 +158,7 @@ describe('replaced built-ins', () => {
   for (const [name, replace] of Object.entries(REPLACED)) {
     finding('B24', `${name}: the call is answered`, async () => {
       const workspace = createModuleWorkspace();
-      workspace.module(
-        'breaks.tool.mjs',
-        moduleText('breaks', `async () => { ${replace} return 'answer'; }`),
-      );
+      workspace.module('breaks.tool.mjs', moduleText('breaks', `async () => { ${replace} return 'answer'; }`));
       workspace.module('pid.tool.mjs', PID);
       const toolbox = workspace.toolbox();
       const began = performance.now();

@@ -133,10 +133,7 @@ spec('POL-20 MOD-8', 'scans imports of adversarial text quickly', async () => {
 
 spec('MOD-8', 'reports a module that imports too many files', async () => {
   const workspace = createModuleWorkspace();
-  workspace.module(
-    'many.tool.mjs',
-    Array.from({ length: 1100 }, (_, at) => `import './m${at}.mjs';`).join('\n'),
-  );
+  workspace.module('many.tool.mjs', Array.from({ length: 1100 }, (_, at) => `import './m${at}.mjs';`).join('\n'));
   for (let at = 0; at < 1100; at++) workspace.module(`m${at}.mjs`, '');
   const { tools, problems } = await workspace.toolbox().catalog.survey();
   expect(tools).toEqual([]);

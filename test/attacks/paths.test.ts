@@ -121,44 +121,32 @@ finding('B1', 'A20 a rule about a path sees where it leads', async () => {
   expect((await listed.call('run', { path: 'src/../secret' })).error?.code).toBe('denied');
 });
 
-finding(
-  'B1',
-  'A20 A26 the directory of a command and other parameters of resolvers are canonical',
-  async () => {
-    const { workspace } = createLinked('readPath');
-    workspace.program('where', '#!/bin/sh\npwd\n');
-    workspace.skill('own', {
-      'tools.json': declare([{ param: 'dir', kind: 'workingdir' }], { binary: 'where' }),
-    });
-    const toolbox = workspace.toolbox();
-    for (const dir of [
-      'vendor/..',
-      'twice/../..',
-      'src/absolute/..',
-      'dangling/..',
-      'inner/../../../outside',
-    ])
-      expect([dir, (await toolbox.call('run', { dir })).error?.code]).toEqual([dir, 'path_escape']);
-    expect(textOf(await toolbox.call('run', { dir: 'inner/..' }))).toBe(`${workspace.dir}/src\n`);
-    workspace.skill('own', {
-      'tools.json': declare(
-        [
-          { param: 'path', readPath: true },
-          { param: 'id', resolveCommand: { binary: 'peek', args: ['$path'] } },
-        ],
-        { allowlist: { args: [''], peek: [''] } },
-      ),
-    });
-    const resolving = workspace.toolbox();
-    expect((await resolving.call('run', { path: 'inner/../a', id: 'x' })).structured).toEqual([
-      join(workspace.dir, 'src/a'),
-      'a',
-    ]);
-    expect((await resolving.call('run', { path: 'vendor/../secret', id: 'x' })).error?.code).toBe(
-      'path_escape',
-    );
-  },
-);
+finding('B1', 'A20 A26 the directory of a command and other parameters of resolvers are canonical', async () => {
+  const { workspace } = createLinked('readPath');
+  workspace.program('where', '#!/bin/sh\npwd\n');
+  workspace.skill('own', {
+    'tools.json': declare([{ param: 'dir', kind: 'workingdir' }], { binary: 'where' }),
+  });
+  const toolbox = workspace.toolbox();
+  for (const dir of ['vendor/..', 'twice/../..', 'src/absolute/..', 'dangling/..', 'inner/../../../outside'])
+    expect([dir, (await toolbox.call('run', { dir })).error?.code]).toEqual([dir, 'path_escape']);
+  expect(textOf(await toolbox.call('run', { dir: 'inner/..' }))).toBe(`${workspace.dir}/src\n`);
+  workspace.skill('own', {
+    'tools.json': declare(
+      [
+        { param: 'path', readPath: true },
+        { param: 'id', resolveCommand: { binary: 'peek', args: ['$path'] } },
+      ],
+      { allowlist: { args: [''], peek: [''] } },
+    ),
+  });
+  const resolving = workspace.toolbox();
+  expect((await resolving.call('run', { path: 'inner/../a', id: 'x' })).structured).toEqual([
+    join(workspace.dir, 'src/a'),
+    'a',
+  ]);
+  expect((await resolving.call('run', { path: 'vendor/../secret', id: 'x' })).error?.code).toBe('path_escape');
+});
 
 finding('B1', 'A21 a path that became a link after it was planned is refused', async () => {
   const { workspace, outside, toolbox } = createLinked('readPath');

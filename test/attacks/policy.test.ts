@@ -22,11 +22,7 @@ const say = (name: string): ToolDefinition =>
     execute: () => 'ran',
   });
 
-function withRules(
-  names: readonly string[],
-  selectors: readonly string[],
-  key = 'allowed-tools',
-): NodeToolbox {
+function withRules(names: readonly string[], selectors: readonly string[], key = 'allowed-tools'): NodeToolbox {
   const workspace = createWorkspace();
   const rules = JSON.stringify(selectors);
   workspace.config(key === 'allowed-tools' ? `${key} = ${rules}\n` : `[trust]\nrules = ${rules}\n`);
@@ -65,8 +61,7 @@ describe('A37 holes in patterns', () => {
       ['secret'],
       { deep: { er: 'a secret' } },
     ];
-    for (const text of values)
-      expect([text, await codeOf(toolbox, 'say', { text })]).toEqual([text, 'denied']);
+    for (const text of values) expect([text, await codeOf(toolbox, 'say', { text })]).toEqual([text, 'denied']);
     expect(await codeOf(toolbox, 'say', { text: 'public' })).toBeUndefined();
   });
 
@@ -107,11 +102,7 @@ describe('A38 glob bombs', () => {
   });
 
   finding('B23', 'a match that takes too many steps is denied, and ends soon', async () => {
-    const bombs = [
-      `{${'{a*,*a}'.repeat(120)},x}z`,
-      `{x,${'*{a,b}'.repeat(150)}}z`,
-      `{${'?*'.repeat(300)},y}z`,
-    ];
+    const bombs = [`{${'{a*,*a}'.repeat(120)},x}z`, `{x,${'*{a,b}'.repeat(150)}}z`, `{${'?*'.repeat(300)},y}z`];
     const text = 'a'.repeat(100_000);
     for (const bomb of bombs) {
       const toolbox = withRules(['say'], ['*', `say(text=${bomb},$deny)`]);
@@ -215,8 +206,7 @@ describe('A43 deceptive text', () => {
   // Clears the screen, reverses the line, hides words, and contains instructions to a model.
   const POISON =
     '\u001b[2J\u001b]0;title\u0007\u202egnp.exe\u2066\u200b\u{e0053}\u{e0045}\u{e004e}\u{e0044}\u0000\u009b31m';
-  const UNSAFE =
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u;
+  const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\u{e0000}-\u{e007f}]/u;
 
   spec('POL-8 POL-10 ERR-5', 'in a description does not reach a person', async () => {
     const workspace = createWorkspace();
@@ -286,11 +276,9 @@ describe('B10 values in arrays and objects', () => {
       { q: [12] },
       { q: { deep: [false, true] } },
     ];
-    for (const input of denied)
-      expect([input, await codeOf(toolbox, 'rd', input)]).toEqual([input, 'denied']);
+    for (const input of denied) expect([input, await codeOf(toolbox, 'rd', input)]).toEqual([input, 'denied']);
     const allowed: JsonObject[] = [{ p: ['/tmp/a'] }, { p: ['x'], q: [1, 123, false] }, {}];
-    for (const input of allowed)
-      expect([input, await codeOf(toolbox, 'rd', input)]).toEqual([input, undefined]);
+    for (const input of allowed) expect([input, await codeOf(toolbox, 'rd', input)]).toEqual([input, undefined]);
   });
 
   finding('B10', 'a rule that allows must match every one of them', async () => {
@@ -299,9 +287,7 @@ describe('B10 values in arrays and objects', () => {
       for (const p of [['/tmp/a', '/etc/x'], ['/etc/x'], [], {}, '/tmp/../etc/x'])
         expect([rule, p, await codeOf(toolbox, 'rd', { p })]).toEqual([rule, p, 'denied']);
     }
-    expect(
-      await codeOf(ruledToolbox(['rd(p=/tmp/*)'], run), 'rd', { p: ['/tmp/a', '/tmp/b'] }),
-    ).toBeUndefined();
+    expect(await codeOf(ruledToolbox(['rd(p=/tmp/*)'], run), 'rd', { p: ['/tmp/a', '/tmp/b'] })).toBeUndefined();
   });
 
   finding('B10', 'a rule that asks, and the elements of a declared command line', async () => {

@@ -62,8 +62,7 @@ const overStdio = ({ dir, env }: Workspace, protocol: ProtocolVersion, name: str
 /** Calls a tool that asks, so often, and waits until the questions have arrived. */
 async function leaveOpen({ client, questions }: Asked, count: number): Promise<AbortController[]> {
   const controllers = Array.from({ length: count }, () => new AbortController());
-  for (const { signal } of controllers)
-    client.callTool(call('name'), { signal, timeout: 600_000 }).catch(() => {});
+  for (const { signal } of controllers) client.callTool(call('name'), { signal, timeout: 600_000 }).catch(() => {});
   await until(() => questions() >= count, `${count} questions arrived`, 40_000);
   return controllers;
 }

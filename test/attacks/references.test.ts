@@ -11,8 +11,7 @@ import { connectStdio } from '../support/clients.js';
 import { createSkillWorkspace, MODEL, type SkillWorkspace, writeSkill } from '../support/search.js';
 import { spec } from '../support/spec.js';
 
-const saying = (word: string, tag = ''): string =>
-  `#!/bin/sh\n# @description Says ${word}.\n${tag}echo ${word}\n`;
+const saying = (word: string, tag = ''): string => `#!/bin/sh\n# @description Says ${word}.\n${tag}echo ${word}\n`;
 
 const ask = async (toolbox: NodeToolbox, ref: string): Promise<string> => {
   const result = await toolbox.call(ref, {}, { caller: MODEL });

@@ -101,9 +101,7 @@ for (const [title, damage] of unsafe) {
     const workspace = createWorkspace();
     workspace.script('hello', shellScript('touch ran; echo hello'));
     writeState(workspace, 'trust.json', trustRecord(workspace.dir));
-    expect(
-      await workspace.toolbox().call('hello', {}, { caller: { kind: 'model', door: 'mcp' } }),
-    ).toMatchObject({
+    expect(await workspace.toolbox().call('hello', {}, { caller: { kind: 'model', door: 'mcp' } })).toMatchObject({
       ok: true,
     });
     rmSync(join(workspace.dir, 'ran'));
@@ -174,8 +172,7 @@ finding('B20 STA-4', 'temporary files of killed processes are removed, others st
   const foreign = ['.other.tmp', 'notes.tmp', `.wield-1-1-${hex}.tmp.txt`];
   const hourAgo = Date.now() / 1000 - 7200;
   const fill = (directory: string): void => {
-    for (const name of [dead, alive, old, young, ...foreign])
-      writeFileSync(join(directory, name), '', { mode: 0o600 });
+    for (const name of [dead, alive, old, young, ...foreign]) writeFileSync(join(directory, name), '', { mode: 0o600 });
     utimesSync(join(directory, old), hourAgo, hourAgo);
   };
   const left = (directory: string) =>
@@ -224,12 +221,7 @@ for (const [what, create] of special) {
         create(join(workspace.dir, name));
         for (const args of [['trust'], ['list'], ['call', 'hello'], ['doctor'], ['mcp']]) {
           const run = await wield(workspace, args);
-          expect([name, args, run.status, run.stderr]).toEqual([
-            name,
-            args,
-            expect.not.toBeOneOf([70]),
-            run.stderr,
-          ]);
+          expect([name, args, run.status, run.stderr]).toEqual([name, args, expect.not.toBeOneOf([70]), run.stderr]);
           expect(run.stderr).not.toContain('unexpected');
         }
       }
@@ -261,12 +253,7 @@ for (const [what, create] of special) {
           ['doctor'],
         ]) {
           const run = await wield(workspace, args);
-          expect([name, args, run.status, run.stderr]).toEqual([
-            name,
-            args,
-            expect.not.toBeOneOf([70]),
-            run.stderr,
-          ]);
+          expect([name, args, run.status, run.stderr]).toEqual([name, args, expect.not.toBeOneOf([70]), run.stderr]);
         }
       }
     },

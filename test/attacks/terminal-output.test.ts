@@ -54,13 +54,7 @@ if (hasPty) {
 
   finding('B18', 'A55 shows them when they come in pieces, and keeps colours and text', async () => {
     const workspace = createWorkspace();
-    const colours = [
-      '\u001b[31mred\u001b[0m',
-      '\u001b[38;5;8mgrey\u001b[m',
-      'Grüße 世界 🙂',
-      'a\tb',
-      '50 %\r100 %',
-    ];
+    const colours = ['\u001b[31mred\u001b[0m', '\u001b[38;5;8mgrey\u001b[m', 'Grüße 世界 🙂', 'a\tb', '50 %\r100 %'];
     workspace.script('esc', script('stdout', [...HOSTILE.slice(0, 6), ...colours], true));
     const { screen } = await wieldAtTerminal(workspace, ['esc']);
     expect(screen.match(DANGEROUS)).toBe(null);
@@ -69,30 +63,26 @@ if (hasPty) {
     expect((await wieldAtTerminal(workspace, ['call', 'stays'])).screen).toContain('\u001b[31mred\u001b[0m');
   });
 
-  finding(
-    'B18',
-    'A55 shows those of results that are not streamed, of errors, progress and --json',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.write(
-        '.agents/tools/typed.tool.mjs',
-        `export const typed = { name: 'typed', description: 'Typed.', inputSchema: { type: 'object', properties: {} },
+  finding('B18', 'A55 shows those of results that are not streamed, of errors, progress and --json', async () => {
+    const workspace = createWorkspace();
+    workspace.write(
+      '.agents/tools/typed.tool.mjs',
+      `export const typed = { name: 'typed', description: 'Typed.', inputSchema: { type: 'object', properties: {} },
   execute: () => ${JSON.stringify(HOSTILE.join(''))} };\n`,
-      );
-      workspace.script(
-        'fails',
-        shellScript(`printf '::progress 1/2 \\033]0;x\\007\\n' >&2; printf '\\033[2J' >&2; exit 1`),
-      );
-      for (const args of [
-        ['call', '--trust', 'typed'],
-        ['call', '--trust', 'typed', '--json'],
-        ['call', 'fails'],
-      ]) {
-        const { screen } = await wieldAtTerminal(workspace, args);
-        expect([args, screen.match(DANGEROUS)]).toEqual([args, null]);
-      }
-    },
-  );
+    );
+    workspace.script(
+      'fails',
+      shellScript(`printf '::progress 1/2 \\033]0;x\\007\\n' >&2; printf '\\033[2J' >&2; exit 1`),
+    );
+    for (const args of [
+      ['call', '--trust', 'typed'],
+      ['call', '--trust', 'typed', '--json'],
+      ['call', 'fails'],
+    ]) {
+      const { screen } = await wieldAtTerminal(workspace, args);
+      expect([args, screen.match(DANGEROUS)]).toEqual([args, null]);
+    }
+  });
 }
 
 finding('B18', 'A55 passes the bytes of a tool on to a pipe', async () => {

@@ -9,8 +9,7 @@ import { serveStdio } from '../support/server.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const touching = (path: string): string =>
-  `#!/bin/sh\n# @description Leave a file.\ntouch ${path}\necho ran\n`;
+const touching = (path: string): string => `#!/bin/sh\n# @description Leave a file.\ntouch ${path}\necho ran\n`;
 
 async function callAsModel(workspace: Workspace, name = 'attack') {
   const server = serveStdio(workspace, { args: [] });
@@ -52,10 +51,7 @@ describe('what a checkout ships', () => {
     expect(codeOf(await callAsModel(workspace))).toBe('needs_trust');
     expect(codeOf(await callAsModel(workspace, 'workdir'))).toBe('not_found');
     // Unknown keys in or near a table that restricts calls deny everything.
-    workspace.write(
-      '.agents/config.toml',
-      ['trusted = true', '[trust]\nworkspaces = ["."]', ...attempts].join('\n'),
-    );
+    workspace.write('.agents/config.toml', ['trusted = true', '[trust]\nworkspaces = ["."]', ...attempts].join('\n'));
     expect(codeOf(await callAsModel(workspace))).toBe('denied');
     expect(existsSync(sentinel)).toBe(false);
     const { values, problems } = json(await wield(workspace, ['config', '--json']));
@@ -78,18 +74,12 @@ describe('what a checkout ships', () => {
     workspace.script('attack', touching(sentinel));
     for (const directory of ['.wield', '.agents/.wield', '.agents', '.agents/wield', 'home/.wield']) {
       workspace.write(`${directory}/trust.json`, record(workspace.dir));
-      workspace.write(
-        `${directory}/config.toml`.replace('.agents/config.toml', '.agents/x.toml'),
-        'trusted = true\n',
-      );
+      workspace.write(`${directory}/config.toml`.replace('.agents/config.toml', '.agents/x.toml'), 'trusted = true\n');
     }
     const hash = createHash('sha256').update(join(workspace.dir, '.agents/tools')).digest('hex');
     workspace.write(`.wield/cache/index/${hash}.index`, 'wield-index\t1\n');
     for (const name of ['.env', '.agents/.env', '.env.local', '.envrc']) {
-      workspace.write(
-        name,
-        `WIELD_HOME=${workspace.dir}/.wield\nHOME=${workspace.dir}/home\nWIELD_TRUST=1\n`,
-      );
+      workspace.write(name, `WIELD_HOME=${workspace.dir}/.wield\nHOME=${workspace.dir}/home\nWIELD_TRUST=1\n`);
     }
     expect(codeOf(await callAsModel(workspace))).toBe('needs_trust');
     expect(existsSync(sentinel)).toBe(false);
@@ -180,13 +170,7 @@ describe('what a checkout ships', () => {
     const workspace = createWorkspace();
     workspace.script('attack', touching(join(workspace.dir, 'ran')));
     await wield(workspace, ['trust']);
-    for (const text of [
-      '',
-      '{',
-      '[]',
-      '{"workspaces":{}}',
-      `{"workspaces":[{"directory":"${workspace.dir}"}]}`,
-    ]) {
+    for (const text of ['', '{', '[]', '{"workspaces":{}}', `{"workspaces":[{"directory":"${workspace.dir}"}]}`]) {
       writeFileSync(join(workspace.env.WIELD_HOME!, 'trust.json'), text);
       expect(codeOf(await callAsModel(workspace)), text).toBe('needs_trust');
     }

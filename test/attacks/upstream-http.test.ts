@@ -129,15 +129,7 @@ describe('addresses', () => {
   spec('UPS-20', 'a public name must not resolve to a private address unless allowed (A54)', async () => {
     const server = await echo();
     const url = `http://mcp.example.com:${server.port}/`;
-    for (const address of [
-      '127.0.0.1',
-      '10.0.0.7',
-      '192.168.1.1',
-      '172.20.0.1',
-      '::1',
-      'fd12::1',
-      '100.64.0.1',
-    ]) {
+    for (const address of ['127.0.0.1', '10.0.0.7', '192.168.1.1', '172.20.0.1', '::1', 'fd12::1', '100.64.0.1']) {
       const error = await refusal(() => ask(url, { lookup: answering([address]).lookup }));
       expect(error.code).toBe('unavailable');
       expect(error.message).toMatch(/resolves to .*, a (?:private|loopback) address/);
@@ -159,34 +151,26 @@ describe('addresses', () => {
     expect(error.message).toContain('169.254.169.254');
   });
 
-  spec(
-    'UPS-20',
-    'reaches configured private addresses, and localhost only on this machine (A54)',
-    async () => {
-      for (const host of ['127.0.0.1', '127.0.0.2', '::1']) {
-        const server = await listen((_, response) => sendJson(response, { host }), host);
-        expect(await (await ask(`${server.origin}/`)).json()).toEqual({ host });
-      }
-      const server = await echo();
-      expect((await ask(`http://localhost:${server.port}/`)).status).toBe(200);
-      expect((await ask(`http://LOCALHOST.:${server.port}/`)).status).toBe(200);
-      const astray = answering(['10.0.0.1']);
-      const error = await refusal(() => ask(`http://localhost:${server.port}/`, { lookup: astray.lookup }));
-      expect(error.message).toContain('10.0.0.1');
-    },
-  );
+  spec('UPS-20', 'reaches configured private addresses, and localhost only on this machine (A54)', async () => {
+    for (const host of ['127.0.0.1', '127.0.0.2', '::1']) {
+      const server = await listen((_, response) => sendJson(response, { host }), host);
+      expect(await (await ask(`${server.origin}/`)).json()).toEqual({ host });
+    }
+    const server = await echo();
+    expect((await ask(`http://localhost:${server.port}/`)).status).toBe(200);
+    expect((await ask(`http://LOCALHOST.:${server.port}/`)).status).toBe(200);
+    const astray = answering(['10.0.0.1']);
+    const error = await refusal(() => ask(`http://localhost:${server.port}/`, { lookup: astray.lookup }));
+    expect(error.message).toContain('10.0.0.1');
+  });
 
-  spec(
-    'UPS-20',
-    'a private server must not lead to a loopback address, even for login metadata (A54)',
-    async () => {
-      const server = await echo();
-      const fetchAny = createGuardedFetch({ url: 'https://10.1.2.3/mcp', anyOrigin: true });
-      const error = await refusal(() => fetchAny(`${server.origin}/.well-known/oauth-authorization-server`));
-      expect(error.message).toContain('a loopback address');
-      expect(server.connections()).toBe(0);
-    },
-  );
+  spec('UPS-20', 'a private server must not lead to a loopback address, even for login metadata (A54)', async () => {
+    const server = await echo();
+    const fetchAny = createGuardedFetch({ url: 'https://10.1.2.3/mcp', anyOrigin: true });
+    const error = await refusal(() => fetchAny(`${server.origin}/.well-known/oauth-authorization-server`));
+    expect(error.message).toContain('a loopback address');
+    expect(server.connections()).toBe(0);
+  });
 
   test('translated addresses are classified by the IPv4 address that they contain', () => {
     for (const prefix of ['::ffff:', '64:ff9b::', '64:ff9b:1::', '64:ff9b:1:2:3::'])
@@ -196,10 +180,7 @@ describe('addresses', () => {
         ['169.254.169.254', 'forbidden'],
         ['8.8.8.8', 'public'],
       ] as const)
-        expect([prefix + address, classifyAddress(prefix + address).class]).toEqual([
-          prefix + address,
-          expected,
-        ]);
+        expect([prefix + address, classifyAddress(prefix + address).class]).toEqual([prefix + address, expected]);
   });
 
   test('ordinary addresses are public', () => {
@@ -240,12 +221,7 @@ describe('redirects', () => {
       for (const status of [301, 302, 303, 307, 308]) {
         const server = await redirecting(status, to);
         const headers = { authorization: `Bearer ${SECRET}` };
-        for (const init of [
-          {},
-          post,
-          { ...post, redirect: 'manual' as const },
-          { redirect: 'follow' as const },
-        ]) {
+        for (const init of [{}, post, { ...post, redirect: 'manual' as const }, { redirect: 'follow' as const }]) {
           const error = await refusal(() => ask(`${server.origin}/mcp?token=${SECRET}`, { headers }, init));
           expect(error.code).toBe('unavailable');
           expect(error.message).toContain(`${server.origin}/mcp refers to `);
@@ -256,30 +232,26 @@ describe('redirects', () => {
     expect(target.requests).toEqual([]);
   });
 
-  spec(
-    'UPS-20',
-    'within the origin, 307 and 308 keep method and body, 301 to 303 are for GET (A54)',
-    async () => {
-      for (const status of [307, 308]) {
-        const server = await redirecting(status, () => '/moved?a=b#c');
-        expect(await (await ask(`${server.origin}/mcp`, {}, post)).json()).toEqual({
-          method: 'POST',
-          url: '/moved?a=b',
-          body: '{"a":1}',
-        });
-      }
-      for (const status of [301, 302, 303]) {
-        const server = await redirecting(status, () => '/moved');
-        expect(await (await ask(`${server.origin}/mcp`)).json()).toMatchObject({
-          method: 'GET',
-          url: '/moved',
-        });
-        const error = await refusal(() => ask(`${server.origin}/mcp`, {}, post));
-        expect(error.message).toContain(`redirects a POST with ${status}`);
-        expect(server.requests.map(({ url }) => url)).toEqual(['/mcp', '/moved', '/mcp']);
-      }
-    },
-  );
+  spec('UPS-20', 'within the origin, 307 and 308 keep method and body, 301 to 303 are for GET (A54)', async () => {
+    for (const status of [307, 308]) {
+      const server = await redirecting(status, () => '/moved?a=b#c');
+      expect(await (await ask(`${server.origin}/mcp`, {}, post)).json()).toEqual({
+        method: 'POST',
+        url: '/moved?a=b',
+        body: '{"a":1}',
+      });
+    }
+    for (const status of [301, 302, 303]) {
+      const server = await redirecting(status, () => '/moved');
+      expect(await (await ask(`${server.origin}/mcp`)).json()).toMatchObject({
+        method: 'GET',
+        url: '/moved',
+      });
+      const error = await refusal(() => ask(`${server.origin}/mcp`, {}, post));
+      expect(error.message).toContain(`redirects a POST with ${status}`);
+      expect(server.requests.map(({ url }) => url)).toEqual(['/mcp', '/moved', '/mcp']);
+    }
+  });
 
   spec('UPS-20', 'follows at most three redirects (A54)', async () => {
     const chain = await listen((request, response) => {

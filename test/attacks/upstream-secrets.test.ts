@@ -20,11 +20,7 @@ const SECRETS = {
 };
 const env = { MY_TOKEN: SECRETS.variable, JOINED: SECRETS.joined };
 const leaks = (text: string): string[] => {
-  const forms = (secret: string): string[] => [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-  ];
+  const forms = (secret: string): string[] => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
   return Object.entries(SECRETS)
     .filter(([, secret]) => forms(secret).some((form) => text.includes(form)))
     .map(([name]) => name);

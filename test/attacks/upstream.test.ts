@@ -7,14 +7,9 @@ import { connectAsking } from '../support/clients.js';
 import { hasPty, wieldAtTerminal } from '../support/pty.js';
 import type { Message } from '../support/server.js';
 import { spec, specIf } from '../support/spec.js';
-import {
-  createUpstreamWorkspace,
-  remoteTool,
-  type UpstreamWorkspace,
-} from '../support/upstream-workspace.js';
+import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
-const ESCAPES =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u;
+const ESCAPES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u{e0000}-\u{e007f}]/u;
 
 function listing(tools: readonly object[]): UpstreamWorkspace {
   const workspace = createUpstreamWorkspace({ odd: { mode: 'changing' } });
@@ -95,51 +90,42 @@ describe('schemas', () => {
   spec('UPS-4', 'a schema of ten thousand levels affects only its tool', async () => {
     const workspace = createUpstreamWorkspace({ odd: { mode: 'raw' } });
     const levels = (count: number): string => `${'{"a":'.repeat(count)}1${'}'.repeat(count)}`;
-    workspace.tools(
-      'odd',
-      `[${JSON.stringify(remoteTool('fine'))},{"name":"deep","inputSchema":${levels(10_000)}}]`,
-    );
+    workspace.tools('odd', `[${JSON.stringify(remoteTool('fine'))},{"name":"deep","inputSchema":${levels(10_000)}}]`);
     const { names, problems } = await survey(workspace);
     expect(names).toEqual(['odd_fine']);
-    expect(problems).toEqual([
-      expect.stringMatching(/"deep" has a definition that .*deeper than 100 levels/),
-    ]);
+    expect(problems).toEqual([expect.stringMatching(/"deep" has a definition that .*deeper than 100 levels/)]);
   });
 
-  spec(
-    'UPS-4 TOOL-4',
-    'a catastrophic pattern, a promise and a cycle fail a validation, not the program',
-    async () => {
-      const workspace = listing([
-        inputOf('backtracks', { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }),
-        inputOf('async', {
-          $async: true,
-          type: 'object',
-          properties: { n: { type: 'integer' } },
-          required: ['n'],
-        }),
-        inputOf('circle', {
-          type: 'object',
-          properties: { next: { $ref: '#' } },
-        }),
-        inputOf('loop', {
-          type: 'object',
-          properties: { a: { $ref: '#/$defs/a' } },
-          $defs: { a: { $ref: '#/$defs/a' } },
-        }),
-      ]);
-      const toolbox = workspace.toolbox();
-      const began = performance.now();
-      const stuck = await toolbox.call('odd_backtracks', { s: `${'a'.repeat(40)}!` });
-      expect(stuck.error?.code).toBe('invalid_input');
-      expect(performance.now() - began).toBeLessThan(10_000);
-      // A promise would count as true; an invalid value must not pass.
-      for (const input of [{}, { n: 'x' }]) expect((await toolbox.call('odd_async', input)).ok).toBe(false);
-      expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called circle');
-      expect((await toolbox.call('odd_circle', { next: { next: 5 } })).error?.code).toBe('invalid_input');
-      expect((await toolbox.call('odd_loop', { a: 1 })).ok).toBe(false);
-    },
-  );
+  spec('UPS-4 TOOL-4', 'a catastrophic pattern, a promise and a cycle fail a validation, not the program', async () => {
+    const workspace = listing([
+      inputOf('backtracks', { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }),
+      inputOf('async', {
+        $async: true,
+        type: 'object',
+        properties: { n: { type: 'integer' } },
+        required: ['n'],
+      }),
+      inputOf('circle', {
+        type: 'object',
+        properties: { next: { $ref: '#' } },
+      }),
+      inputOf('loop', {
+        type: 'object',
+        properties: { a: { $ref: '#/$defs/a' } },
+        $defs: { a: { $ref: '#/$defs/a' } },
+      }),
+    ]);
+    const toolbox = workspace.toolbox();
+    const began = performance.now();
+    const stuck = await toolbox.call('odd_backtracks', { s: `${'a'.repeat(40)}!` });
+    expect(stuck.error?.code).toBe('invalid_input');
+    expect(performance.now() - began).toBeLessThan(10_000);
+    // A promise would count as true; an invalid value must not pass.
+    for (const input of [{}, { n: 'x' }]) expect((await toolbox.call('odd_async', input)).ok).toBe(false);
+    expect(textOf(await toolbox.call('odd_circle', { next: { next: {} } }))).toBe('called circle');
+    expect((await toolbox.call('odd_circle', { next: { next: 5 } })).error?.code).toBe('invalid_input');
+    expect((await toolbox.call('odd_loop', { a: 1 })).ok).toBe(false);
+  });
 
   spec('UPS-4', 'limits the number of tools and pages, and reports that', async () => {
     const cases = [
@@ -158,9 +144,7 @@ describe('schemas', () => {
   spec('UPS-4', 'limits the number of problems and the size of a listing', async () => {
     const bad = Array.from({ length: 5000 }, (_, at) => inputOf(`bad${at}`, { type: 'array' }));
     const nameless = Array.from({ length: 5000 }, () => ({}));
-    const heavy = Array.from({ length: 30 }, (_, at) =>
-      remoteTool(`heavy${at}`, { title: 'x'.repeat(900_000) }),
-    );
+    const heavy = Array.from({ length: 30 }, (_, at) => remoteTool(`heavy${at}`, { title: 'x'.repeat(900_000) }));
     const { names, problems } = await survey(listing([...nameless, remoteTool('fine'), ...bad]));
     expect(names).toEqual(['odd_fine']);
     expect(problems.length).toBeLessThan(250);
@@ -234,22 +218,16 @@ describe('texts', () => {
     expect(doctor.stdout).toMatch(/"described" has invisible characters in its schemas/);
   });
 
-  specIf(
-    hasPty,
-    'no script(1)',
-    'UPS-4 ERR-5',
-    'A55: escape sequences do not reach a real terminal',
-    async () => {
-      const workspace = workspaceOf();
-      for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {
-        const { screen } = await wieldAtTerminal(workspace, command, { env: { NO_COLOR: '1' } });
-        expect([command.join(' '), screen.match(/\u001b\[2J|\u001b\]0|\u202e|\u200b|\u009b/u)]).toEqual([
-          command.join(' '),
-          null,
-        ]);
-      }
-    },
-  );
+  specIf(hasPty, 'no script(1)', 'UPS-4 ERR-5', 'A55: escape sequences do not reach a real terminal', async () => {
+    const workspace = workspaceOf();
+    for (const command of [['list'], ['doctor'], ['show', 'odd_described']]) {
+      const { screen } = await wieldAtTerminal(workspace, command, { env: { NO_COLOR: '1' } });
+      expect([command.join(' '), screen.match(/\u001b\[2J|\u001b\]0|\u202e|\u200b|\u009b/u)]).toEqual([
+        command.join(' '),
+        null,
+      ]);
+    }
+  });
 });
 
 spec('UPS-4', 'cancels the questions of a server that asks too often', async () => {

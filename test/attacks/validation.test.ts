@@ -28,10 +28,7 @@ const names = (count: number, name: (index: number) => string) =>
 // A schema and a value for each way to take long.
 const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]>> = {
   unique: [object({ v: { uniqueItems: true } }), { v: objects(5000) }],
-  nested: [
-    object({ v: { uniqueItems: true, items: { uniqueItems: true } } }),
-    { v: [objects(4000), objects(4001)] },
-  ],
+  nested: [object({ v: { uniqueItems: true, items: { uniqueItems: true } } }), { v: [objects(4000), objects(4001)] }],
   all: [
     object(
       { v: { $ref: '#/$defs/d0' } },
@@ -62,10 +59,7 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
     Array.from({ length: 30 }).reduce<object>((v) => ({ v: [v] }), { v: [1] }),
   ],
   default: [object({ default: { pattern: '^(a+)+$' } }), { default: `${'a'.repeat(50_000)}!` }],
-  const: [
-    object({ const: object({ enum: { pattern: '(x+x+)+y' } }) }),
-    { const: { enum: 'x'.repeat(50_000) } },
-  ],
+  const: [object({ const: object({ enum: { pattern: '(x+x+)+y' } }) }), { const: { enum: 'x'.repeat(50_000) } }],
   examples: [object({ examples: { pattern: '^(a|a|b)*c' } }), { examples: 'ab'.repeat(20_000) }],
   polynomial: [object({ v: { pattern: 'a*a*a*a*a*b' } }), { v: 'a'.repeat(20_000) }],
   names: [
@@ -177,10 +171,7 @@ describe('validation', () => {
         const other =
           least < MAX_BUSY_MS
             ? 0
-            : await leastBusy(
-                busy,
-                async (id) => void (await call(server, `free ${name} ${id}`, 't_free', value)),
-              );
+            : await leastBusy(busy, async (id) => void (await call(server, `free ${name} ${id}`, 't_free', value)));
         measured.push([name, least - other]);
       }
       expect(measured.filter(([, longest]) => longest >= MAX_BUSY_MS)).toEqual([]);
@@ -196,12 +187,8 @@ describe('validation', () => {
       const [, value] = HOSTILE.all!;
       await call(server, 'warm', 't_all', value);
       const least = await leastBusy(busy, async (id) => {
-        const answers = Array.from({ length: 20 }, (_, index) =>
-          call(server, `${id} ${index}`, 't_all', value),
-        );
-        expect((await call(server, `cheap ${id}`, 't_cheap', { v: 'x' })).result.isError ?? false).toBe(
-          false,
-        );
+        const answers = Array.from({ length: 20 }, (_, index) => call(server, `${id} ${index}`, 't_all', value));
+        expect((await call(server, `cheap ${id}`, 't_cheap', { v: 'x' })).result.isError ?? false).toBe(false);
         for (const { result } of await Promise.all(answers)) {
           expect(result._meta['wield/error'].code).toBe('invalid_input');
           expect(result.content[0].text).toContain('steps');

@@ -88,10 +88,7 @@ export function describeDoor({ name, connect }: DoorCase): void {
 
     spec('SRV-3', 'reports a failed tool with its output', async () => {
       const { workspace, door } = await open();
-      workspace.script(
-        'fail',
-        '#!/bin/sh\n# @description Fail.\necho some output\necho the reason >&2\nexit 7\n',
-      );
+      workspace.script('fail', '#!/bin/sh\n# @description Fail.\necho some output\necho the reason >&2\nexit 7\n');
       const answer = await door.call('fail', {});
       expect(answer).toMatchObject({ isError: true, code: 'tool_failed' });
       for (const part of ['status 7', 'some output', 'the reason']) expect(answer.text).toContain(part);

@@ -73,8 +73,7 @@ for (const { name, list, call } of ADAPTERS) {
         list: async () => (await list(toolbox)).filter((tool) => tool.name !== 'read_result'),
         call: async (tool, input, signal) => {
           const { text, isError } = await call(toolbox, tool, input, signal);
-          const [, code, hint] =
-            /^\[([a-z_]+)\] .*?(?:\nhint: (.*?))?(?:\n|$)/s.exec(isError ? text : '') ?? [];
+          const [, code, hint] = /^\[([a-z_]+)\] .*?(?:\nhint: (.*?))?(?:\n|$)/s.exec(isError ? text : '') ?? [];
           // A cancelled call still returns a result; here it counts as a rejection.
           if (code === 'cancelled') throw new Error(text);
           return { isError, text, code, hint };

@@ -45,14 +45,7 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
       expect(plan).toMatchObject({ kind, input: { text: 'hi' }, timeoutMs: expect.any(Number) });
       const shown = describePlan(plan);
       expect(JSON.parse(JSON.stringify(shown))).toEqual(shown);
-      for (const part of [
-        plan,
-        plan.input,
-        plan.tool,
-        plan.tool.action,
-        plan.tool.origin,
-        plan.tool.input.json,
-      ]) {
+      for (const part of [plan, plan.input, plan.tool, plan.tool.action, plan.tool.origin, plan.tool.input.json]) {
         expect(Object.isFrozen(part)).toBe(true);
       }
       expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
@@ -106,20 +99,16 @@ export function describeExecutor({ kind, open }: ExecutorUnderTest): void {
       expect(textOf(result)).toContain('half');
     });
 
-    spec(
-      'TOOL-6 TOOL-7',
-      'computes a digest that depends on the definition, not on place and time',
-      async () => {
-        const first = await digestOf();
-        expect(first).toMatch(/^[0-9a-f]{64}$/);
-        expect(await digestOf()).toBe(first);
-        const others = [
-          await digestOf({ description: 'Another subject.' }),
-          await digestOf({ type: 'array' }),
-          await digestOf({ behaviour: 'fail' }),
-        ];
-        expect(new Set([first, ...others]).size).toBe(4);
-      },
-    );
+    spec('TOOL-6 TOOL-7', 'computes a digest that depends on the definition, not on place and time', async () => {
+      const first = await digestOf();
+      expect(first).toMatch(/^[0-9a-f]{64}$/);
+      expect(await digestOf()).toBe(first);
+      const others = [
+        await digestOf({ description: 'Another subject.' }),
+        await digestOf({ type: 'array' }),
+        await digestOf({ behaviour: 'fail' }),
+      ];
+      expect(new Set([first, ...others]).size).toBe(4);
+    });
   });
 }

@@ -31,10 +31,7 @@ describeExecutor({
   kind: 'delegate',
   open(workspace, { description, behaviour, type }) {
     const inner = `subject-${behaviour}`;
-    workspace.script(
-      inner,
-      `#!/bin/sh\n# @description Inside.\n# @param *text ${type} T\n${BODIES[behaviour]}\n`,
-    );
+    workspace.script(inner, `#!/bin/sh\n# @description Inside.\n# @param *text ${type} T\n${BODIES[behaviour]}\n`);
     workspace.write(
       '.agents/skills/subject/SKILL.md',
       `---\nname: subject\ndescription: ${description}\nmetadata:\n  delegate: ${inner}\n---\n`,

@@ -110,9 +110,7 @@ export function describeFormat(format: FormatUnderTest): void {
       spec('CLI-6 CLI-8', 'behaves the same on the command line', async () => {
         const { workspace } = open();
         const listed = json(await wield(workspace, ['list', '--json']));
-        expect(listed.tools).toMatchObject([
-          { name: 'greet', description: GREET.description, format: format.name },
-        ]);
+        expect(listed.tools).toMatchObject([{ name: 'greet', description: GREET.description, format: format.name }]);
         const said = await wield(workspace, ['call', 'greet', '--who', 'Ada', '--shout']);
         expect([said.status, said.stdout.trimEnd()]).toEqual([0, 'HELLO, ADA!']);
         expect((await wield(workspace, ['call', 'greet', '--input', '{}'])).status).toBe(2);
@@ -123,7 +121,5 @@ export function describeFormat(format: FormatUnderTest): void {
 
 // What a generator adds without changing what is accepted is left out.
 function canonicalSchema(schema: unknown): string {
-  return canonicalJson(
-    isRecord(schema) ? { ...schema, $schema: undefined, additionalProperties: undefined } : schema,
-  );
+  return canonicalJson(isRecord(schema) ? { ...schema, $schema: undefined, additionalProperties: undefined } : schema);
 }

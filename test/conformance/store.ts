@@ -88,9 +88,7 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       expect(best!.snippet.length).toBeLessThanOrEqual(300);
       expect(best!.startLine).toBeGreaterThan(1);
       expect(second!.path).toBe('b.md');
-      expect((await store.search('quarterly revenue', { prefix: 'b.md' })).map(({ path }) => path)).toEqual([
-        'b.md',
-      ]);
+      expect((await store.search('quarterly revenue', { prefix: 'b.md' })).map(({ path }) => path)).toEqual(['b.md']);
       expect(await store.search('interest', { prefix: 'c' })).toHaveLength(1);
       await store.write('a.md', bytes('something else\n'), { overwrite: true });
       expect(await store.search('quarterly')).toEqual([]);
@@ -103,29 +101,17 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
     spec('CTX-40', 'returns one match per document', async () => {
       const store = open();
       await store.write('long.md', bytes('zebra zebra zebra\n'.repeat(60_000)));
-      for (const at of [1, 2, 3])
-        await store.write(`short/${at}.md`, bytes(`one zebra ${'among others '.repeat(9)}`));
+      for (const at of [1, 2, 3]) await store.write(`short/${at}.md`, bytes(`one zebra ${'among others '.repeat(9)}`));
       const found = await store.search('zebra', { limit: 4 });
-      expect(found.map(({ path }) => path).sort()).toEqual([
-        'long.md',
-        'short/1.md',
-        'short/2.md',
-        'short/3.md',
-      ]);
-      expect(
-        (await store.search('zebra', { prefix: 'short', limit: 2 })).map(({ path }) => path),
-      ).toHaveLength(2);
+      expect(found.map(({ path }) => path).sort()).toEqual(['long.md', 'short/1.md', 'short/2.md', 'short/3.md']);
+      expect((await store.search('zebra', { prefix: 'short', limit: 2 })).map(({ path }) => path)).toHaveLength(2);
     });
 
     spec('CTX-12', 'matches prefixes by whole path segments', async () => {
       const store = open();
-      for (const path of ['a', 'a/b', 'a/b/c', 'a-b', 'ab', 'a0', 'b', 'a/😀'])
-        await store.write(path, bytes('zebra'));
+      for (const path of ['a', 'a/b', 'a/b/c', 'a-b', 'ab', 'a0', 'b', 'a/😀']) await store.write(path, bytes('zebra'));
       expect((await store.list('a')).map(({ path }) => path)).toEqual(['a', 'a/b', 'a/b/c', 'a/😀']);
-      expect((await store.search('zebra', { prefix: 'a/b' })).map(({ path }) => path).sort()).toEqual([
-        'a/b',
-        'a/b/c',
-      ]);
+      expect((await store.search('zebra', { prefix: 'a/b' })).map(({ path }) => path).sort()).toEqual(['a/b', 'a/b/c']);
       expect(await store.list()).toHaveLength(8);
     });
 

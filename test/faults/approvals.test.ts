@@ -74,59 +74,43 @@ describe('killed without warning', () => {
           expect(workspace.runs().length - ran).toBeLessThanOrEqual(1);
         },
       );
-      expect(killedAt).toEqual(
-        expect.arrayContaining(['rename', 'fsync', expect.stringMatching(/clone|vfork/)]),
-      );
+      expect(killedAt).toEqual(expect.arrayContaining(['rename', 'fsync', expect.stringMatching(/clone|vfork/)]));
       expect(workspace.runs().length).toBeGreaterThan(0);
     },
   );
 
-  specIf(
-    hasStrace,
-    'no strace',
-    'POL-7',
-    'an approval that is killed at any step is given or not',
-    async () => {
-      const workspace = createAskingWorkspace();
-      let ran = 0;
-      const killedAt = await killAtEachStep(
-        async () => {
-          const id = await askFor(workspace);
-          ran = workspace.runs().length;
-          return { workspace, args: ['approvals', 'approve', id] };
-        },
-        async () => {
-          const states = workspace.records().map((name) => name.split('.')[1]!.replace(/-.*/, ''));
-          expect([['pending'], ['approved']]).toContainEqual(states);
-          await workspace.deploy();
-          await workspace.deploy();
-          expect(workspace.runs().length - ran).toBe(states[0] === 'approved' ? 1 : 0);
-        },
-      );
-      expect(killedAt).toEqual(expect.arrayContaining(['rename', 'fsync']));
-    },
-  );
+  specIf(hasStrace, 'no strace', 'POL-7', 'an approval that is killed at any step is given or not', async () => {
+    const workspace = createAskingWorkspace();
+    let ran = 0;
+    const killedAt = await killAtEachStep(
+      async () => {
+        const id = await askFor(workspace);
+        ran = workspace.runs().length;
+        return { workspace, args: ['approvals', 'approve', id] };
+      },
+      async () => {
+        const states = workspace.records().map((name) => name.split('.')[1]!.replace(/-.*/, ''));
+        expect([['pending'], ['approved']]).toContainEqual(states);
+        await workspace.deploy();
+        await workspace.deploy();
+        expect(workspace.runs().length - ran).toBe(states[0] === 'approved' ? 1 : 0);
+      },
+    );
+    expect(killedAt).toEqual(expect.arrayContaining(['rename', 'fsync']));
+  });
 
-  specIf(
-    hasStrace,
-    'no strace',
-    'POL-7',
-    'a question that is killed at any step can be asked again',
-    async () => {
-      const workspace = createAskingWorkspace();
-      const killedAt = await killAtEachStep(
-        async () => ({ workspace, args: CALL }),
-        async () => {
-          const id = await askFor(workspace);
-          expect(workspace.records().filter((name) => !name.endsWith('.tmp'))).toEqual([
-            `${id}.pending.json`,
-          ]);
-        },
-      );
-      expect(killedAt).toEqual(expect.arrayContaining(['mkdir', 'rename', 'fsync']));
-      expect(workspace.runs()).toEqual([]);
-    },
-  );
+  specIf(hasStrace, 'no strace', 'POL-7', 'a question that is killed at any step can be asked again', async () => {
+    const workspace = createAskingWorkspace();
+    const killedAt = await killAtEachStep(
+      async () => ({ workspace, args: CALL }),
+      async () => {
+        const id = await askFor(workspace);
+        expect(workspace.records().filter((name) => !name.endsWith('.tmp'))).toEqual([`${id}.pending.json`]);
+      },
+    );
+    expect(killedAt).toEqual(expect.arrayContaining(['mkdir', 'rename', 'fsync']));
+    expect(workspace.runs()).toEqual([]);
+  });
 
   spec('POL-7', 'a call that is killed at any time runs at most once for an approval', async () => {
     const workspace = createAskingWorkspace();
@@ -164,9 +148,7 @@ spec('POL-7', 'of many processes that race for one approval, exactly one runs', 
 spec('POL-7', 'parallel approvals of one question give one approval', async () => {
   const workspace = createAskingWorkspace();
   const id = await askFor(workspace);
-  const given = await Promise.all(
-    Array.from({ length: 4 }, () => wield(workspace, ['approvals', 'approve', id])),
-  );
+  const given = await Promise.all(Array.from({ length: 4 }, () => wield(workspace, ['approvals', 'approve', id])));
   expect(given.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
   expect((await workspace.deploy()).status).toBe(0);
   expect((await workspace.deploy()).status).toBe(5);

@@ -307,9 +307,7 @@ describe('a log that cannot be written', () => {
     unlinkSync(log);
     expect((await workspace.deploy()).status).toBe(0);
     expect(workspace.runs()).toEqual(['main']);
-    expect(logRecords(workspace)).toMatchObject([
-      { verdict: 'ask', code: null, approval: { id, by: 'record' } },
-    ]);
+    expect(logRecords(workspace)).toMatchObject([{ verdict: 'ask', code: null, approval: { id, by: 'record' } }]);
   });
 
   spec('OBS-7', 'a call that needed approval is refused, required or not', () => {
@@ -338,8 +336,7 @@ describe('a log that cannot be written', () => {
   function mountSmall(workspace: Workspace, size: string): boolean {
     const home = workspace.env.WIELD_HOME!;
     mkdirSync(home, { recursive: true });
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'none', home]).status !== 0)
-      return false;
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'none', home]).status !== 0) return false;
     onTestFinished(() => {
       spawnSync('umount', ['-l', home]);
     });
@@ -354,45 +351,38 @@ describe('a log that cannot be written', () => {
     return mounted;
   })();
 
-  specIf(
-    canMount,
-    'no right to mount',
-    'OBS-7',
-    'F06 a full disk: every call that ran is recorded',
-    async () => {
-      const workspace = createWorkspace();
-      expect(mountSmall(workspace, '512k')).toBe(true);
-      workspace.config('[audit]\nrequired = true\ncontents = true\n');
-      let runs = 0;
-      const work = defineTool({
-        name: 'work',
-        description: 'x',
-        execute: () => {
-          runs++;
-          return 'x'.repeat(3000);
-        },
-      });
-      const said: string[] = [];
-      const toolbox = workspace.toolbox({ tools: [work], warn: (message) => said.push(message) });
-      expect((await toolbox.call('work', {})).ok).toBe(true);
-      spawnSync('dd', ['if=/dev/zero', `of=${join(workspace.env.WIELD_HOME!, 'filler')}`, 'bs=1k']);
-      let refused: string | undefined;
-      for (let at = 0; at < 60 && refused === undefined; at++)
-        refused = (await toolbox.call('work', {})).error?.code;
-      expect(refused).toBe('unavailable');
-      expect((await toolbox.call('work', {})).error?.code).toBe('unavailable');
-      const { records } = json(await wield(workspace, ['audit', '--json']));
-      expect(records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
-      expect(runs).toBeGreaterThan(1);
-      expect(said).toEqual([]);
-      expect((await wield(workspace, ['doctor'])).status).toBe(1);
-      // With space again, the next call runs and has its own line.
-      unlinkSync(join(workspace.env.WIELD_HOME!, 'filler'));
-      expect((await toolbox.call('work', {})).ok).toBe(true);
-      const after = json(await wield(workspace, ['audit', '--json']));
-      expect(after.records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
-    },
-  );
+  specIf(canMount, 'no right to mount', 'OBS-7', 'F06 a full disk: every call that ran is recorded', async () => {
+    const workspace = createWorkspace();
+    expect(mountSmall(workspace, '512k')).toBe(true);
+    workspace.config('[audit]\nrequired = true\ncontents = true\n');
+    let runs = 0;
+    const work = defineTool({
+      name: 'work',
+      description: 'x',
+      execute: () => {
+        runs++;
+        return 'x'.repeat(3000);
+      },
+    });
+    const said: string[] = [];
+    const toolbox = workspace.toolbox({ tools: [work], warn: (message) => said.push(message) });
+    expect((await toolbox.call('work', {})).ok).toBe(true);
+    spawnSync('dd', ['if=/dev/zero', `of=${join(workspace.env.WIELD_HOME!, 'filler')}`, 'bs=1k']);
+    let refused: string | undefined;
+    for (let at = 0; at < 60 && refused === undefined; at++) refused = (await toolbox.call('work', {})).error?.code;
+    expect(refused).toBe('unavailable');
+    expect((await toolbox.call('work', {})).error?.code).toBe('unavailable');
+    const { records } = json(await wield(workspace, ['audit', '--json']));
+    expect(records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
+    expect(runs).toBeGreaterThan(1);
+    expect(said).toEqual([]);
+    expect((await wield(workspace, ['doctor'])).status).toBe(1);
+    // With space again, the next call runs and has its own line.
+    unlinkSync(join(workspace.env.WIELD_HOME!, 'filler'));
+    expect((await toolbox.call('work', {})).ok).toBe(true);
+    const after = json(await wield(workspace, ['audit', '--json']));
+    expect(after.records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
+  });
 
   specIf(
     canMount,

@@ -46,23 +46,19 @@ for (const [signal, status] of [
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const) {
-  spec(
-    'CLI-10 RUN-6',
-    `F22 stops the group of the running tool on ${signal} and exits ${status}`,
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script(
-        'forks',
-        shellScript(`setsid sh -c 'sleep 4; touch late' & (sleep 4; touch late) & echo begun; wait`),
-      );
-      const child = start(workspace, ['call', 'forks']);
-      const end = ended(child);
-      await firstOutput(child);
-      child.kill(signal);
-      expect(await end).toBe(status);
-      expect(processesWith(workspace.dir)).toEqual([]);
-    },
-  );
+  spec('CLI-10 RUN-6', `F22 stops the group of the running tool on ${signal} and exits ${status}`, async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'forks',
+      shellScript(`setsid sh -c 'sleep 4; touch late' & (sleep 4; touch late) & echo begun; wait`),
+    );
+    const child = start(workspace, ['call', 'forks']);
+    const end = ended(child);
+    await firstOutput(child);
+    child.kill(signal);
+    expect(await end).toBe(status);
+    expect(processesWith(workspace.dir)).toEqual([]);
+  });
 }
 
 spec('CLI-10 RUN-6', 'ends a tool that ignores SIGTERM on Ctrl-C', async () => {
@@ -87,23 +83,19 @@ spec('CLI-10', 'ends a call that waits for stdin on Ctrl-C, and runs nothing', a
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
 });
 
-spec(
-  'CLI-10 EXE-6',
-  'F24 ends the tool silently and successfully if the reader closes the pipe',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.script('flood', shellScript('yes'));
-    workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
-    for (const name of ['flood', 'talks']) {
-      const began = performance.now();
-      const run = await shell(workspace, `$WIELD call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
-      expect(run.stdout.endsWith('status 0\n')).toBe(true);
-      expect(run.stderr).toBe('');
-      expect(performance.now() - began).toBeLessThan(15_000);
-      expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
-    }
-  },
-);
+spec('CLI-10 EXE-6', 'F24 ends the tool silently and successfully if the reader closes the pipe', async () => {
+  const workspace = createWorkspace();
+  workspace.script('flood', shellScript('yes'));
+  workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
+  for (const name of ['flood', 'talks']) {
+    const began = performance.now();
+    const run = await shell(workspace, `$WIELD call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
+    expect(run.stdout.endsWith('status 0\n')).toBe(true);
+    expect(run.stderr).toBe('');
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
+  }
+});
 
 function isOf(workspace: Workspace): (pid: number) => boolean {
   const own = new Set(processesWith(`WIELD_WORKDIR=${workspace.dir}`));

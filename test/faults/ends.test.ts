@@ -17,10 +17,7 @@ const SLACK_MS = 10_000;
 
 spec('EXE-5 EXE-6', 'F26 SIGTERM ignored', async () => {
   const workspace = createWorkspace();
-  workspace.script(
-    'stubborn',
-    shellScript(`trap '' TERM; echo begun; while :; do sleep 0.1; done`, '@timeout 500ms'),
-  );
+  workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.1; done`, '@timeout 500ms'));
   const result = await workspace.toolbox().call('stubborn', {});
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('begun\n');
@@ -70,10 +67,7 @@ spec('EXE-5', 'gives the whole group the grace period, even if the leader has ex
 
 spec('EXE-5 EXE-6', 'F27 a grandchild in the group holds the pipe', async () => {
   const workspace = createWorkspace();
-  workspace.script(
-    'parent',
-    shellScript('(trap "" TERM; sleep 3; touch late) & echo begun; wait', '@timeout 500ms'),
-  );
+  workspace.script('parent', shellScript('(trap "" TERM; sleep 3; touch late) & echo begun; wait', '@timeout 500ms'));
   const result = await workspace.toolbox().call('parent', {});
   expect(result.error?.code).toBe('timeout');
   expect(textOf(result)).toContain('begun');
@@ -188,10 +182,7 @@ spec('EXE-6 EXE-4', 'A57 ends it at the output cap', async () => {
 
 spec('RUN-6 EXE-6', 'A57 ends it when cancelled', async () => {
   const workspace = createWorkspace();
-  workspace.script(
-    'forks',
-    shellScript(`while :; do setsid sh -c 'sleep 4; echo x >> late' & sleep 0.02; done`),
-  );
+  workspace.script('forks', shellScript(`while :; do setsid sh -c 'sleep 4; echo x >> late' & sleep 0.02; done`));
   const controller = new AbortController();
   const calling = workspace.toolbox().call('forks', {}, { signal: controller.signal });
   await sleep(700);
@@ -201,36 +192,32 @@ spec('RUN-6 EXE-6', 'A57 ends it when cancelled', async () => {
   expect(processesWith(workspace.dir)).toEqual([]);
 });
 
-spec(
-  'RUN-6',
-  'answers a cancelled call soon and kills its processes, even if they ignore SIGTERM',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.script('sleeps', shellScript('echo begun; sleep 60'));
-    workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.05; done`));
-    const toolbox = workspace.toolbox();
-    for (const name of ['sleeps', 'stubborn']) {
-      const controller = new AbortController();
-      let cancelledAt = 0;
-      const result = await toolbox.call(
-        name,
-        {},
-        {
-          signal: controller.signal,
-          onOutput: () => {
-            cancelledAt = performance.now();
-            controller.abort();
-          },
+spec('RUN-6', 'answers a cancelled call soon and kills its processes, even if they ignore SIGTERM', async () => {
+  const workspace = createWorkspace();
+  workspace.script('sleeps', shellScript('echo begun; sleep 60'));
+  workspace.script('stubborn', shellScript(`trap '' TERM; echo begun; while :; do sleep 0.05; done`));
+  const toolbox = workspace.toolbox();
+  for (const name of ['sleeps', 'stubborn']) {
+    const controller = new AbortController();
+    let cancelledAt = 0;
+    const result = await toolbox.call(
+      name,
+      {},
+      {
+        signal: controller.signal,
+        onOutput: () => {
+          cancelledAt = performance.now();
+          controller.abort();
         },
-      );
-      // 250 ms are promised; the rest is for a busy machine.
-      expect(performance.now() - cancelledAt).toBeLessThan(1500);
-      expect(result.error).toMatchObject({ code: 'cancelled', hint: expect.stringMatching(/./) });
-      expect(textOf(result)).toContain('begun');
-      expect(processesWith(workspace.dir)).toEqual([]);
-    }
-  },
-);
+      },
+    );
+    // 250 ms are promised; the rest is for a busy machine.
+    expect(performance.now() - cancelledAt).toBeLessThan(1500);
+    expect(result.error).toMatchObject({ code: 'cancelled', hint: expect.stringMatching(/./) });
+    expect(textOf(result)).toContain('begun');
+    expect(processesWith(workspace.dir)).toEqual([]);
+  }
+});
 
 spec('RUN-6', 'runs nothing for a call that is cancelled before it starts', async () => {
   const workspace = createWorkspace();

@@ -21,21 +21,14 @@ import { rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
 import { spec, specIf } from '../support/spec.js';
 
-const skill = (name: string, text: string): string =>
-  `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
+const skill = (name: string, text: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
 const MANY = (text: string) => ({
   ...WORKED,
-  ...Object.fromEntries(
-    Array.from({ length: 30 }, (_, at) => [`skills/s${at}/SKILL.md`, skill(`s${at}`, text)]),
-  ),
+  ...Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`skills/s${at}/SKILL.md`, skill(`s${at}`, text)])),
 });
 
 /** Starts a command and kills it after a delay. Resolves to whether it had exited before. */
-function killAfter(
-  workspace: InstallWorkspace,
-  milliseconds: number,
-  args: readonly string[],
-): Promise<boolean> {
+function killAfter(workspace: InstallWorkspace, milliseconds: number, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [BINARY, ...args], {
       cwd: workspace.dir,
@@ -51,11 +44,7 @@ function killAfter(
 }
 
 /** Runs a command as a process and returns delays spread over its duration; the first fifth is the start of Node. */
-async function delaysIn(
-  count: number,
-  workspace: InstallWorkspace,
-  args: readonly string[],
-): Promise<number[]> {
+async function delaysIn(count: number, workspace: InstallWorkspace, args: readonly string[]): Promise<number[]> {
   const began = performance.now();
   expect((await wieldProcess(workspace, args)).status).toBe(0);
   const took = performance.now() - began;
@@ -184,12 +173,7 @@ spec('INS-31', 'F16: takes over the lock of a dead process, or of one with a reu
   const workspace = createInstallWorkspace();
   await workspace.json('add', workspace.source('tooling', WORKED));
   const lock = join(workspace.wieldHome, 'install.lock');
-  for (const name of [
-    'held-999999-123-aabbcc',
-    `held-${process.pid}-1-aabbcc`,
-    'try-999999-1-ff',
-    'garbage',
-  ]) {
+  for (const name of ['held-999999-123-aabbcc', `held-${process.pid}-1-aabbcc`, 'try-999999-1-ff', 'garbage']) {
     mkdirSync(lock, { recursive: true });
     writeFileSync(join(lock, name), '');
     expect((await workspace.run('install', 'scan')).status).toBe(0);
@@ -245,8 +229,7 @@ spec(
     });
     await workspace.json('add', workspace.source('slow', tool('old')), '--yes');
     const running = workspace.run('call', 'slow');
-    while (!existsSync(join(workspace.dir, 'started')))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!existsSync(join(workspace.dir, 'started'))) await new Promise((resolve) => setTimeout(resolve, 20));
     workspace.source('slow', tool('new'));
     await workspace.json('upgrade', '--yes');
     await workspace.json('clean');

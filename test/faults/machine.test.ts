@@ -14,37 +14,25 @@ import { createWorkspace } from '../support/workspace.js';
 
 const hasPrlimit = existsSync('/usr/bin/prlimit');
 
-specIf(
-  hasPrlimit,
-  'no prlimit',
-  'EXE-9',
-  'configured limits are in force, and doctor says which',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.config('[limits]\nmemory = "512M"\ncpu = "7s"\nfiles = 50\nprocesses = 4000\n');
-    workspace.script('limits', '#!/bin/bash\n# @description x\nulimit -n; ulimit -t; ulimit -v; ulimit -u\n');
-    const toolbox = workspace.toolbox();
-    expect(textOf(await toolbox.call('limits', {}))).toBe('50\n7\n524288\n4000\n');
-    const { checks } = json(await wield(workspace, ['doctor', '--json']));
-    const limits = checks.find((check: { about: string }) => check.about === 'limits');
-    for (const name of ['memory', 'cpu', 'openFiles', 'processes']) expect(limits.message).toContain(name);
-  },
-);
+specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'configured limits are in force, and doctor says which', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[limits]\nmemory = "512M"\ncpu = "7s"\nfiles = 50\nprocesses = 4000\n');
+  workspace.script('limits', '#!/bin/bash\n# @description x\nulimit -n; ulimit -t; ulimit -v; ulimit -u\n');
+  const toolbox = workspace.toolbox();
+  expect(textOf(await toolbox.call('limits', {}))).toBe('50\n7\n524288\n4000\n');
+  const { checks } = json(await wield(workspace, ['doctor', '--json']));
+  const limits = checks.find((check: { about: string }) => check.about === 'limits');
+  for (const name of ['memory', 'cpu', 'openFiles', 'processes']) expect(limits.message).toContain(name);
+});
 
-specIf(
-  hasPrlimit,
-  'no prlimit',
-  'EXE-9',
-  'F09 a tool that wants more memory than its limit fails alone',
-  async () => {
-    const workspace = createWorkspace();
-    workspace.config('[limits]\nmemory = "100M"\n');
-    workspace.script('greedy', shellScript('x=$(head -c 400000000 /dev/zero | tr "\\0" x); echo "got it"'));
-    const result = await workspace.toolbox().call('greedy', {});
-    expect(result.error?.code).toBe('tool_failed');
-    expect(textOf(result)).not.toContain('got it');
-  },
-);
+specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'F09 a tool that wants more memory than its limit fails alone', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[limits]\nmemory = "100M"\n');
+  workspace.script('greedy', shellScript('x=$(head -c 400000000 /dev/zero | tr "\\0" x); echo "got it"'));
+  const result = await workspace.toolbox().call('greedy', {});
+  expect(result.error?.code).toBe('tool_failed');
+  expect(textOf(result)).not.toContain('got it');
+});
 
 specIf(hasPrlimit, 'no prlimit', 'EXE-9', 'a limit on processor time ends a tool that spins', async () => {
   const workspace = createWorkspace();
@@ -103,15 +91,11 @@ spec('RUN-1', 'F30 the current directory is deleted', () => {
   const gone = join(workspace.dir, 'gone');
   mkdirSync(gone);
   const inGone = (args: string): ReturnType<typeof spawnSync> =>
-    spawnSync(
-      '/bin/sh',
-      ['-c', `cd gone && rmdir ../gone && exec "$0" "$1" ${args}`, process.execPath, BINARY],
-      {
-        cwd: workspace.dir,
-        env: workspace.env,
-        encoding: 'utf8',
-      },
-    );
+    spawnSync('/bin/sh', ['-c', `cd gone && rmdir ../gone && exec "$0" "$1" ${args}`, process.execPath, BINARY], {
+      cwd: workspace.dir,
+      env: workspace.env,
+      encoding: 'utf8',
+    });
   const lost = inGone('call hello');
   expect(lost.stderr).toMatch(/the current directory no longer exists\n {2}hint {2}.*--cwd/);
   expect(lost.status).toBe(8);

@@ -102,10 +102,7 @@ spec('EXE-4', 'truncates a tool that ends right after the cap, and uses its stat
 spec('EXE-4', 'passes everything to a listener, and reports the truncated result', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\noutput = "64K"\n');
-  workspace.script(
-    'json',
-    nodeScript(`console.log(JSON.stringify({ x: 'y'.repeat(200000) }))`, '@returns object'),
-  );
+  workspace.script('json', nodeScript(`console.log(JSON.stringify({ x: 'y'.repeat(200000) }))`, '@returns object'));
   let heard = 0;
   const result = await workspace.toolbox().call(
     'json',
@@ -187,10 +184,7 @@ spec('SCR-12 SCR-13', 'has both streams in the content of a success and of a fai
 
 spec('SCR-23', 'reports progress lines, removes them from output, and sends heartbeats', async () => {
   const workspace = createWorkspace();
-  workspace.script(
-    'slow',
-    shellScript('sleep 0.7; echo "::progress 1/2 half way" >&2; sleep 6.5; echo "done" >&2'),
-  );
+  workspace.script('slow', shellScript('sleep 0.7; echo "::progress 1/2 half way" >&2; sleep 6.5; echo "done" >&2'));
   const began = performance.now();
   const heard: { at: number; message: string | undefined }[] = [];
   const result = await workspace.toolbox().call(

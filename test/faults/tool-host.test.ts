@@ -11,10 +11,7 @@ describe('ends', () => {
   const ENDS: Readonly<Record<string, [execute: string, message: RegExp]>> = {
     exit: ['() => process.exit(7)', /exited with status 7/],
     kill: [`() => process.kill(process.pid, 'SIGKILL')`, /ended by SIGKILL/],
-    crash: [
-      `() => new Promise(() => setTimeout(() => { throw new Error('astray'); }))`,
-      /exited with status/,
-    ],
+    crash: [`() => new Promise(() => setTimeout(() => { throw new Error('astray'); }))`, /exited with status/],
     garble: [
       `async () => { (await import('node:fs')).writeSync(3, 'no message\\n'); await new Promise(() => {}); }`,
       /no message/,
@@ -43,10 +40,7 @@ describe('ends', () => {
     workspace.config('[limits]\nmemory = "64M"\n');
     workspace.module(
       'fill.tool.mjs',
-      moduleText(
-        'fill',
-        `() => { const all = []; for (;;) all.push(new Array(1e5).fill({}).map(() => ({}))); }`,
-      ),
+      moduleText('fill', `() => { const all = []; for (;;) all.push(new Array(1e5).fill({}).map(() => ({}))); }`),
     );
     workspace.module('pid.tool.mjs', PID);
     const toolbox = workspace.toolbox();
@@ -58,20 +52,11 @@ describe('ends', () => {
     const workspace = createModuleWorkspace();
     workspace.module('exits.tool.mjs', moduleText('exits', '() => process.exit(0)'));
     const noisy = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); process.stdout.write('from the import');`;
-    workspace.module(
-      'prints.tool.mjs',
-      moduleText('prints', `() => { console.log('{}'); return 'said'; }`, noisy),
-    );
+    workspace.module('prints.tool.mjs', moduleText('prints', `() => { console.log('{}'); return 'said'; }`, noisy));
     const client = await connectProcess(workspace, 'newer', []);
-    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual([
-      'exits',
-      'prints',
-      'read_result',
-    ]);
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['exits', 'prints', 'read_result']);
     expect((await client.callTool({ name: 'exits', arguments: {} })).isError).toBe(true);
-    expect((await client.callTool({ name: 'prints', arguments: {} })).content).toMatchObject([
-      { text: 'said' },
-    ]);
+    expect((await client.callTool({ name: 'prints', arguments: {} })).content).toMatchObject([{ text: 'said' }]);
     const run = await wield(workspace, ['call', 'prints', '--json']);
     expect(json(run)).toMatchObject({ ok: true, structured: 'said' });
     expect(run.stderr).toContain('from the import');

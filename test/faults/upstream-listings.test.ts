@@ -6,11 +6,7 @@ import { describe, expect } from 'vitest';
 import { type CliRun, json, wieldProcess as wield } from '../support/cli.js';
 import type { Message } from '../support/server.js';
 import { spec } from '../support/spec.js';
-import {
-  createUpstreamWorkspace,
-  remoteTool,
-  type UpstreamWorkspace,
-} from '../support/upstream-workspace.js';
+import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
 const directoryOf = ({ env }: UpstreamWorkspace): string => join(env.WIELD_HOME!, 'cache', 'upstream');
 const filesOf = (workspace: UpstreamWorkspace): string[] =>
@@ -86,9 +82,7 @@ describe('a stored tool list', () => {
     const workspace = await listed();
     for (const file of filesOf(workspace)) expect(statSync(file).mode & 0o777).toBe(0o600);
     for (const command of [['list'], ['search', 'one'], ['show', 'far_one'], ['doctor']])
-      expect((await wield(workspace, command)).stdout).toContain(
-        command[0] === 'doctor' ? 'tools' : 'far_one',
-      );
+      expect((await wield(workspace, command)).stdout).toContain(command[0] === 'doctor' ? 'tools' : 'far_one');
     expect(workspace.starts('far')).toHaveLength(1);
   });
 });
@@ -98,9 +92,7 @@ spec(
   'two processes that list twenty servers at once lose neither listings nor pins',
   async () => {
     const names = Array.from({ length: 20 }, (_, at) => `s${String(at).padStart(2, '0')}`);
-    const workspace = createUpstreamWorkspace(
-      Object.fromEntries(names.map((name) => [name, { mode: 'changing' }])),
-    );
+    const workspace = createUpstreamWorkspace(Object.fromEntries(names.map((name) => [name, { mode: 'changing' }])));
     for (const name of names) workspace.tools(name, [remoteTool('one')]);
     const expected = names.map((name) => `${name}_one`);
     const runs = await Promise.all([1, 2].map(() => wield(workspace, ['list', '--json'])));

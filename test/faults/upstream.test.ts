@@ -69,9 +69,7 @@ async function serve(workspace: UpstreamWorkspace): Promise<StdioServer> {
 }
 
 const listedBy = async (server: StdioServer): Promise<string[]> =>
-  (await server.request(`list-${++ids}`, 'tools/list')).result.tools.map(
-    ({ name }: { name: string }) => name,
-  );
+  (await server.request(`list-${++ids}`, 'tools/list')).result.tools.map(({ name }: { name: string }) => name);
 
 describe('a server that does not start', () => {
   for (const [mode, says] of [
@@ -186,8 +184,7 @@ describe('a server that fails during a call', () => {
     await expectOthersWork(server);
     expect(server.memory()).toBeLessThan(600);
     // No question reached the client, which does not support elicitation.
-    for (const line of server.lines)
-      expect(JSON.parse(line).method ?? '').not.toMatch(/elicitation|sampling/);
+    for (const line of server.lines) expect(JSON.parse(line).method ?? '').not.toMatch(/elicitation|sampling/);
     expect(workspace.starts('odd')).toHaveLength(1);
   });
 
@@ -238,10 +235,7 @@ describe('a server that fails during a call', () => {
 
   spec('UPS-4', 'in a program: a concurrent call of another tool succeeds', async () => {
     const toolbox = createPair('well').toolbox();
-    const [lost, kept] = await Promise.all([
-      toolbox.call('odd_die', {}),
-      toolbox.call('good_slow', { ms: 500 }),
-    ]);
+    const [lost, kept] = await Promise.all([toolbox.call('odd_die', {}), toolbox.call('good_slow', { ms: 500 })]);
     expect(lost.error).toMatchObject({
       code: 'exec_failed',
       data: { server: 'odd', lastLines: ['about to go'] },

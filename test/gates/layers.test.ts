@@ -48,21 +48,15 @@ describe('edges', () => {
     sources.filter(({ file, text }) => pattern.test(text) && !allowed.test(file)).map(({ file }) => file);
 
   test('only the entry points exit the process', () => {
-    expect(uses(/process\.exit\(/, /^(cli\/(main|process-io)|executors\/module\/host\/main)\.ts$/)).toEqual(
-      [],
-    );
+    expect(uses(/process\.exit\(/, /^(cli\/(main|process-io)|executors\/module\/host\/main)\.ts$/)).toEqual([]);
   });
 
   test('only the roots use the environment, the home directory and the console', () => {
-    expect(
-      uses(/process\.env|homedir\(|console\./, /^(workspace\/machine|cli\/(main|process-io))\.ts$/),
-    ).toEqual([]);
+    expect(uses(/process\.env|homedir\(|console\./, /^(workspace\/machine|cli\/(main|process-io))\.ts$/)).toEqual([]);
   });
 
   test('commands use the streams, the current directory and the signals of the process through their Io only', () => {
-    expect(
-      uses(/process\.(std|argv|cwd|on\b)|Sync\([012]\b/, /^(?!cli\/)|^cli\/(main|process-io)\.ts$/),
-    ).toEqual([]);
+    expect(uses(/process\.(std|argv|cwd|on\b)|Sync\([012]\b/, /^(?!cli\/)|^cli\/(main|process-io)\.ts$/)).toEqual([]);
   });
 
   test('processes are spawned in one place, never through a shell', () => {

@@ -32,8 +32,7 @@ test('the text of every mutation occurs exactly once', () => {
 
 test('there are at least 80 mutations, with tests that exist, and the page lists them', () => {
   expect(all.length).toBeGreaterThanOrEqual(80);
-  for (const { tests } of all)
-    for (const file of tests) expect([file, existsSync(ROOT + file)]).toEqual([file, true]);
+  for (const { tests } of all) for (const file of tests) expect([file, existsSync(ROOT + file)]).toEqual([file, true]);
   const page = readFileSync(`${ROOT}docs/reference/mutants.md`, 'utf8');
   expect(all.filter(({ what }) => !page.includes(what)).map(({ what }) => what)).toEqual([]);
 });

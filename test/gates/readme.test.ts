@@ -9,14 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALIASES, VERBS } from '../../src/cli/verbs.js';
 import { KEYS, keyName, leaves } from '../../src/config/keys.js';
 import { wield } from '../support/cli.js';
-import {
-  findBlocks,
-  findSteps,
-  listDocuments,
-  ROOT,
-  readDocument,
-  withoutBlocks,
-} from '../support/documents.js';
+import { findBlocks, findSteps, listDocuments, ROOT, readDocument, withoutBlocks } from '../support/documents.js';
 import { ADDS, serveModel } from '../support/model-server.js';
 import { createStage, follow, inWordsOf } from '../support/session.js';
 import { spec } from '../support/spec.js';
@@ -69,8 +62,7 @@ describe('programs', () => {
     await run(process.execPath, [compiler, ...flags, ...files], { cwd: project, env }).catch((error) => {
       said = String(error.stdout);
     });
-    for (const file of files)
-      compiled.set(file, readFileSync(join(project, file.replace(/ts$/, 'js')), 'utf8'));
+    for (const file of files) compiled.set(file, readFileSync(join(project, file.replace(/ts$/, 'js')), 'utf8'));
   });
 
   for (const [at, { path, line, text }] of programs.entries()) {
@@ -97,9 +89,7 @@ describe('programs', () => {
   }
 
   test('compile without other errors', () => {
-    expect(said.split('\n').filter((fault) => fault !== '' && !/^(program\d+\.ts\(|\s)/.test(fault))).toEqual(
-      [],
-    );
+    expect(said.split('\n').filter((fault) => fault !== '' && !/^(program\d+\.ts\(|\s)/.test(fault))).toEqual([]);
   });
 
   test('the README has one', () => {
@@ -159,27 +149,23 @@ describe('words', () => {
   });
 });
 
-spec(
-  'CLI-5',
-  'init makes a first tool as the README shows, trusts what it made, overwrites nothing',
-  async () => {
-    const shown = stepsOf('README.md').find((step) => step.command === 'wield init');
-    const workspace = createWorkspace();
-    const first = await wield(workspace, ['init']);
-    expect(first.stdout.trimEnd()).toBe(shown?.output);
-    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
+spec('CLI-5', 'init makes a first tool as the README shows, trusts what it made, overwrites nothing', async () => {
+  const shown = stepsOf('README.md').find((step) => step.command === 'wield init');
+  const workspace = createWorkspace();
+  const first = await wield(workspace, ['init']);
+  expect(first.stdout.trimEnd()).toBe(shown?.output);
+  expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
 
-    workspace.script('hello', '#!/bin/sh\n# @description Mine.\necho mine\n');
-    const second = await wield(workspace, ['init']);
-    expect(second.stdout).toContain('exists   .agents/tools/hello');
-    expect((await wield(workspace, ['call', 'hello'])).stdout).toBe('mine\n');
+  workspace.script('hello', '#!/bin/sh\n# @description Mine.\necho mine\n');
+  const second = await wield(workspace, ['init']);
+  expect(second.stdout).toContain('exists   .agents/tools/hello');
+  expect((await wield(workspace, ['call', 'hello'])).stdout).toBe('mine\n');
 
-    const other = createWorkspace();
-    other.write('.agents/tools/found', '#!/bin/sh\n# @description Not ours.\n', 0o755);
-    expect((await wield(other, ['init'])).stdout).toContain('wield trust');
-    expect(other.toolbox().state.trust.isTrusted(other.dir)).toBe(false);
-  },
-);
+  const other = createWorkspace();
+  other.write('.agents/tools/found', '#!/bin/sh\n# @description Not ours.\n', 0o755);
+  expect((await wield(other, ['init'])).stdout).toContain('wield trust');
+  expect(other.toolbox().state.trust.isTrusted(other.dir)).toBe(false);
+});
 
 function leads(from: string, link: string): boolean {
   const [file = '', anchor] = link.split('#');

@@ -50,10 +50,7 @@ function findFunctions(text: string): { line: number; lines: number }[] {
     }
     if (typeof node !== 'object' || node === null) return;
     const { type, start, end } = node as { type?: string; start?: number; end?: number };
-    if (
-      type !== undefined &&
-      /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type)
-    ) {
+    if (type !== undefined && /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type)) {
       const line = lineAt(start!);
       found.push({ line, lines: lineAt(end!) - line + 1 });
     }

@@ -48,7 +48,5 @@ test('a partial run need not prove every statement', () => {
 test.each([true, false])('unknown and planned statements must not be cited (full run: %s)', (fullRun) => {
   const planned: Statement = { ...BUILT, status: 'planned' };
   expect(errorsOf([], [PASSED], fullRun)).toEqual(['a.test.ts: cites AAA-1, which is not a statement']);
-  expect(errorsOf([planned], [PASSED], fullRun)).toEqual([
-    'a.test.ts: cites AAA-1, which is still (planned)',
-  ]);
+  expect(errorsOf([planned], [PASSED], fullRun)).toEqual(['a.test.ts: cites AAA-1, which is still (planned)']);
 });

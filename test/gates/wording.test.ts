@@ -10,8 +10,7 @@ const TEXT = /\.(?:ts|mjs|cjs|md|json|toml)$/;
 // This file lists the words; the lock file and corpora are not prose.
 const EXEMPT = new Set(['test/gates/wording.test.ts', 'package-lock.json']);
 
-const NOUNS =
-  'tool|object|text|directory|server|source|skill|list|file|shell|time|name|number|string|array|value|path';
+const NOUNS = 'tool|object|text|directory|server|source|skill|list|file|shell|time|name|number|string|array|value|path';
 const REPLACED: readonly RegExp[] = [
   /\bmend(?:s|ed|ing)?\b/i,
   /\bwho(?:m)?ever\b/i,

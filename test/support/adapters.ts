@@ -48,13 +48,11 @@ export const ADAPTERS: readonly Adapter[] = [
     name: 'the adapter for chat completions',
     door: 'openai',
     list: async (toolbox) =>
-      (await toOpenAITools(toolbox, { api: 'chat' })).map(
-        ({ function: { name, description, parameters } }) => ({
-          name,
-          description,
-          inputSchema: parameters,
-        }),
-      ),
+      (await toOpenAITools(toolbox, { api: 'chat' })).map(({ function: { name, description, parameters } }) => ({
+        name,
+        description,
+        inputSchema: parameters,
+      })),
     call: async (toolbox, name, input, signal) => {
       const call = {
         type: 'function',
@@ -95,11 +93,7 @@ export const ADAPTERS: readonly Adapter[] = [
         inputSchema: parameters,
       })),
     call: async (toolbox, name, input, signal) => {
-      const { content: text } = await runOllamaCall(
-        toolbox,
-        { function: { name, arguments: input } },
-        { signal },
-      );
+      const { content: text } = await runOllamaCall(toolbox, { function: { name, arguments: input } }, { signal });
       return { text, isError: isErrorText(text) };
     },
   },

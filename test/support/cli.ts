@@ -107,11 +107,7 @@ export function runCommand(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Runs `wield ...args` as a child process: for tests of signals, pipes, start-up and exit. */
-export function wieldProcess(
-  workspace: Workspace,
-  args: readonly string[],
-  options: CliOptions = {},
-): Promise<CliRun> {
+export function wieldProcess(workspace: Workspace, args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [BINARY, ...args], {
       cwd: options.cwd ?? workspace.dir,

@@ -84,9 +84,7 @@ export function declare(args: readonly Readonly<Record<string, unknown>>[], opti
     ...options.properties,
   };
   return {
-    tools: [
-      { name: tool, description: `Runs ${binary}.`, parameters: { type: 'object', properties, required } },
-    ],
+    tools: [{ name: tool, description: `Runs ${binary}.`, parameters: { type: 'object', properties, required } }],
     allowlist: options.allowlist ?? { [binary]: [subcommand] },
     execution: [{ tool, binary, subcommand, args, ...execution }],
   };

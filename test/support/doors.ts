@@ -2,13 +2,7 @@
 
 import type { Client } from '@modelcontextprotocol/client';
 import { createCallbackRef } from '../../src/helpers/index.js';
-import {
-  type Caller,
-  defineTool,
-  type JsonObject,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { type Caller, defineTool, type JsonObject, type ToolContext, type ToolResult } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wield } from './cli.js';
@@ -121,9 +115,7 @@ function libraryDoor(
         decide: (ref, input) => decide(toolbox, ref, input),
         async say(words, missing) {
           const found = await Promise.all(words.map((word) => toolbox.search(word, 20, { caller })));
-          const names = [...(await toolbox.list({ hidden: true, caller })), ...found.flat()].map(
-            (tool) => tool.name,
-          );
+          const names = [...(await toolbox.list({ hidden: true, caller })), ...found.flat()].map((tool) => tool.name);
           const answers = await Promise.all(missing.map((ref) => toolbox.call(ref, {}, { caller })));
           return JSON.stringify([names, answers]);
         },

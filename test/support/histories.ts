@@ -224,10 +224,7 @@ export function prepare(root: string): string {
   for (const workdir of ROOTS) {
     for (let at = 0; at < 16; at++) {
       actIn(join(root, workdir, '.agents/tools'), scriptStep(`z${at}`));
-      actIn(
-        join(root, workdir, 'skills'),
-        skillStep(`zz${at}`, JSON.stringify(printing('filler', [`filler_${at}`]))),
-      );
+      actIn(join(root, workdir, 'skills'), skillStep(`zz${at}`, JSON.stringify(printing('filler', [`filler_${at}`]))));
     }
     for (const at of NAMES.slice(0, 3)) actIn(join(root, workdir, '.agents/tools'), scriptStep(at));
     actIn(join(root, workdir, 'skills'), skillStep('one', DESCRIPTORS[0]!));

@@ -1,15 +1,7 @@
 // Workspaces for tests of installing, with source directories and git repositories.
 
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CliOptions, type CliRun, json, wield } from './cli.js';
 import { createWorkspace, type Workspace } from './workspace.js';
@@ -81,8 +73,7 @@ export function createInstallWorkspace(): InstallWorkspace {
     writeFiles(at(name), files);
     return at(name);
   };
-  const runWith = (options: CliOptions, ...args: readonly string[]): Promise<CliRun> =>
-    wield(workspace, args, options);
+  const runWith = (options: CliOptions, ...args: readonly string[]): Promise<CliRun> => wield(workspace, args, options);
   const run = (...args: readonly string[]): Promise<CliRun> => runWith({}, ...args);
   const wieldHome = workspace.env.WIELD_HOME!;
   return {
@@ -101,8 +92,7 @@ export function createInstallWorkspace(): InstallWorkspace {
     runWith,
     json: async (...args) => {
       const done = await run(...args, '--json');
-      if (done.status !== 0)
-        throw new Error(`${args.join(' ')}: ${done.status} ${done.stdout}${done.stderr}`);
+      if (done.status !== 0) throw new Error(`${args.join(' ')}: ${done.status} ${done.stdout}${done.stderr}`);
       return json(done);
     },
     fail: async (...args) => {

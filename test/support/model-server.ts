@@ -39,9 +39,7 @@ export type Script = readonly Step[] | Step;
 export const ADDS: Script = ({ results, tools }) => {
   if (results.length === 0) return { calls: [{ name: 'add', args: { a: 4, b: 6 } }] };
   const text = `The sum is ${results[0]!.text.trim()}.`;
-  return tools.includes('complete_task')
-    ? { calls: [{ name: 'complete_task', args: { summary: text } }] }
-    : { text };
+  return tools.includes('complete_task') ? { calls: [{ name: 'complete_task', args: { summary: text } }] } : { text };
 };
 
 export interface ModelServer {
@@ -263,9 +261,7 @@ export async function serveModel(script: Script): Promise<ModelServer> {
   const seen: Seen[] = [];
   const refused: string[] = [];
   const server = createServer((request, response) => {
-    void answer(request, response).catch((error) =>
-      send(response, 500, { error: { message: String(error) } }),
-    );
+    void answer(request, response).catch((error) => send(response, 500, { error: { message: String(error) } }));
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const format = ROUTES[new URL(request.url ?? '/', 'http://host').pathname];

@@ -30,8 +30,7 @@ export function predict({ workdir, home, config, registered }: Situation): Recor
   }
   for (const directory of [join(workdir, '.agents/tools'), join(home, '.agents/tools')]) {
     for (const entry of entriesOf(directory)) {
-      if (isScript(join(directory, entry), entry))
-        found.push([entry, pathToFileURL(join(directory, entry)).href]);
+      if (isScript(join(directory, entry), entry)) found.push([entry, pathToFileURL(join(directory, entry)).href]);
     }
   }
   const winners = new Map<string, string>();
@@ -51,8 +50,7 @@ function searchPath(workdir: string, home: string, config: string): SearchPath {
     join(home, '.agents/skills'),
   ];
   const always = new Set(['node_modules', '.git', 'dist', '.cache']);
-  const isIgnored: SearchPath['isIgnored'] = (_directory, entry) =>
-    entry.startsWith('.') || always.has(entry);
+  const isIgnored: SearchPath['isIgnored'] = (_directory, entry) => entry.startsWith('.') || always.has(entry);
   switch (config) {
     case CONFIGS.extended:
       return { directories: [...standard, join(workdir, 'lib'), join(home, 'shared')], isIgnored };

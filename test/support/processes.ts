@@ -9,8 +9,7 @@ export function processesWith(text: string): number[] {
     .filter((pid) => Number.isInteger(pid) && pid > 0 && pid !== process.pid)
     .filter((pid) => {
       try {
-        const all =
-          readFileSync(`/proc/${pid}/cmdline`, 'latin1') + readFileSync(`/proc/${pid}/environ`, 'latin1');
+        const all = readFileSync(`/proc/${pid}/cmdline`, 'latin1') + readFileSync(`/proc/${pid}/environ`, 'latin1');
         return all.includes(text) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
       } catch {
         return false;

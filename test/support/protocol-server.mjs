@@ -112,8 +112,7 @@ const TOOLS = {
   },
   ask: {
     input: object(),
-    run: (_input, context) =>
-      asking(context, { colour: colour('Which colour?') }, (answers) => answers.colour),
+    run: (_input, context) => asking(context, { colour: colour('Which colour?') }, (answers) => answers.colour),
   },
   page: {
     input: object(),
@@ -127,11 +126,10 @@ const TOOLS = {
   two: {
     input: object(),
     run: (_input, context) =>
-      asking(
-        context,
-        { one: colour('The first colour?'), other: colour('The second colour?') },
-        (answers) => [answers.one, answers.other],
-      ),
+      asking(context, { one: colour('The first colour?'), other: colour('The second colour?') }, (answers) => [
+        answers.one,
+        answers.other,
+      ]),
   },
   rounds: {
     input: object(),
@@ -167,8 +165,7 @@ const TOOLS = {
     input: object({ region: { type: 'string', 'x-mcp-header': 'Region' }, note: { type: 'string' } }),
     run: ({ region, note }, context) => {
       if (region === 'nowhere') throw new ProtocolError(-32602, 'there is no such region');
-      if (region === 'which')
-        return asking(context, { colour: colour('Which colour?') }, (answers) => answers.colour);
+      if (region === 'which') return asking(context, { colour: colour('Which colour?') }, (answers) => answers.colour);
       return text(`${region} ${note}`);
     },
   },

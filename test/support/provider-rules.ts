@@ -39,10 +39,7 @@ export function refusals(schema: Node, { provider, strict }: RuleOptions): strin
     if (types.includes('array') && !isRecord(node.items)) found.push(`${at} has no items`);
     for (const keyword of ['$ref', '$defs', 'definitions', '$schema', '$id'])
       if (keyword in node) found.push(`${at} has ${keyword}`);
-    if (
-      Array.isArray(node.enum) &&
-      new Set(node.enum.map((value) => JSON.stringify(value))).size < node.enum.length
-    )
+    if (Array.isArray(node.enum) && new Set(node.enum.map((value) => JSON.stringify(value))).size < node.enum.length)
       found.push(`${at} has a duplicate enum value`);
     if (strict) walkStrict(node, types, at);
     const { properties } = node;
@@ -61,8 +58,7 @@ export function refusals(schema: Node, { provider, strict }: RuleOptions): strin
   }
 
   function walkStrict(node: Node, types: readonly unknown[], at: string): void {
-    for (const keyword of Object.keys(node))
-      if (!STRICT_KEYWORDS.has(keyword)) found.push(`${at} has ${keyword}`);
+    for (const keyword of Object.keys(node)) if (!STRICT_KEYWORDS.has(keyword)) found.push(`${at} has ${keyword}`);
     if (types.length === 0 && node.anyOf === undefined) found.push(`${at} has no type`);
     const firstKeys = ((node.anyOf as Node[] | undefined) ?? []).flatMap((branch) =>
       Object.keys((branch.properties as object | undefined) ?? {}).slice(0, 1),

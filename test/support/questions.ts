@@ -58,10 +58,7 @@ export function createQuestionWorkspace(): QuestionWorkspace {
     `const who = await context.ask('For whom?');
      return { who, order: await context.elicit({ message: 'What shall it be?', schema: ${form} }) };`,
   );
-  add(
-    'several',
-    `return Promise.all(['one', 'two', 'three'].map((which) => context.ask('Which is ' + which + '?')));`,
-  );
+  add('several', `return Promise.all(['one', 'two', 'three'].map((which) => context.ask('Which is ' + which + '?')));`);
   add('page', `return context.elicit({ message: 'Sign in.', url: 'https://example.org/in?a=1', id: 'e1' });`);
   add('outer', `return (await context.toolbox.call('name', {})).content[0].text;`);
   return {

@@ -23,9 +23,7 @@ export interface ReferenceServer {
 }
 
 const programOf = (name: string): string =>
-  fileURLToPath(
-    new URL(`../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, import.meta.url),
-  );
+  fileURLToPath(new URL(`../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`, import.meta.url));
 
 const nothing = (): void => {};
 

@@ -105,10 +105,7 @@ export const ruleSets: fc.Arbitrary<RuleSet> = fc.record({
   projectList: fc.option(list, { nil: undefined, freq: 1 }),
   userRules: rules,
   projectRules: fc.oneof(fc.constant([]), rules),
-  broken: fc.oneof(
-    { weight: 19, arbitrary: fc.constant(false) },
-    { weight: 1, arbitrary: fc.constant(true) },
-  ),
+  broken: fc.oneof({ weight: 19, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 });
 
 export const probes: fc.Arbitrary<Probe> = fc
@@ -116,9 +113,7 @@ export const probes: fc.Arbitrary<Probe> = fc
     tool: fc.constantFrom(...TOOLS),
     input: fc.constantFrom(...INPUTS),
   })
-  .map(({ tool, input }) =>
-    tool === 'read_skill' ? { tool, input: { skill_name: 'notes' } } : { tool, input },
-  );
+  .map(({ tool, input }) => (tool === 'read_skill' ? { tool, input: { skill_name: 'notes' } } : { tool, input }));
 
 function textOf({ pattern, constraint, directive }: SetSelector): string {
   const specifier = [constraint?.text, directive].filter((part) => part !== undefined && part !== '');
@@ -132,8 +127,7 @@ export function toFiles(set: RuleSet): { readonly user: string; readonly project
     return JSON.stringify(selectors.length % 2 === 0 ? texts : texts.join(' '));
   };
   const file = (allowed: readonly SetSelector[] | undefined, trust: readonly SetSelector[]): string =>
-    (allowed === undefined ? '' : `allowed-tools = ${value(allowed)}\n`) +
-    `[trust]\nrules = ${value(trust)}\n`;
+    (allowed === undefined ? '' : `allowed-tools = ${value(allowed)}\n`) + `[trust]\nrules = ${value(trust)}\n`;
   const user = file(set.userList, set.userRules);
   return {
     user: set.broken ? user.replace(/rules = .*/, 'rules = "a("') : user,

@@ -41,11 +41,9 @@ export function write(workspace: Workspace, { user, project }: Files): Workspace
 }
 
 /** Returns the line of an `allowed-tools`. */
-export const list = (...selectors: string[]): string =>
-  `allowed-tools = ${JSON.stringify(selectors.join(' '))}\n`;
+export const list = (...selectors: string[]): string => `allowed-tools = ${JSON.stringify(selectors.join(' '))}\n`;
 /** Returns the lines of `trust.rules`. */
-export const trust = (...selectors: string[]): string =>
-  `[trust]\nrules = ${JSON.stringify(selectors.join(' '))}\n`;
+export const trust = (...selectors: string[]): string => `[trust]\nrules = ${JSON.stringify(selectors.join(' '))}\n`;
 
 /** Returns the outcome of a call: `allow` if it ran, else `ask` or `deny`. */
 export async function outcome(toolbox: NodeToolbox, name: string, input: Json = {}, caller?: Caller) {

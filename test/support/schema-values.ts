@@ -56,13 +56,11 @@ function fromNode(raw: unknown, root: Node, depth: number): fc.Arbitrary<unknown
   if ('const' in node) return fc.constant(node.const);
   for (const union of ['anyOf', 'oneOf']) {
     const branches = node[union];
-    if (Array.isArray(branches))
-      return fc.oneof(...branches.map((branch) => fromNode(branch, root, depth + 1)));
+    if (Array.isArray(branches)) return fc.oneof(...branches.map((branch) => fromNode(branch, root, depth + 1)));
   }
   if (node.type === undefined && Array.isArray(node.allOf))
     return fromNode(Object.assign({}, ...node.allOf.map((part) => follow(part, root))), root, depth + 1);
-  if (Array.isArray(node.type))
-    return fc.oneof(...node.type.map((type) => fromType(String(type), node, root, depth)));
+  if (Array.isArray(node.type)) return fc.oneof(...node.type.map((type) => fromType(String(type), node, root, depth)));
   return typeof node.type === 'string' ? fromType(node.type, node, root, depth) : json;
 }
 
@@ -116,10 +114,7 @@ function fromArray(node: Node, root: Node, depth: number): fc.Arbitrary<unknown>
   if (Array.isArray(node.prefixItems))
     return fc.tuple(...node.prefixItems.map((item) => fromNode(item, root, depth + 1)));
   const minLength = typeof node.minItems === 'number' ? node.minItems : 0;
-  const maxLength = Math.max(
-    minLength,
-    Math.min(typeof node.maxItems === 'number' ? node.maxItems : 3, minLength + 3),
-  );
+  const maxLength = Math.max(minLength, Math.min(typeof node.maxItems === 'number' ? node.maxItems : 3, minLength + 3));
   const items = depth > MAX_DEPTH ? fc.constant('deep') : fromNode(node.items ?? {}, root, depth + 1);
   return fc.array(items, { minLength, maxLength });
 }

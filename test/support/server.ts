@@ -72,10 +72,7 @@ function residentMiB(pid: number): number {
 }
 
 /** Starts `wield serve` over stdio, with `--trust` by default. */
-export function serveStdio(
-  workspace: Workspace,
-  { args = ['--trust'], env = {} }: ServeOptions = {},
-): StdioServer {
+export function serveStdio(workspace: Workspace, { args = ['--trust'], env = {} }: ServeOptions = {}): StdioServer {
   const server = start(workspace, args, env);
   const lines: string[] = [];
   const messages: Message[] = [];
@@ -105,9 +102,7 @@ export function serveStdio(
       };
       const timer = setTimeout(() => {
         waiting.delete(look);
-        reject(
-          new Error(`no such message came; ${lines.length} lines did: ${lines.join('\n').slice(-2000)}`),
-        );
+        reject(new Error(`no such message came; ${lines.length} lines did: ${lines.join('\n').slice(-2000)}`));
       }, timeoutMs);
       waiting.add(look);
       look();

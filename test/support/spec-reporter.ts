@@ -17,11 +17,7 @@ export function createSpecReporter(): Reporter {
     },
     onTestRunEnd(modules, _errors, reason) {
       if (reason === 'interrupted') return;
-      const { proven, skipped, errors } = checkCoverage(
-        readStatements(),
-        modules.flatMap(listCitations),
-        fullRun,
-      );
+      const { proven, skipped, errors } = checkCoverage(readStatements(), modules.flatMap(listCitations), fullRun);
       if (fullRun) vitest.logger.log(` Statements  ${proven} proven, ${skipped.length} skipped`);
       if (fullRun) for (const statement of skipped) vitest.logger.log(`    skipped  ${statement}`);
       for (const error of errors) vitest.logger.error(`      error  ${error}`);

@@ -65,8 +65,7 @@ export function checkCoverage(
     }
   const unproven = statements.filter(({ id, status }) => status === 'built' && !passed.has(id));
   if (fullRun)
-    for (const { id, file } of unproven)
-      if (!reasons.has(id)) errors.push(`spec/${file}: no passed test proves ${id}`);
+    for (const { id, file } of unproven) if (!reasons.has(id)) errors.push(`spec/${file}: no passed test proves ${id}`);
   return {
     proven: passed.size,
     skipped: unproven.filter(({ id }) => reasons.has(id)).map(({ id }) => `${id} (${reasons.get(id)})`),

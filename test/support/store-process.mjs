@@ -9,10 +9,7 @@ const store = createDocumentFiles({ directory, now: () => Date.now() });
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 function makeContent() {
-  const body = Array.from(
-    { length: Math.floor(Math.random() * 2000) },
-    () => `word${Math.floor(Math.random() * 1e6)}`,
-  );
+  const body = Array.from({ length: Math.floor(Math.random() * 2000) }, () => `word${Math.floor(Math.random() * 1e6)}`);
   const text = body.join(' ');
   return Buffer.from(`${hash(text)}\n${text}`);
 }

@@ -128,16 +128,7 @@ const BAD = {
     answerRaw(id, '{"content":[{"type":"text","text":"said again"}]}');
   },
   'not-json': (id) => {
-    for (const line of [
-      '{',
-      'null',
-      '"text"',
-      '12',
-      '[]',
-      '\u0000\u001b[31m',
-      '{"jsonrpc":"2.0"}',
-      '{"id":1e999}',
-    ])
+    for (const line of ['{', 'null', '"text"', '12', '[]', '\u0000\u001b[31m', '{"jsonrpc":"2.0"}', '{"id":1e999}'])
       raw(line);
     answerRaw(id, `{${SAID}}`);
   },
@@ -212,8 +203,7 @@ const CALLS = {
 };
 
 // Its arguments as one text.
-const given = () =>
-  ['VARIABLE', 'FROM_FILE', 'API_KEY', 'HEADER'].map((name) => process.env[name]).join(' | ');
+const given = () => ['VARIABLE', 'FROM_FILE', 'API_KEY', 'HEADER'].map((name) => process.env[name]).join(' | ');
 
 const LEAKS = {
   leak: () => ({

@@ -28,9 +28,7 @@ export interface UpstreamWorkspace extends Workspace {
 }
 
 /** Creates a workspace whose user has these servers. */
-export function createUpstreamWorkspace(
-  servers: Readonly<Record<string, ServerSetting>> = {},
-): UpstreamWorkspace {
+export function createUpstreamWorkspace(servers: Readonly<Record<string, ServerSetting>> = {}): UpstreamWorkspace {
   const workspace = createWorkspace();
   const startsOf = (server: string): string => join(workspace.home, `${encodeURIComponent(server)}.starts`);
   const toolsOf = (server: string): string => join(workspace.home, `${encodeURIComponent(server)}.tools`);
@@ -49,13 +47,10 @@ export function createUpstreamWorkspace(
     ...workspace,
     entry,
     starts: (server) =>
-      existsSync(startsOf(server))
-        ? readFileSync(startsOf(server), 'utf8').trim().split('\n').map(Number)
-        : [],
+      existsSync(startsOf(server)) ? readFileSync(startsOf(server), 'utf8').trim().split('\n').map(Number) : [],
     servers: (all) => write(join(workspace.home, '.agents', 'mcp.json'), all),
     workspaceServers: (all) => write(join(workspace.dir, '.mcp.json'), all),
-    tools: (server, tools) =>
-      writeFileSync(toolsOf(server), typeof tools === 'string' ? tools : JSON.stringify(tools)),
+    tools: (server, tools) => writeFileSync(toolsOf(server), typeof tools === 'string' ? tools : JSON.stringify(tools)),
   };
   if (Object.keys(servers).length > 0) result.servers(servers);
   return result;

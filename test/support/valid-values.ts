@@ -30,9 +30,7 @@ export function valuesOf(root: Node, node: unknown = root, depth = 0): fc.Arbitr
     if (!Array.isArray(branches) || branches.length === 0) continue;
     const { [key]: _, ...own } = node;
     return fc.oneof(
-      ...branches.map((branch) =>
-        valuesOf(root, mergeNodes(own, isRecord(branch) ? branch : {}, root), depth + 1),
-      ),
+      ...branches.map((branch) => valuesOf(root, mergeNodes(own, isRecord(branch) ? branch : {}, root), depth + 1)),
     );
   }
   const types = Array.isArray(node.type) ? node.type : [node.type];
@@ -40,21 +38,14 @@ export function valuesOf(root: Node, node: unknown = root, depth = 0): fc.Arbitr
 }
 
 function ofType(root: Node, node: Node, depth: number): fc.Arbitrary<Json> {
-  const number = (key: string, otherwise: number): number =>
-    typeof node[key] === 'number' ? node[key] : otherwise;
+  const number = (key: string, otherwise: number): number => (typeof node[key] === 'number' ? node[key] : otherwise);
   switch (node.type) {
     case 'string': {
       const minLength = Math.min(number('minLength', 0), 50);
       const maxLength = Math.max(minLength, Math.min(number('maxLength', minLength + 8), minLength + 8));
       return fc.oneof(
         fc.string({ minLength, maxLength }),
-        fc.constantFrom(
-          '2026-11-15',
-          '2026-11-15T06:00:00Z',
-          'https://example.org/a',
-          'a@example.org',
-          'left_out',
-        ),
+        fc.constantFrom('2026-11-15', '2026-11-15T06:00:00Z', 'https://example.org/a', 'a@example.org', 'left_out'),
       );
     }
     case 'integer':
@@ -85,13 +76,10 @@ function objects(root: Node, node: Node, depth: number): fc.Arbitrary<Json> {
   const properties = isRecord(node.properties) ? node.properties : {};
   const required = Array.isArray(node.required) ? node.required : [];
   const declared = fc.record(
-    Object.fromEntries(
-      Object.keys(properties).map((name) => [name, valuesOf(root, properties[name], depth + 1)]),
-    ),
+    Object.fromEntries(Object.keys(properties).map((name) => [name, valuesOf(root, properties[name], depth + 1)])),
     { requiredKeys: Object.keys(properties).filter((name) => required.includes(name)) },
   ) as fc.Arbitrary<Record<string, Json>>;
-  if (node.additionalProperties === false || (depth === 0 && node.additionalProperties === undefined))
-    return declared;
+  if (node.additionalProperties === false || (depth === 0 && node.additionalProperties === undefined)) return declared;
   const more = fc.dictionary(
     fc.oneof(
       fc.constantFrom(...KEYS),

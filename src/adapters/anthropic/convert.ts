@@ -49,10 +49,7 @@ export function getAnthropicAdapter(toolbox: Toolbox, { strict, offer }: OfferOp
 }
 
 /** Returns the visible tools for `client.messages.create({ tools })`. */
-export async function toAnthropicTools(
-  toolbox: Toolbox,
-  options: OfferOptions = {},
-): Promise<AnthropicTool[]> {
+export async function toAnthropicTools(toolbox: Toolbox, options: OfferOptions = {}): Promise<AnthropicTool[]> {
   return (await getAnthropicAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
     name,
     description,

@@ -17,11 +17,7 @@ interface Reply {
 // Required by the API.
 const DEFAULT_MAX_TOKENS = 4096;
 
-export function createAnthropicDriver(
-  client: AnthropicClient,
-  toolbox: Toolbox,
-  offer: OfferOptions,
-): Driver {
+export function createAnthropicDriver(client: AnthropicClient, toolbox: Toolbox, offer: OfferOptions): Driver {
   return {
     adapter: getAnthropicAdapter(toolbox, offer),
     async send({ model, system, messages, maxTokens = DEFAULT_MAX_TOKENS, request, signal }) {

@@ -7,9 +7,7 @@ import type { ModelCallOptions, ModelCallResult, OfferOptions } from '../shared/
 import { createDriver, type ModelClient, type Provider } from './client.js';
 import type { Driver, Message, ModelReply } from './driver.js';
 
-export interface AgentLoopOptions<M extends object = Message>
-  extends OfferOptions,
-    Omit<ModelCallOptions, 'client'> {
+export interface AgentLoopOptions<M extends object = Message> extends OfferOptions, Omit<ModelCallOptions, 'client'> {
   /** A client of Anthropic's, OpenAI's or Ollama's SDK. */
   readonly client: ModelClient;
   /** By default recognised by the client's methods. */
@@ -53,9 +51,7 @@ export interface ChatTurnOptions<M extends object = Message> extends AgentLoopOp
 const STATUS: Readonly<Record<string, LoopStatus>> = { fail_task: 'failed', wait_task: 'waiting' };
 
 /** Runs a model until its task ends. Rejects only if a request to the model fails. */
-export async function runAgentLoop<M extends object = Message>(
-  options: AgentLoopOptions<M>,
-): Promise<LoopResult<M>> {
+export async function runAgentLoop<M extends object = Message>(options: AgentLoopOptions<M>): Promise<LoopResult<M>> {
   const { client, provider, model, toolbox, system = '', maxTurns = 20, maxTokens, request = {} } = options;
   const { strict, offer, signal, timeoutMs, onProgress, trust, approve, elicit, ask } = options;
   const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve, elicit, ask };
@@ -115,9 +111,7 @@ function runCalls(
   options: ModelCallOptions,
 ): Promise<ModelCallResult[]> {
   return Promise.all(
-    calls.map(async ({ name, args }) =>
-      truncated ? { result: NOT_RUN } : adapter.call(name, args, options),
-    ),
+    calls.map(async ({ name, args }) => (truncated ? { result: NOT_RUN } : adapter.call(name, args, options))),
   );
 }
 
@@ -134,10 +128,7 @@ const NOT_RUN: ToolResult = {
 };
 
 // Resolves to undefined when the signal is aborted, also if the client ignores it.
-async function untilAborted<T>(
-  send: () => Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T | undefined> {
+async function untilAborted<T>(send: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (signal?.aborted) return undefined;
   let onAbort = (): void => {};
   const aborted = new Promise<undefined>((resolve) => {

@@ -46,7 +46,6 @@ export function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, offer
         paused: false,
       };
     },
-    toMessages: (calls, results) =>
-      results.map((result, index) => ({ ...toOllamaResult(calls[index]!.name, result) })),
+    toMessages: (calls, results) => results.map((result, index) => ({ ...toOllamaResult(calls[index]!.name, result) })),
   };
 }

@@ -31,11 +31,7 @@ interface Response {
   readonly output: readonly Message[];
 }
 
-export function createOpenAIChatDriver(
-  client: OpenAIChatClient,
-  toolbox: Toolbox,
-  offer: OfferOptions,
-): Driver {
+export function createOpenAIChatDriver(client: OpenAIChatClient, toolbox: Toolbox, offer: OfferOptions): Driver {
   return {
     adapter: getOpenAIAdapter(toolbox, offer),
     async send({ model, system, messages, maxTokens, request, signal }) {
@@ -62,8 +58,7 @@ export function createOpenAIChatDriver(
         paused: false,
       };
     },
-    toMessages: (calls, results) =>
-      results.map((result, index) => ({ ...toChatResult(calls[index]!.id, result) })),
+    toMessages: (calls, results) => results.map((result, index) => ({ ...toChatResult(calls[index]!.id, result) })),
   };
 }
 

@@ -22,17 +22,7 @@ const CASES = [
   { profile: ANY_PROVIDER, strict: true },
 ];
 
-const name = fc.constantFrom(
-  'a',
-  'b',
-  'odd name',
-  'odd_name',
-  'left_out',
-  'key',
-  'value',
-  'kind',
-  'ä'.repeat(70),
-);
+const name = fc.constantFrom('a', 'b', 'odd name', 'odd_name', 'left_out', 'key', 'value', 'kind', 'ä'.repeat(70));
 const scalars = fc.oneof(
   fc.record({ type: fc.constantFrom('string', 'number', 'integer', 'boolean', 'null') }),
   fc.constantFrom<JsonSchema>(
@@ -257,9 +247,7 @@ describe('strict mode of OpenAI', () => {
       'too large',
       {
         type: 'object',
-        properties: Object.fromEntries(
-          Array.from({ length: 101 }, (_, index) => [`p${index}`, { type: 'string' }]),
-        ),
+        properties: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`p${index}`, { type: 'string' }])),
       },
     ],
   ])('sends a schema that is %s without strict mode', (_what, schema) => {

@@ -36,9 +36,7 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false } = {
   // Strict mode cannot express undeclared properties, which an alternative may allow.
   const sealed = closed && (root.additionalProperties === false || !viewObject(renamed, closed).explicit);
   const codec =
-    strict && profile.strict !== undefined && sealed && !incomplete
-      ? compileStrict(root, profile.strict)
-      : undefined;
+    strict && profile.strict !== undefined && sealed && !incomplete ? compileStrict(root, profile.strict) : undefined;
   return {
     schema: (codec === undefined
       ? root
@@ -49,9 +47,7 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false } = {
     strict: codec !== undefined,
     restore: (args) => {
       const restored = renameKeys(codec?.restore(args) ?? args, renames);
-      return wrapped && isRecord(restored) && Object.hasOwn(restored, WRAPPED)
-        ? (restored[WRAPPED] as Json)
-        : restored;
+      return wrapped && isRecord(restored) && Object.hasOwn(restored, WRAPPED) ? (restored[WRAPPED] as Json) : restored;
     },
     encode: (input) => {
       const renamed = renameKeys(wrapped ? { [WRAPPED]: input } : input, renames);

@@ -57,11 +57,9 @@ export function renameSchema(schema: Node, renames: Renames): Node {
             renames.has(name) ? [renames.get(name), noteName(walk(child), name)] : [name, walk(child)],
           ),
         );
-      } else if (key === 'required')
-        out.required = (value as string[]).map((name) => renames.get(name) ?? name);
+      } else if (key === 'required') out.required = (value as string[]).map((name) => renames.get(name) ?? name);
       else if (key === 'enum' || key === 'default') out[key] = renameKeys(value as Json, renames);
-      else if (Array.isArray(value))
-        out[key] = value.map((entry: unknown) => (isRecord(entry) ? walk(entry) : entry));
+      else if (Array.isArray(value)) out[key] = value.map((entry: unknown) => (isRecord(entry) ? walk(entry) : entry));
       else out[key] = isRecord(value) ? walk(value) : value;
     }
     return out;

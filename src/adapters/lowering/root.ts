@@ -25,9 +25,7 @@ export function viewObject(node: Node, closed: boolean): ObjectView {
   let open = additional !== false || patterns !== undefined;
   const views = ((node.allOf as Node[] | undefined) ?? []).map((part) => viewObject(part, closed));
   if (Array.isArray(node.anyOf)) {
-    const branches = (node.anyOf as Node[]).filter(
-      (branch) => branch.type === undefined || mayBe(branch, 'object'),
-    );
+    const branches = (node.anyOf as Node[]).filter((branch) => branch.type === undefined || mayBe(branch, 'object'));
     const viewed = branches.map((branch) => viewObject(branch, closed));
     if (viewed.length > 0) views.push(joinViews(viewed, closed));
   }
@@ -51,9 +49,7 @@ function joinViews(views: readonly ObjectView[], closed: boolean): ObjectView {
     const different = [...schemas.values()];
     properties.set(name, different.length === 1 ? different[0]! : { anyOf: different });
   }
-  const required = [...(views[0]?.required ?? [])].filter((name) =>
-    views.every((view) => view.required.has(name)),
-  );
+  const required = [...(views[0]?.required ?? [])].filter((name) => views.every((view) => view.required.has(name)));
   return {
     properties,
     required: new Set(required),

@@ -47,8 +47,7 @@ export function sanitize(root: JsonSchema): Sanitized {
     const target = lookUp(root, ref);
     if (target === undefined || open.includes(ref)) return { ...anything(), ...annotationsOf(beside) };
     const inlined = walk(target, [...open, ref]);
-    if (Object.keys(beside).every((key) => ANNOTATIONS.has(key)))
-      return { ...inlined, ...annotationsOf(beside) };
+    if (Object.keys(beside).every((key) => ANNOTATIONS.has(key))) return { ...inlined, ...annotationsOf(beside) };
     return { allOf: [inlined, copy(beside, open)] };
   };
   const list = (value: unknown, open: readonly string[]): Node[] | undefined =>

@@ -57,9 +57,7 @@ export function createStrictBudget(budget: StrictBudget | undefined) {
       own.optional += Object.keys(node.properties).length - required.length;
     });
     const fits =
-      tools < budget.tools &&
-      optional + own.optional <= budget.optional &&
-      unions + own.unions <= budget.unions;
+      tools < budget.tools && optional + own.optional <= budget.optional && unions + own.unions <= budget.unions;
     if (fits) {
       tools++;
       optional += own.optional;

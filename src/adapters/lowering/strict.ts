@@ -1,15 +1,7 @@
 // Compiles a schema to a codec for a provider's strict mode, if strict mode can express it.
 
 import { isRecord, type Json } from '../../core/json.js';
-import {
-  alternativesOf,
-  arrayCodec,
-  type Codec,
-  mapCodec,
-  plainCodec,
-  typeOfJson,
-  unionCodec,
-} from './codec.js';
+import { alternativesOf, arrayCodec, type Codec, mapCodec, plainCodec, typeOfJson, unionCodec } from './codec.js';
 import { type Field, objectCodec } from './object-codec.js';
 import type { StrictRules } from './profile.js';
 import { propertyNames } from './property-names.js';
@@ -77,9 +69,7 @@ function compileChoices(node: Node, values: readonly Json[]): Codec | undefined 
   }
   if (byType.has('object') || byType.has('array') || node.allOf !== undefined) return undefined;
   return unionCodec(
-    [...byType].map(([type, choices]) =>
-      plainCodec(type === 'null' ? { type } : { type, enum: choices }, type),
-    ),
+    [...byType].map(([type, choices]) => plainCodec(type === 'null' ? { type } : { type, enum: choices }, type)),
   );
 }
 

@@ -38,10 +38,7 @@ export function getOllamaAdapter(toolbox: Toolbox, { offer }: OllamaOfferOptions
 }
 
 /** Returns the visible tools for `ollama.chat({ tools })`. */
-export async function toOllamaTools(
-  toolbox: Toolbox,
-  options: OllamaOfferOptions = {},
-): Promise<OllamaTool[]> {
+export async function toOllamaTools(toolbox: Toolbox, options: OllamaOfferOptions = {}): Promise<OllamaTool[]> {
   return (await getOllamaAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
     type: 'function',
     function: { name, description, parameters: lowering.schema },

@@ -66,10 +66,7 @@ export function getAdapter(toolbox: Toolbox, options: AdapterOptions): Adapter {
   return adapter;
 }
 
-function createAdapter(
-  toolbox: Toolbox,
-  { door, profile, strict = false, offer = [] }: AdapterOptions,
-): Adapter {
+function createAdapter(toolbox: Toolbox, { door, profile, strict = false, offer = [] }: AdapterOptions): Adapter {
   const caller: Caller = { kind: 'model', door };
   const lowered = new WeakMap<JsonSchema, Lowering>();
   let listed: ReadonlyMap<string, AdaptedTool> | undefined;

@@ -34,9 +34,7 @@ function toModelPart(part: Part): ModelPart {
     case 'text':
       return { type: 'text', text: part.text };
     case 'image':
-      return IMAGES.has(part.mimeType)
-        ? part
-        : { type: 'text', text: note('an image', part.mimeType, part.data) };
+      return IMAGES.has(part.mimeType) ? part : { type: 'text', text: note('an image', part.mimeType, part.data) };
     case 'audio':
       return { type: 'text', text: note('audio', part.mimeType, part.data) };
     case 'resource_link':

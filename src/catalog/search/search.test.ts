@@ -70,8 +70,7 @@ describe('ranking', () => {
   });
 
   test('ranks an exact name first, regardless of case and punctuation', () => {
-    for (const query of ['notes_search', 'Notes Search', 'notes-search'])
-      expect(names(query)[0]).toBe('notes_search');
+    for (const query of ['notes_search', 'Notes Search', 'notes-search']) expect(names(query)[0]).toBe('notes_search');
     expect(names('sendmail')[0]).toBe('send-mail');
   });
 

@@ -64,8 +64,7 @@ export function createSearchIndex<Entry extends Named>(
       scores.fill(0);
       const terms = readQuery(query, vocabulary, stems);
       const factors = new Map<number, number>();
-      for (const [root, times] of terms.stems)
-        factors.set(root, rarityOf(ofStem, root) * saturateRepeats(times));
+      for (const [root, times] of terms.stems) factors.set(root, rarityOf(ofStem, root) * saturateRepeats(times));
       for (const [word, times] of terms.words) {
         const root = stems.of(word);
         const factor = EXACT_SPELLING * saturateRepeats(times);
@@ -100,10 +99,7 @@ interface Collected {
   readonly lengths: Float64Array;
 }
 
-function collect<Entry>(
-  entries: readonly Entry[],
-  addTexts: (entry: Entry, add: AddText) => void,
-): Collected {
+function collect<Entry>(entries: readonly Entry[], addTexts: (entry: Entry, add: AddText) => void): Collected {
   const byStem = createCounts(entries.length);
   const byWord = createCounts(entries.length);
   const byPair = createCounts(entries.length);

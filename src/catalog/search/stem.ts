@@ -46,16 +46,14 @@ function cutInflection(word: string): string {
   for (const ending of INFLECTIONS) {
     if (!word.endsWith(ending)) continue;
     const root = word.slice(0, -ending.length);
-    if (root.length >= 3 && /[aeiouy]/.test(root))
-      return /([bdfgmnprt])\1$/.test(root) ? root.slice(0, -1) : root;
+    if (root.length >= 3 && /[aeiouy]/.test(root)) return /([bdfgmnprt])\1$/.test(root) ? root.slice(0, -1) : root;
   }
   return word;
 }
 
 function replaceSuffix(word: string): string {
   for (const [ending, instead] of SUFFIXES) {
-    if (word.endsWith(ending) && word.length - ending.length >= 3)
-      return word.slice(0, -ending.length) + instead;
+    if (word.endsWith(ending) && word.length - ending.length >= 3) return word.slice(0, -ending.length) + instead;
   }
   return word;
 }

@@ -30,9 +30,7 @@ interface SearchableListing {
 
 /** Creates a search over the visible tools of a catalog. The index is rebuilt only when tools or skills changed. */
 export function createToolSearch(): (listing: SearchableListing, query: string, limit: number) => Tool[] {
-  let known:
-    | (SearchableListing & { readonly visible: readonly Tool[]; readonly index: SearchIndex })
-    | undefined;
+  let known: (SearchableListing & { readonly visible: readonly Tool[]; readonly index: SearchIndex }) | undefined;
   return ({ tools, skills }, query, limit) => {
     if (known === undefined || !isSameList(tools, known.tools) || !isSameList(skills, known.skills)) {
       const visible = tools.filter((tool) => !tool.traits.hidden);

@@ -175,8 +175,7 @@ function readShippedTool(value: unknown): ShippedTool {
 
 function readTraits(value: Readonly<Record<string, unknown>>): Traits {
   const { examples, group, timeoutMs } = value;
-  const flag = (name: string): boolean | undefined =>
-    typeof value[name] === 'boolean' ? value[name] : undefined;
+  const flag = (name: string): boolean | undefined => (typeof value[name] === 'boolean' ? value[name] : undefined);
   return {
     group: typeof group === 'string' ? group : undefined,
     tags: normalizeTags(readStrings(value.tags) ?? []),
@@ -196,8 +195,7 @@ function readTraits(value: Readonly<Record<string, unknown>>): Traits {
 
 function readShippedSkill(value: unknown): ShippedSkill {
   if (!isRecord(value)) throw new Error('invalid skill');
-  const { name, description, allowedTools, metadata, delegate, inherit, timeoutMs, start, references } =
-    value;
+  const { name, description, allowedTools, metadata, delegate, inherit, timeoutMs, start, references } = value;
   if (typeof name !== 'string' || typeof description !== 'string') throw new Error('invalid skill');
   return {
     name,
@@ -220,7 +218,5 @@ function readReference(value: unknown): TextReference[] {
 }
 
 function readStrings(value: unknown): string[] | undefined {
-  return Array.isArray(value)
-    ? value.filter((entry): entry is string => typeof entry === 'string')
-    : undefined;
+  return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : undefined;
 }

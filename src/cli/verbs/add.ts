@@ -32,18 +32,12 @@ export const add: Verb = {
     const { flags, positionals, terminal, json, cwd } = call;
     const [source] = positionals;
     if (source === undefined)
-      throw usageError(
-        'missing source; usage: wield add <owner/repo | URL | DIR>',
-        'wield add --help shows examples',
-      );
+      throw usageError('missing source; usage: wield add <owner/repo | URL | DIR>', 'wield add --help shows examples');
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
     return withInstalling(call, async (environment, toolbox) => {
       const options = { source, cwd, roots: call.repeated('root'), namespace: text('namespace') };
-      const added = await addSource(
-        { ...options, pin: pin === undefined ? pin : parsePin(pin) },
-        environment,
-      );
+      const added = await addSource({ ...options, pin: pin === undefined ? pin : parsePin(pin) }, environment);
       if (!json) printAdded(call, added);
       const inventory = loadInventory(environment);
       const plan = await planWanted(call, added, inventory);
@@ -80,11 +74,8 @@ function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void
       terminal.out(`  pinned    ${commit.slice(0, 12)}${ref === null ? '' : `  (${sanitize(ref)})`}\n`);
     terminal.out(`  offers    ${summarizeItems(scan.items)}\n`);
     for (const { path, message } of scan.warnings.slice(0, 10))
-      terminal.err(
-        `  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`,
-      );
-    if (scan.warnings.length > 10)
-      terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);
+      terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`);
+    if (scan.warnings.length > 10) terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);
   }
 }
 

@@ -32,10 +32,7 @@ export const approvals: Verb = {
     const store = await held.approvals();
     if (action === 'list') return list(call, store);
     if (id === undefined) {
-      throw usageError(
-        `missing id; usage: wield approvals ${action} <id>`,
-        'wield approvals list shows the ids',
-      );
+      throw usageError(`missing id; usage: wield approvals ${action} <id>`, 'wield approvals list shows the ids');
     }
     if (action === 'show') return show(call, store, store.find(id));
     assertPerson(machine.insideCall, action === 'approve' ? 'approving' : 'refusing');
@@ -48,8 +45,7 @@ export const approvals: Verb = {
 
 function list({ terminal, json }: VerbCall, store: ApprovalStore): number {
   const found = store.list();
-  if (json)
-    return printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
+  if (json) return printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
   if (found.length === 0) terminal.out('No pending approvals.\n');
   else {
     const rows = found.map((approval) => [

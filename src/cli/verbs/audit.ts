@@ -19,11 +19,7 @@ export const audit: Verb = {
   name: 'audit',
   usage: 'audit [--tool GLOB] [--caller GLOB] [--denied] [--since TIME] [--follow] [--json]',
   summary: 'Show the audit log: calls, callers and results, newest last.',
-  examples: [
-    'wield audit --denied --since 1d',
-    `wield audit --tool 'deploy*' --json`,
-    'wield audit --follow',
-  ],
+  examples: ['wield audit --denied --since 1d', `wield audit --tool 'deploy*' --json`, 'wield audit --follow'],
   flags: {
     tool: option('GLOB', 'Only calls of these tools'),
     caller: option('GLOB', 'Only calls by these callers, such as mcp:cursor or mcp'),
@@ -150,10 +146,7 @@ function toLimit(value: string | true | undefined): number | undefined {
   if (value === undefined) return undefined;
   const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
   if (limit > 0) return limit;
-  throw usageError(
-    `--limit "${quoteOutside(String(value), 40)}" is not a positive number`,
-    'for example --limit 20',
-  );
+  throw usageError(`--limit "${quoteOutside(String(value), 40)}" is not a positive number`, 'for example --limit 20');
 }
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

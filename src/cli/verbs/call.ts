@@ -117,9 +117,7 @@ export async function callTool(
 function describeOrigin({ origin }: Tool, { workspace, machine }: NodeToolbox): string {
   const { uri, format } = origin;
   if (uri === null) return format;
-  return uri.startsWith('file://')
-    ? shortenPath(fileURLToPath(uri), workspace.workdir, machine.world.home)
-    : uri;
+  return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workspace.workdir, machine.world.home) : uri;
 }
 
 function toCallOptions(
@@ -151,8 +149,7 @@ async function readToolInput(
   try {
     const { input, given } = parsed.toInput();
     const fromFlags = given ? input : undefined;
-    if (inputFlag === undefined)
-      return { input: fromFlags ?? (await readPipedInput(tool, terminal, signal)) };
+    if (inputFlag === undefined) return { input: fromFlags ?? (await readPipedInput(tool, terminal, signal)) };
     if (fromFlags !== undefined) throw inputTwice();
     return { input: parseJson(await readInput(String(inputFlag), terminal, signal), '--input') };
   } catch (error) {

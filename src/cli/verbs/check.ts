@@ -30,9 +30,7 @@ export const check: Verb = {
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
     const fix = flags.has('fix');
-    const source = looksLikeSource(directory)
-      ? await checkAsSource(directory, fix)
-      : { items: 0, findings: [] };
+    const source = looksLikeSource(directory) ? await checkAsSource(directory, fix) : { items: 0, findings: [] };
     // After fixing, so that fixed problems are not reported again.
     const own = await checkDirectory(directory, {
       world,
@@ -105,9 +103,7 @@ function printFindings(terminal: Terminal, findings: readonly Shown[]): void {
     terminal.out(
       `    ${terminal.paint(level === 'error' ? 'red' : 'yellow', level.padEnd(7))}  ${place}${sanitize(message)}\n`,
     );
-    const advice = fixed
-      ? terminal.paint('green', 'fixed')
-      : `${terminal.paint('cyan', 'hint')}  ${sanitize(hint)}`;
+    const advice = fixed ? terminal.paint('green', 'fixed') : `${terminal.paint('cyan', 'hint')}  ${sanitize(hint)}`;
     terminal.out(`             ${advice}\n`);
   }
 }

@@ -9,18 +9,14 @@ export const completions: Verb = {
   name: 'completions',
   usage: 'completions <bash|zsh|fish>',
   summary: 'Print a shell script that completes verbs, tools, flags and values.',
-  examples: [
-    'source <(wield completions bash)',
-    'wield completions fish > ~/.config/fish/completions/wield.fish',
-  ],
+  examples: ['source <(wield completions bash)', 'wield completions fish > ~/.config/fish/completions/wield.fish'],
   flags: {},
   positionals: 1,
   completes: SHELLS,
   async run({ terminal, positionals, json }) {
     const [shell] = positionals;
     if (!isShell(shell)) {
-      const problem =
-        shell === undefined ? 'missing shell name' : `unknown shell "${quoteOutside(shell, 40)}"`;
+      const problem = shell === undefined ? 'missing shell name' : `unknown shell "${quoteOutside(shell, 40)}"`;
       throw usageError(problem, `wield completions ${SHELLS.join('|')}`);
     }
     const script = SCRIPTS[shell];

@@ -31,8 +31,7 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 export const connect: Verb = {
   name: 'connect',
   usage: 'connect [CLIENT] [--scope project|user] [--name NAME] [--dry-run | --print | --undo]',
-  summary:
-    'Add wield to the configuration of a client such as Claude Code or Cursor. Shows the change first.',
+  summary: 'Add wield to the configuration of a client such as Claude Code or Cursor. Shows the change first.',
   examples: [
     'wield connect',
     'wield connect claude-code',
@@ -71,12 +70,7 @@ async function carryOut(
   call: VerbCall,
   client: Client,
   plan: ConnectPlan,
-  {
-    toolbox,
-    undo,
-    name,
-    temporary,
-  }: { toolbox: NodeToolbox; undo: boolean; name: string; temporary: boolean },
+  { toolbox, undo, name, temporary }: { toolbox: NodeToolbox; undo: boolean; name: string; temporary: boolean },
 ): Promise<number> {
   const { terminal, json, flags } = call;
   const { file, scope, changed } = plan;
@@ -90,11 +84,7 @@ async function carryOut(
   const write = changed && !flags.has('dry-run');
   if (write) {
     if (plan.altered) assertAsked(call, shown, name);
-    const question = undo
-      ? 'Undo the change?'
-      : plan.replaces
-        ? 'Replace the existing entry?'
-        : 'Write this change?';
+    const question = undo ? 'Undo the change?' : plan.replaces ? 'Replace the existing entry?' : 'Write this change?';
     if (!(await consent(call, question, shown))) {
       terminal.out('  nothing was written\n');
       return 0;
@@ -130,9 +120,7 @@ function printConnected(
   if (!trustStore.isTrusted(workdir))
     terminal.out('  trust      run wield trust to let models call the tools of this workspace\n');
   if (temporary)
-    terminal.out(
-      "  install    wield runs from npm's cache, which can be cleared; install it, then connect again\n",
-    );
+    terminal.out("  install    wield runs from npm's cache, which can be cleared; install it, then connect again\n");
 }
 
 // Overwriting an entry that a person changed needs an answer at a terminal; --yes is not enough.
@@ -143,15 +131,10 @@ function assertAsked({ json, terminal, flags }: VerbCall, file: string, name: st
   });
 }
 
-function findScoped(
-  client: Client,
-  environment: ClientEnvironment,
-  named: string | true | undefined,
-): ClientFile {
+function findScoped(client: Client, environment: ClientEnvironment, named: string | true | undefined): ClientFile {
   const scope = readScope(named);
   const { workdir, home } = environment;
-  const order: Scope[] =
-    scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
+  const order: Scope[] = scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
   const [file] = order.flatMap((one) => findFile(client, one, environment) ?? []);
   if (file !== undefined) return file;
   throw usageError(
@@ -163,10 +146,7 @@ function findScoped(
 function readName(named: string | true | undefined): string {
   const name = String(named ?? 'wield');
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return name;
-  throw usageError(
-    `"${quoteOutside(name, 40)}" is not a valid server name`,
-    'use up to 64 letters, digits, - and _',
-  );
+  throw usageError(`"${quoteOutside(name, 40)}" is not a valid server name`, 'use up to 64 letters, digits, - and _');
 }
 
 function findServer(

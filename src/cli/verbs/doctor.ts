@@ -64,9 +64,7 @@ function printUnsafe(unsafe: readonly ToolError[], terminal: Terminal, json: boo
   }));
   if (json) printJson(terminal, { ok: true, problems, warnings: [], checks: [] });
   const label = terminal.paint('red', 'problem'.padEnd(8));
-  const lines = problems.map(
-    ({ message, hint }) => `  ${label} ${quoteOutside(`${message}; ${hint}`, 2000)}\n`,
-  );
+  const lines = problems.map(({ message, hint }) => `  ${label} ${quoteOutside(`${message}; ${hint}`, 2000)}\n`);
   if (!json) terminal.out(lines.join(''));
   return 1;
 }

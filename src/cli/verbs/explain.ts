@@ -32,9 +32,7 @@ export const explain: Verb = {
     const caller = findCaller(String(flags.get('as') ?? 'user'));
     const source = flags.get('input');
     const input =
-      source === undefined
-        ? undefined
-        : parseJson(await readInput(String(source), terminal, signal), '--input');
+      source === undefined ? undefined : parseJson(await readInput(String(source), terminal, signal), '--input');
     const toolbox = open();
     const explanation = await explainCall(toolbox, ref, input, caller);
     if (json) printJson(terminal, { ok: true, ...toDocument(explanation) });
@@ -45,19 +43,11 @@ export const explain: Verb = {
 
 function findCaller(name: string): Caller {
   if (Object.hasOwn(CALLERS, name)) return CALLERS[name]!;
-  throw usageError(
-    `unknown caller "${quoteOutside(name, 40)}"`,
-    `use --as ${Object.keys(CALLERS).join(', ')}`,
-  );
+  throw usageError(`unknown caller "${quoteOutside(name, 40)}"`, `use --as ${Object.keys(CALLERS).join(', ')}`);
 }
 
 // Without an input, defaults still apply and required parameters may be missing.
-async function explainCall(
-  toolbox: Toolbox,
-  ref: string,
-  input: unknown,
-  caller: Caller,
-): Promise<Explanation> {
+async function explainCall(toolbox: Toolbox, ref: string, input: unknown, caller: Caller): Promise<Explanation> {
   if (input !== undefined) return toolbox.explain(ref, input, { caller });
   try {
     return await toolbox.explain(ref, {}, { caller });
@@ -79,10 +69,7 @@ function toDocument({ verdict, unmatched }: Explanation) {
 
 function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: string | undefined): void {
   const { rule, reason, source, hint } = verdict;
-  const decided = toRow(
-    { text: rule ?? reason, file: source?.file ?? null, line: source?.line ?? null },
-    home,
-  );
+  const decided = toRow({ text: rule ?? reason, file: source?.file ?? null, line: source?.line ?? null }, home);
   const others = unmatched.map((one) => toRow(one, home));
   const width = Math.max(...[decided, ...others].map(([place]) => place.length));
   const row = ([place, text]: readonly [string, string]): string =>
@@ -97,8 +84,5 @@ function print(terminal: Terminal, { verdict, unmatched }: Explanation, home: st
 function toRow({ text, file, line }: RuleText, home: string | undefined): readonly [string, string] {
   const shown =
     file !== null && home !== undefined && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
-  return [
-    shown === null ? '' : `${quoteOutside(shown, 500)}:${line}`,
-    quoteOutside(revealHidden(text), 2000),
-  ];
+  return [shown === null ? '' : `${quoteOutside(shown, 500)}:${line}`, quoteOutside(revealHidden(text), 2000)];
 }

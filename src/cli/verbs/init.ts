@@ -71,8 +71,7 @@ export const init: Verb = {
       lines.push(['trusted', 'this workspace', 'wield trust --revoke undoes it']);
     }
     if (json) return printJson(terminal, { ok: true, workdir: cwd, created, trusted: trust.isTrusted(cwd) });
-    for (const [what, thing, about] of lines)
-      terminal.out(`  ${what.padEnd(8)} ${thing.padEnd(22)} ${about}\n`);
+    for (const [what, thing, about] of lines) terminal.out(`  ${what.padEnd(8)} ${thing.padEnd(22)} ${about}\n`);
     if (!trust.isTrusted(cwd)) {
       terminal.out(
         isNew

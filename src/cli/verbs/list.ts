@@ -15,12 +15,7 @@ export const list: Verb = {
   name: 'list',
   usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--installed | --available] [--json]',
   summary: 'List the tools that can be called from this directory.',
-  examples: [
-    'wield list',
-    'wield list --all --json',
-    'wield list --tag api --tag slow',
-    'wield list --format skill',
-  ],
+  examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
     hidden: toggle('Also list hidden tools'),
     all: toggle('Also list hidden, shadowed and denied tools'),
@@ -74,8 +69,7 @@ export const list: Verb = {
       ]);
       printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
     } else if (survey.tools.length > 0) terminal.out('No matching tools. wield list --all shows all.\n');
-    else if (survey.denied.length > 0)
-      terminal.out('All tools are denied by rules. wield list --all shows them.\n');
+    else if (survey.denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
     else terminal.out('No tools yet. Create one: wield init\n');
     // Skills that are tools are listed above; these can only be read.
     const known = [...entries, ...survey.denied];
@@ -119,11 +113,7 @@ interface Entry {
   readonly deniedBy?: string;
 }
 
-function marks(
-  { tool, shadowedBy, deniedBy }: Entry,
-  trusted: boolean,
-  changed: ReadonlySet<string>,
-): string[] {
+function marks({ tool, shadowedBy, deniedBy }: Entry, trusted: boolean, changed: ReadonlySet<string>): string[] {
   const { hidden, destructive, group, tags } = tool.traits;
   const found: string[] = [];
   if (group !== undefined) found.push(quoteOutside(group, 40));

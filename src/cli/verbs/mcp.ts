@@ -32,8 +32,7 @@ export const mcp: Verb = {
   examples: actions.map(({ example }) => example),
   flags: joinFlags(),
   positionals: Number.POSITIVE_INFINITY,
-  strayFlag:
-    'put the command of a server after --: wield mcp add NAME -- COMMAND …; wield mcp --help shows all flags',
+  strayFlag: 'put the command of a server after --: wield mcp add NAME -- COMMAND …; wield mcp --help shows all flags',
   completes: Object.keys(ACTIONS),
   async run(call) {
     const [name = 'list', ...rest] = call.positionals;

@@ -134,12 +134,8 @@ function listen(server: ReturnType<typeof createServer>, { host, port }: Address
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
   // `knownOnly`: starting this server must not start others (UPS-3).
   const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
-  terminal.out(
-    `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`,
-  );
-  terminal.err(
-    `  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
-  );
+  terminal.out(`http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`);
+  terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
   if (!toolbox.workspace.trusted && tools.some(needsTrust)) {
     terminal.err('  this workspace is not trusted: models cannot call its tools until you run wield trust\n');
   }
@@ -162,10 +158,7 @@ function readToken({ flags, env, terminal }: VerbCall): string | undefined {
   const token = file === undefined ? env.WIELD_TOKEN : readTokenFile(resolvePath(terminal.io, String(file)));
   if (token === undefined || token === '') return undefined;
   if (token.length < MIN_TOKEN) {
-    throw usageError(
-      `the token is shorter than ${MIN_TOKEN} characters`,
-      'generate one: openssl rand -hex 32',
-    );
+    throw usageError(`the token is shorter than ${MIN_TOKEN} characters`, 'generate one: openssl rand -hex 32');
   }
   return token;
 }

@@ -65,19 +65,14 @@ export const show: Verb = {
     terminal.out(`${terminal.paint('bold', tool.name)}\n${sanitize(tool.description)}\n\n`);
     if (rows.length > 0) terminal.out(`${sanitize(rows.join('\n'))}\n\n`);
     for (const [name, value] of facts) {
-      if (value !== '')
-        terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
+      if (value !== '') terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
     }
     return 0;
   },
 };
 
 // Plans a call by a person and by a model; an error becomes the verdict.
-async function judge(
-  toolbox: Toolbox,
-  ref: string,
-  tool: Tool,
-): Promise<{ command: string; verdicts: Verdict[] }> {
+async function judge(toolbox: Toolbox, ref: string, tool: Tool): Promise<{ command: string; verdicts: Verdict[] }> {
   const verdicts: Verdict[] = [];
   let command = '';
   for (const caller of CALLERS) {

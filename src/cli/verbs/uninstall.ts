@@ -24,10 +24,7 @@ export const uninstall: Verb = {
   async run(call) {
     const { flags, positionals, terminal, json } = call;
     if (positionals.length === 0)
-      throw usageError(
-        'missing item; usage: wield uninstall <item…>',
-        'wield list --installed shows the items',
-      );
+      throw usageError('missing item; usage: wield uninstall <item…>', 'wield list --installed shows the items');
     return withInstalling(call, async (environment) => {
       const inventory = loadInventory(environment);
       const plan = planUninstall(positionals, inventory);

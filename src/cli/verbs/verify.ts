@@ -31,9 +31,7 @@ export const verify: Verb = {
       else terminal.out(`  ${count(items.length, 'item')} unchanged\n`);
       return 0;
     }
-    const names = differences.map(
-      ({ kind, effective, states }) => `${kind} ${effective}: ${states.join(', ')}`,
-    );
+    const names = differences.map(({ kind, effective, states }) => `${kind} ${effective}: ${states.join(', ')}`);
     const error = new ToolError('integrity', `changed since installation: ${names.join('; ')}`, {
       hint: 'wield install NAME --force reinstalls it; --accept keeps the changes',
       data: { differences },

@@ -29,8 +29,7 @@ export interface Form {
 export function valueAt(document: unknown, path: KeyPath): unknown {
   let node: unknown = document;
   for (const key of path) {
-    if (typeof node !== 'object' || node === null || Array.isArray(node) || !Object.hasOwn(node, key))
-      return undefined;
+    if (typeof node !== 'object' || node === null || Array.isArray(node) || !Object.hasOwn(node, key)) return undefined;
     node = (node as Record<string, unknown>)[key];
   }
   return node;

@@ -40,9 +40,7 @@ function printTable(path: KeyPath, value: JsonObject): string[] {
   const fields = Object.entries(value);
   return [
     `[${path.map(printKey).join('.')}]`,
-    ...fields
-      .filter(([, field]) => !isRecord(field))
-      .map(([key, field]) => `${printKey(key)} = ${print(field)}`),
+    ...fields.filter(([, field]) => !isRecord(field)).map(([key, field]) => `${printKey(key)} = ${print(field)}`),
     ...fields.flatMap(([key, field]) =>
       isRecord(field) ? ['', ...printTable([...path, key], field as JsonObject)] : [],
     ),

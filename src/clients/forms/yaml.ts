@@ -20,8 +20,7 @@ export const yamlForm: Form = {
     const ended = text === '' || text.endsWith('\n') ? text : `${text}${eol}`;
     const outer = findPairs(text, parse(text).contents)?.find(({ key }) => key === table);
     if (outer === undefined) {
-      if (parse(text).contents !== null && findPairs(text, parse(text).contents) === undefined)
-        throw notBlock(path);
+      if (parse(text).contents !== null && findPairs(text, parse(text).contents) === undefined) throw notBlock(path);
       return `${ended}${quoteKey(table)}:${eol}${printEntry(name, value, '  ').join(eol)}${eol}`;
     }
     const inner = findPairs(text, outer.value);
@@ -34,8 +33,7 @@ export const yamlForm: Form = {
     const indent = indentOf(text, inner[0]!.start);
     const lines = printEntry(name, value, indent).join(eol);
     const found = inner.find(({ key }) => key === name);
-    if (found !== undefined)
-      return text.slice(0, found.start) + lines.slice(indent.length) + text.slice(found.end);
+    if (found !== undefined) return text.slice(0, found.start) + lines.slice(indent.length) + text.slice(found.end);
     const last = inner.at(-1)!;
     return text.slice(0, last.end) + eol + lines + text.slice(last.end);
   },

@@ -43,9 +43,7 @@ async function main(): Promise<void> {
   const end = stdin.indexOf(0x0a);
   const { expression, file } = JSON.parse(stdin.toString('utf8', 0, end)) as QueryRequest;
   const query = attempt('syntax', () => jsonata(expression));
-  const text = attempt('io', () =>
-    file === undefined ? stdin.toString('utf8', end + 1) : readFileSync(file, 'utf8'),
-  );
+  const text = attempt('io', () => (file === undefined ? stdin.toString('utf8', end + 1) : readFileSync(file, 'utf8')));
   const document: unknown = attempt('not_json', () => JSON.parse(text));
   let result: unknown;
   try {

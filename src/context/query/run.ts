@@ -65,10 +65,7 @@ function heapMegabytes(size: number): number {
   return Math.min(MAX_HEAP_MEGABYTES, 384 + Math.ceil((size / MEGABYTE) * 14));
 }
 
-async function run(
-  request: QueryRequest,
-  { world, entry, beforeRun }: QueryOptions,
-): Promise<ProcessOutcome> {
+async function run(request: QueryRequest, { world, entry, beforeRun }: QueryOptions): Promise<ProcessOutcome> {
   const { expression, size, file, bytes, signal } = request;
   const { runProcess } = await import('../../process/spawn.js');
   const timeoutMs = START_MS + EVALUATION_MS + Math.ceil((size / MEGABYTE) * READ_MS_PER_MEGABYTE);
@@ -123,8 +120,7 @@ function readResult(outcome: ProcessOutcome, heap: number): QueryResult {
     throw new ToolError('cancelled', 'the query was cancelled', { hint: 'call it again if needed' });
   if (ending === 'capped') throw tooLarge(`its result exceeds ${formatBytes(MAX_RESULT_BYTES)}`);
   if (exitCode !== 0) {
-    if (signal !== null && OUT_OF_MEMORY.has(signal))
-      throw tooLarge(`it needs more than ${heap} MiB of memory`);
+    if (signal !== null && OUT_OF_MEMORY.has(signal)) throw tooLarge(`it needs more than ${heap} MiB of memory`);
     const output = quoteOutside(stderr.toString('utf8').trim().split('\n').at(-1) ?? '', 200);
     throw new ToolError('internal', `the query exited with ${signal ?? exitCode}: ${output}`, {
       hint: 'this is a bug in wield; report the expression',

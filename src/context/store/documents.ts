@@ -13,14 +13,7 @@ import type { Database } from './driver.js';
 import { createPayloads, MAX_DOCUMENT_BYTES, type Payloads } from './payloads.js';
 import { toSnippet, toTerms } from './search-terms.js';
 import { index, searchIndex, unindex } from './text-index.js';
-import {
-  addVersion,
-  findVersion,
-  listDocuments,
-  listPayloads,
-  listVersions,
-  newestVersion,
-} from './version-table.js';
+import { addVersion, findVersion, listDocuments, listPayloads, listVersions, newestVersion } from './version-table.js';
 
 export interface DocumentFilesOptions {
   /** Contains the database and the payloads; created on first use. */
@@ -111,8 +104,7 @@ async function writeVersion(parts: WriteVersionOptions): Promise<DocumentVersion
   const before = newestVersion(db, path);
   if (options.replaces !== undefined) {
     if (before?.version !== options.replaces) throw changedDocument(path);
-  } else if (before !== undefined && before.size !== null && options.overwrite !== true)
-    throw existingDocument(path);
+  } else if (before !== undefined && before.size !== null && options.overwrite !== true) throw existingDocument(path);
   const { kind } = describeContent(content);
   const hash = payloads.write(content);
   const version = addVersion(db, path, { hash, size: content.length, kind }, created);

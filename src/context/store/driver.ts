@@ -50,9 +50,7 @@ function loadNodeDriver(): Driver | undefined {
   process.emitWarning = () => {};
   try {
     // The types of Node 20 do not include the module.
-    const sqlite = process.getBuiltinModule('node:sqlite' as string) as
-      | { readonly DatabaseSync: Driver }
-      | undefined;
+    const sqlite = process.getBuiltinModule('node:sqlite' as string) as { readonly DatabaseSync: Driver } | undefined;
     return sqlite?.DatabaseSync;
   } finally {
     process.emitWarning = warn;

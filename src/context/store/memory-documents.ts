@@ -23,10 +23,7 @@ interface Version {
 type Documents = Map<string, readonly Version[]>;
 
 /** Creates a store with initial documents by path. */
-export function createDocumentMemory(
-  now: () => number,
-  initial: Readonly<Record<string, string>> = {},
-): DocumentStore {
+export function createDocumentMemory(now: () => number, initial: Readonly<Record<string, string>> = {}): DocumentStore {
   const documents: Documents = new Map();
   const add = (path: string, content: Uint8Array | null, kind: ContentKind): DocumentVersion => {
     const version: Version = { content, kind, created: now() };
@@ -34,11 +31,7 @@ export function createDocumentMemory(
     documents.set(path, versions);
     return toVersion(path, versions.length, version);
   };
-  const put = (
-    path: string,
-    content: Uint8Array,
-    { overwrite = false, replaces }: WriteOptions,
-  ): DocumentVersion => {
+  const put = (path: string, content: Uint8Array, { overwrite = false, replaces }: WriteOptions): DocumentVersion => {
     const before = documents.get(path) ?? [];
     if (replaces !== undefined && before.length !== replaces) throw changedDocument(path);
     if (!overwrite && replaces === undefined && before.at(-1)?.content) throw existingDocument(path);
@@ -108,9 +101,7 @@ function listLive(documents: Documents): StoredDocument[] {
   return [...documents].flatMap(([path, versions]) => {
     const newest = versions.at(-1)!;
     const { content } = newest;
-    return content === null
-      ? []
-      : [{ ...toVersion(path, versions.length, newest), size: content.length, content }];
+    return content === null ? [] : [{ ...toVersion(path, versions.length, newest), size: content.length, content }];
   });
 }
 
@@ -118,8 +109,7 @@ function find(documents: Documents, path: string, version?: number): StoredDocum
   const versions = documents.get(path) ?? [];
   const number = version ?? versions.length;
   const found = versions[number - 1];
-  if (found?.content)
-    return { ...toVersion(path, number, found), size: found.content.length, content: found.content };
+  if (found?.content) return { ...toVersion(path, number, found), size: found.content.length, content: found.content };
   if (version !== undefined) throw missingVersion(path, version, versionsOf(documents, path));
   throw missingDocument(
     path,
@@ -135,8 +125,7 @@ function findBest(path: string, text: string, terms: readonly string[]): SearchH
     const words = toWords(chunk.text);
     const counts = terms.map((term) => words.filter((word) => word === term).length);
     const score =
-      counts.filter((count) => count > 0).length +
-      counts.reduce((sum, count) => sum + count, 0) / (words.length + 1);
+      counts.filter((count) => count > 0).length + counts.reduce((sum, count) => sum + count, 0) / (words.length + 1);
     if (score > (best?.score ?? 0)) best = { chunk, score };
   }
   if (best === undefined) return [];

@@ -20,10 +20,7 @@ export interface Payloads {
   /** Opens the content for reading in pieces. Returns undefined if the file is missing or unreadable. */
   open(hash: string): (Pick<Readable, 'read'> & { close(): void }) | undefined;
   /** Removes all payloads but these, and returns what it removed or, in a dry run, would remove. */
-  removeOthers(
-    needed: ReadonlySet<unknown>,
-    dryRun: boolean,
-  ): { readonly files: number; readonly bytes: number };
+  removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean): { readonly files: number; readonly bytes: number };
 }
 
 export function createPayloads(directory: string): Payloads {

@@ -1,15 +1,6 @@
 // Large results as files: a payload that is written while a tool runs, and a metadata file beside it.
 
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  unlinkSync,
-  utimesSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
@@ -181,9 +172,7 @@ function readEntries(directory: string): Entry[] {
       const payload = statOrNothing(join(directory, id));
       const metadata = statOrNothing(join(directory, id + METADATA));
       if (payload === undefined) return [];
-      return [
-        { id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished: metadata !== undefined },
-      ];
+      return [{ id, bytes: payload.size, usedMs: (metadata ?? payload).mtimeMs, finished: metadata !== undefined }];
     });
 }
 

@@ -76,9 +76,7 @@ export function toSnippet(text: string, terms: readonly string[]): string {
 
 // Returns the first match that is followed by the most other terms within half a snippet.
 function findBestPosition(text: string, terms: readonly string[]): number {
-  const matches = terms
-    .flatMap((term) => findAll(text, term).map((at) => ({ at, term })))
-    .sort((a, b) => a.at - b.at);
+  const matches = terms.flatMap((term) => findAll(text, term).map((at) => ({ at, term }))).sort((a, b) => a.at - b.at);
   let best = { at: 0, found: 0 };
   for (let from = 0; from < matches.length; from++) {
     const { at } = matches[from]!;

@@ -30,12 +30,7 @@ export function unindex(db: Database, path: string): void {
 }
 
 /** Replaces the index entries of a document. */
-export async function index(
-  db: Database,
-  path: string,
-  content: Uint8Array,
-  kind: ContentKind,
-): Promise<void> {
+export async function index(db: Database, path: string, content: Uint8Array, kind: ContentKind): Promise<void> {
   unindex(db, path);
   if (kind === 'binary' || content.length > MAX_INDEXED_BYTES) return;
   const id = documentId(db, path);
@@ -62,12 +57,7 @@ export async function index(
  * Finds the best chunk of each document, so that a long one does not fill the answer. The inner query finds the matches,
  * the outer one their documents; a single query would search the index once per document.
  */
-export function searchIndex(
-  db: Database,
-  terms: readonly string[],
-  prefix: string,
-  limit: number,
-): readonly Match[] {
+export function searchIndex(db: Database, terms: readonly string[], prefix: string, limit: number): readonly Match[] {
   return db
     .prepare(
       `SELECT c.*, d.path, v.payload, found.rank FROM

@@ -28,12 +28,7 @@ export function toPathRange(prefix: string): [string, string, string] {
 }
 
 /** Adds the next version of a path; without a payload it is a deletion. */
-export function addVersion(
-  db: Database,
-  path: string,
-  payload: Payload | null,
-  created: number,
-): DocumentVersion {
+export function addVersion(db: Database, path: string, payload: Payload | null, created: number): DocumentVersion {
   const known = db.prepare('SELECT version FROM documents WHERE path = ?').get(path);
   const version = Number(known?.version ?? 0) + 1;
   const { hash = null, size = null, kind = 'text' } = payload ?? {};

@@ -46,9 +46,7 @@ export function readText(source: Readable, start = 0, end = source.size): string
 
 /** Formats rows as columns; the first row is the heading. */
 export function toTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => Array.from(row[column]!).length)),
-  );
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Array.from(row[column]!).length)));
   return rows
     .map((row) => row.map((cell, column) => cell + ' '.repeat(widths[column]! - Array.from(cell).length)))
     .map((row) => `${row.join('  ').trimEnd()}\n`)

@@ -57,8 +57,7 @@ export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
     load: async () => (await import('./read.js')).read,
   },
   context_edit: {
-    description:
-      'Edit lines of a document: all patches or none. Line numbers refer to the unedited document.',
+    description: 'Edit lines of a document: all patches or none. Line numbers refer to the unedited document.',
     properties: { path: PATH, patches: { type: 'array', minItems: 1, items: LinePatchSchema as Json } },
     required: ['path', 'patches'],
     load: async () => (await import('./write.js')).edit,

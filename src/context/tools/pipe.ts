@@ -108,14 +108,10 @@ function existingDocument(path: string): ToolError {
 
 function tooMuchOutput(name: string): ToolError {
   const limit = formatBytes(MAX_PAYLOAD_BYTES);
-  return new ToolError(
-    'too_large',
-    `${name} was cancelled: its output exceeds ${limit}; nothing was stored`,
-    {
-      hint: 'request less output at once',
-      data: { tool: name },
-    },
-  );
+  return new ToolError('too_large', `${name} was cancelled: its output exceeds ${limit}; nothing was stored`, {
+    hint: 'request less output at once',
+    data: { tool: name },
+  });
 }
 
 function innerError(name: string, { error, content }: ToolResult): ToolError {

@@ -80,8 +80,7 @@ async function assertFree({ documents }: ContextStore, target: string): Promise<
 }
 
 function show(json: Buffer | undefined, facts: { readonly [key: string]: Json }) {
-  if (json === undefined)
-    return answer('no result: nothing in the document matches', { result: null, ...facts });
+  if (json === undefined) return answer('no result: nothing in the document matches', { result: null, ...facts });
   const text = json.toString('utf8');
   const result = JSON.parse(text) as Json;
   return {
@@ -91,11 +90,9 @@ function show(json: Buffer | undefined, facts: { readonly [key: string]: Json })
 }
 
 function noResult(target: string): ToolError {
-  return new ToolError(
-    'invalid_input',
-    `the expression has no result, so ${quoteOutside(target)} was not written`,
-    { hint: 'try it without output_path first' },
-  );
+  return new ToolError('invalid_input', `the expression has no result, so ${quoteOutside(target)} was not written`, {
+    hint: 'try it without output_path first',
+  });
 }
 
 function describe(type: string, count: number | undefined): string {

@@ -84,8 +84,7 @@ export async function list({ path }: Partial<Target>, context: ToolContext) {
     String(one.version),
     formatTime(one.created),
   ]);
-  const text =
-    rows.length === 0 ? 'no documents' : toTable([['PATH', 'SIZE', 'KIND', 'VERSION', 'CHANGED'], ...rows]);
+  const text = rows.length === 0 ? 'no documents' : toTable([['PATH', 'SIZE', 'KIND', 'VERSION', 'CHANGED'], ...rows]);
   return answer(text, { documents: documents.map(describeVersion) });
 }
 
@@ -100,11 +99,7 @@ export async function versions({ path }: Target, context: ToolContext) {
   const known = await documents.versions(path);
   // Throws `not_found`.
   if (known.length === 0) await documents.read(path);
-  const rows = known.map(({ version, size, created }) => [
-    String(version),
-    formatSize(size),
-    formatTime(created),
-  ]);
+  const rows = known.map(({ version, size, created }) => [String(version), formatSize(size), formatTime(created)]);
   return answer(toTable([['VERSION', 'SIZE', 'CHANGED'], ...rows]), {
     path: known[0]!.path,
     versions: known.map(describeVersion),
@@ -118,9 +113,7 @@ interface SearchInput extends Partial<Target> {
 
 export async function search({ query, path, limit = 10 }: SearchInput, context: ToolContext) {
   const hits = await storeOf(context).documents.search(query, { prefix: path, limit });
-  const text = hits
-    .map((hit) => `${hit.path}:${hit.startLine}-${hit.endLine}\n  ${hit.snippet}\n`)
-    .join('\n');
+  const text = hits.map((hit) => `${hit.path}:${hit.startLine}-${hit.endLine}\n  ${hit.snippet}\n`).join('\n');
   return answer(hits.length === 0 ? `no results for "${quoteOutside(query)}"` : text, {
     hits: hits.map(({ path: found, startLine, endLine, snippet, score }) => ({
       path: found,

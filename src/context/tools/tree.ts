@@ -73,10 +73,7 @@ function label({ name, document, children }: Node): string {
 }
 
 function countBelow({ document, children }: Node): number {
-  return [...children.values()].reduce(
-    (sum, child) => sum + countBelow(child),
-    document === undefined ? 0 : 1,
-  );
+  return [...children.values()].reduce((sum, child) => sum + countBelow(child), document === undefined ? 0 : 1);
 }
 
 function describeChildren({ children }: Node, depth: number): Json[] {

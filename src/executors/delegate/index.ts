@@ -19,13 +19,7 @@ export function createDelegateExecutor({ digest }: DelegateExecutorOptions): Exe
     kind: 'delegate',
     // Covers only the definition; the digest of the other tool is checked by its own call.
     digest: (tool) =>
-      digest([
-        tool.origin.format,
-        tool.name,
-        tool.description,
-        canonicalJson(tool.input.json),
-        actionOf(tool).ref,
-      ]),
+      digest([tool.origin.format, tool.name, tool.description, canonicalJson(tool.input.json), actionOf(tool).ref]),
     plan: (tool, input, { timeoutMs }) => ({
       kind: 'delegate',
       tool,
@@ -50,11 +44,7 @@ async function callOther(plan: Plan, context: RunContext): Promise<Output> {
   context.signal.addEventListener('abort', abort, { once: true });
   if (context.signal.aborted) abort();
   try {
-    const { content, structured, error, meta } = await context.delegate(
-      plan.ref,
-      copyJson(plan.input),
-      stop.signal,
-    );
+    const { content, structured, error, meta } = await context.delegate(plan.ref, copyJson(plan.input), stop.signal);
     const { durationMs: _, repaired: __, ...rest } = meta;
     return {
       content,

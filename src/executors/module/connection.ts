@@ -52,13 +52,7 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
   const { world, entry, cacheDirectory, onEnd } = options;
   const { cwd, environment, limits } = settings;
   const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
-  const argv = [
-    process.execPath,
-    ...FLAGS,
-    `--max-old-space-size=${Math.max(heap, 32)}`,
-    entry(),
-    cacheDirectory,
-  ];
+  const argv = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`, entry(), cacheDirectory];
   const { channel, ended, kill: killProcess } = await startCompanion({ argv, cwd, environment }, world);
   const waiters = new Map<number, Waiter>();
   let ids = 0;
@@ -86,8 +80,7 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
   channel.on('error', () => {});
   ended.then(({ code, signal }) => {
     onEnd();
-    const how =
-      killedFor ?? (signal === null ? `it exited with status ${code}` : `it was ended by ${signal}`);
+    const how = killedFor ?? (signal === null ? `it exited with status ${code}` : `it was ended by ${signal}`);
     for (const waiter of waiters.values()) waiter.onLost(hostEnded(waiter.tool, how));
     waiters.clear();
   });

@@ -68,14 +68,7 @@ function digestModule(tool: Tool, { source, export: name }: ModuleAction): strin
   const files = source.files.map(({ path, sha256 }) => `${relative(dirname(source.file), path)}\n${sha256}`);
   // The input schema of inline code is not part of the code.
   const inline = 'inline' in source ? [source.inline, canonicalJson(tool.input.json)] : [''];
-  return digestParts([
-    tool.origin.format,
-    tool.name,
-    tool.description,
-    name ?? '',
-    ...inline,
-    ...files.sort(),
-  ]);
+  return digestParts([tool.origin.format, tool.name, tool.description, name ?? '', ...inline, ...files.sort()]);
 }
 
 function actionOf(tool: Tool): ModuleAction {
@@ -88,11 +81,7 @@ function assertModule(plan: Plan): asserts plan is ModulePlan {
 }
 
 function notLoaded({ name }: Tool): ToolError {
-  return new ToolError(
-    'needs_trust',
-    `${name} was not run: its workspace is not trusted, so it was not loaded`,
-    {
-      hint: 'a person must review its tools and run: wield trust',
-    },
-  );
+  return new ToolError('needs_trust', `${name} was not run: its workspace is not trusted, so it was not loaded`, {
+    hint: 'a person must review its tools and run: wield trust',
+  });
 }

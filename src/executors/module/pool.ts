@@ -151,11 +151,7 @@ function createSlots({ beforeRun, ...options }: HostPoolOptions) {
 
 // MOD-29: code can write any message to the channel of its process, so a process runs the calls of one module with one
 // set of rights and nothing else.
-function keyOf(
-  { cwd, environment }: HostSettings,
-  source: ModuleFiles | InlineModule,
-  rights: string | null,
-): string {
+function keyOf({ cwd, environment }: HostSettings, source: ModuleFiles | InlineModule, rights: string | null): string {
   const code = 'inline' in source ? source.inline : null;
   return JSON.stringify([cwd, Object.entries(environment).sort(), source.file, code, rights]);
 }

@@ -91,10 +91,7 @@ interface Pending {
 }
 
 /** Splits chunks into lines. Throws if a line is longer than the limit. */
-export function createLineReader(
-  onLine: (line: string) => void,
-  limitBytes: number,
-): (chunk: Buffer) => void {
+export function createLineReader(onLine: (line: string) => void, limitBytes: number): (chunk: Buffer) => void {
   let pending: Pending | undefined;
   let size = 0;
   const take = (chunk: Buffer): string => {
@@ -113,11 +110,7 @@ export function createLineReader(
   };
   return (chunk) => {
     let from = 0;
-    for (
-      let end: number = apply(indexOf, chunk, [0x0a]);
-      end !== -1;
-      end = apply(indexOf, chunk, [0x0a, from])
-    ) {
+    for (let end: number = apply(indexOf, chunk, [0x0a]); end !== -1; end = apply(indexOf, chunk, [0x0a, from])) {
       const line = take(apply(subarray, chunk, [from, end]) as Buffer);
       from = end + 1;
       onLine(line);

@@ -52,9 +52,7 @@ export function runOnHost(
     }, STOP_MS);
   };
   const onAbort = (): void => stop(cancelled(name));
-  const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () =>
-    stop(timedOut(name, plan.timeoutMs)),
-  );
+  const limit = startTimeLimit(context.timeoutMs ?? plan.timeoutMs, () => stop(timedOut(name, plan.timeoutMs)));
   context.whileAsked?.(limit.pause);
   const id = host.add({
     tool: name,

@@ -32,18 +32,14 @@ const mapping = fc.oneof(
 );
 const command = fc.array(fc.tuple(mapping, value), { maxLength: 6 });
 
-function build(
-  entries: readonly (readonly [object & { kind: string; short?: boolean }, Json | undefined])[],
-) {
+function build(entries: readonly (readonly [object & { kind: string; short?: boolean }, Json | undefined])[]) {
   const args = entries.map(([{ short, ...rest }, _], index) =>
     rest.kind === 'literal'
       ? { kind: 'literal', value: `-literal${index}` }
       : {
           ...rest,
           param: `p${index}`,
-          ...(rest.kind === 'flag' || rest.kind === 'tempfile'
-            ? { flag: `${short ? '-' : '--'}f${index}` }
-            : {}),
+          ...(rest.kind === 'flag' || rest.kind === 'tempfile' ? { flag: `${short ? '-' : '--'}f${index}` } : {}),
           ...(rest.kind === 'flagifboolean' ? { flagIfTrue: `-t${index}`, flagIfFalse: `-n${index}` } : {}),
         },
   );
@@ -81,9 +77,7 @@ spec('TJS-6', 'keeps the order of the declaration', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 12 }), (kinds) => {
       const result = build(kinds.map((flag, index) => [{ kind: flag ? 'flag' : 'positional' }, `v${index}`]));
-      expect(result!.argv).toEqual(
-        kinds.flatMap((flag, index) => (flag ? [`--f${index}`] : []).concat(`v${index}`)),
-      );
+      expect(result!.argv).toEqual(kinds.flatMap((flag, index) => (flag ? [`--f${index}`] : []).concat(`v${index}`)));
     }),
   );
 });

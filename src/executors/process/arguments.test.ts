@@ -185,17 +185,13 @@ describe('rejected values', () => {
     expect(argv([{ ...short[0], allowDash: true }], { a: '-x' })).toEqual(['-s', '-x']);
   });
 
-  spec(
-    'TJS-12',
-    'inserts -- once before the first positional with endOfOptions, then accepts any value',
-    () => {
-      const args = [{ param: 'f', kind: 'flag' }, { param: 'a' }, { param: 'b' }];
-      const end = { endOfOptions: true };
-      expect(argv(args, { f: 'v', a: '-x', b: '--y' }, end)).toEqual(['--f', 'v', '--', '-x', '--y']);
-      expect(argv(args, { b: 'y' }, end)).toEqual(['--', 'y']);
-      expect(argv(args, { f: 'v' }, end)).toEqual(['--f', 'v']);
-    },
-  );
+  spec('TJS-12', 'inserts -- once before the first positional with endOfOptions, then accepts any value', () => {
+    const args = [{ param: 'f', kind: 'flag' }, { param: 'a' }, { param: 'b' }];
+    const end = { endOfOptions: true };
+    expect(argv(args, { f: 'v', a: '-x', b: '--y' }, end)).toEqual(['--f', 'v', '--', '-x', '--y']);
+    expect(argv(args, { b: 'y' }, end)).toEqual(['--', 'y']);
+    expect(argv(args, { f: 'v' }, end)).toEqual(['--f', 'v']);
+  });
 
   spec('TJS-13', 'rejects NUL in arguments and in the directory', () => {
     for (const kind of ['positional', 'flag', 'workingdir']) {
@@ -204,12 +200,8 @@ describe('rejected values', () => {
         hint: expect.stringMatching(/./),
       });
     }
-    expect(refusal(() => argv([{ param: 'a', allowDash: true }], { a: ['x', '\0'] })).code).toBe(
-      'invalid_input',
-    );
-    expect(refusal(() => argv([{ param: 'a' }], { a: '\0' }, { endOfOptions: true })).code).toBe(
-      'invalid_input',
-    );
+    expect(refusal(() => argv([{ param: 'a', allowDash: true }], { a: ['x', '\0'] })).code).toBe('invalid_input');
+    expect(refusal(() => argv([{ param: 'a' }], { a: '\0' }, { endOfOptions: true })).code).toBe('invalid_input');
   });
 });
 

@@ -15,11 +15,7 @@ export interface CommandInput {
 }
 
 /** Returns the execution that an input selects (TJS-24). Throws `invalid_input` if none or several match. */
-export function selectExecution(
-  executions: readonly Execution[],
-  input: JsonObject,
-  tool: string,
-): Execution {
+export function selectExecution(executions: readonly Execution[], input: JsonObject, tool: string): Execution {
   const given = (name: string): boolean => input[name] !== undefined && input[name] !== null;
   const conditional = executions.filter(({ when }) => when !== undefined);
   const matching = conditional.filter(({ when }) => when!.present.every(given) && !when!.absent.some(given));
@@ -47,9 +43,7 @@ export function toSlots(execution: Execution, input: JsonObject): Slot[] {
 
 /** Returns the subcommand to run; a boolean parameter may override it. */
 export function selectSubcommand(execution: Execution, slots: readonly Slot[]): string {
-  const override = slots.find(
-    ({ mapping, value }) => mapping.subcommandOverride !== undefined && value === true,
-  );
+  const override = slots.find(({ mapping, value }) => mapping.subcommandOverride !== undefined && value === true);
   return override?.mapping.subcommandOverride ?? execution.subcommand;
 }
 
@@ -67,11 +61,7 @@ export interface ArgumentOptions {
  * Returns the arguments of slots (TJS-7 to 10, 12, 13). Throws `invalid_input` for values that contain NUL, or that
  * the program could read as an option.
  */
-export function toArguments(
-  execution: Execution,
-  slots: readonly Slot[],
-  options: ArgumentOptions,
-): CommandInput {
+export function toArguments(execution: Execution, slots: readonly Slot[], options: ArgumentOptions): CommandInput {
   const argv: string[] = [];
   let stdin = '';
   let directory: string | undefined;
@@ -119,10 +109,7 @@ export function toArguments(
   return { argv, stdin, directory };
 }
 
-function switchArgument(
-  { flagIfTrue, flagIfFalse, subcommandOverride }: Mapping,
-  value: Json | undefined,
-): string[] {
+function switchArgument({ flagIfTrue, flagIfFalse, subcommandOverride }: Mapping, value: Json | undefined): string[] {
   if (subcommandOverride !== undefined) return [];
   const flag = value === true ? flagIfTrue : flagIfFalse;
   return flag === undefined ? [] : [flag];
@@ -136,8 +123,7 @@ function flagArguments(mapping: Mapping, text: string): string[] {
 }
 
 function refuseDash(mapping: Mapping, text: string, binary: string): void {
-  if (text.startsWith('-') && !mapping.allowDash)
-    throw dashError(mapping, `${binary} could read it as an option`);
+  if (text.startsWith('-') && !mapping.allowDash) throw dashError(mapping, `${binary} could read it as an option`);
 }
 
 function dashError({ param }: Mapping, why: string): ToolError {

@@ -50,12 +50,8 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   const subcommand = selectSubcommand(execution, slots);
   assertAllowlisted(action.allowlist, execution.binary, subcommand);
   const checked = { ...parameters, ...containedValues(slots) };
-  const planResolver = (
-    resolver: Resolver,
-    slot: number,
-    value: Json | undefined,
-    param: string,
-  ): ResolverStep => toStep({ ...options, resolver, slot, value, param, parameters: checked, path });
+  const planResolver = (resolver: Resolver, slot: number, value: Json | undefined, param: string): ResolverStep =>
+    toStep({ ...options, resolver, slot, value, param, parameters: checked, path });
   const resolvers = slots.flatMap(({ mapping, value }, index) =>
     mapping.resolve === undefined || (value === undefined && !mapping.optional)
       ? []
@@ -140,12 +136,8 @@ function showPending({ slots, resolvers }: CommandPlan): Slot[] {
 
 function fittingExecutions(action: CommandAction, path: readonly string[]): readonly Execution[] {
   if (action.executions.every(({ binGroup }) => binGroup === undefined)) return action.executions;
-  const installed = action.binGroups.findIndex((group) =>
-    group.every((name) => findProgram(name, path) !== undefined),
-  );
-  const fitting = action.executions.filter(
-    ({ binGroup }) => binGroup === undefined || binGroup === installed,
-  );
+  const installed = action.binGroups.findIndex((group) => group.every((name) => findProgram(name, path) !== undefined));
+  const fitting = action.executions.filter(({ binGroup }) => binGroup === undefined || binGroup === installed);
   if (fitting.length > 0) return fitting;
   const groups = action.binGroups.map((group) => group.join(' and ')).join(', or ');
   throw new ToolError('exec_failed', 'none of the programs that it can use is installed', {

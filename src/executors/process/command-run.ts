@@ -126,9 +126,7 @@ async function runStep(
     const output = outcome.stderr.toString('utf8').trim() || stdout;
     return { reason: `its resolver failed${output === '' ? '' : `: ${quoteOutside(output, 200)}`}` };
   }
-  return stdout === '' && !step.emptyIsResult
-    ? { reason: 'its resolver returned nothing' }
-    : { text: stdout };
+  return stdout === '' && !step.emptyIsResult ? { reason: 'its resolver returned nothing' } : { text: stdout };
 }
 
 function changesOutput({ execution, postProcess }: CommandPlan): boolean {
@@ -153,9 +151,7 @@ async function shape(run: CommandRun, output: Output, outcome: ProcessOutcome): 
       changed = true;
     } else notes.push({ param: 'output', outcome: 'kept', reason: processed.reason! });
   }
-  const hints = command.execution.hints.filter((hint) =>
-    applies(hint, text, outcome.exitCode, command, input),
-  );
+  const hints = command.execution.hints.filter((hint) => applies(hint, text, outcome.exitCode, command, input));
   const limited = limitLines(text, command);
   if (limited !== text) changed = true;
   const lines = hints.map(({ hint }) => `hint: ${fillHint(hint, command, input)}`);
@@ -180,19 +176,13 @@ function applies(
   if (hint.exitCode === 'nonzero' && exitCode === 0) return false;
   if (typeof hint.exitCode === 'number' && exitCode !== hint.exitCode) return false;
   if (hint.notEmpty && text.trim() === '') return false;
-  return Object.entries(hint.whenArg).every(
-    ([name, value]) => effectiveValue(name, command, input) === value,
-  );
+  return Object.entries(hint.whenArg).every(([name, value]) => effectiveValue(name, command, input) === value);
 }
 
 function fillHint(hint: string, command: CommandPlan, input: JsonObject): string {
   return hint.replace(/\{([A-Za-z_][\w-]*)\}/g, (match, name: string) => {
     const value = effectiveValue(name, command, input);
-    return value === undefined || value === null
-      ? match
-      : typeof value === 'string'
-        ? value
-        : JSON.stringify(value);
+    return value === undefined || value === null ? match : typeof value === 'string' ? value : JSON.stringify(value);
   });
 }
 

@@ -31,9 +31,7 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
     plan(tool, input, context) {
       const action = actionOf(tool);
       const options = { tool, input, context, world };
-      return action.runs === 'script'
-        ? planScript({ ...options, action })
-        : planCommand({ ...options, action });
+      return action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
     },
     async run(plan, context) {
       assertProcess(plan);

@@ -27,10 +27,7 @@ export function digestCommand(tool: Tool, action: CommandAction): string {
 export type SkillScripts = ReadonlyMap<string, Buffer>;
 
 /** Returns the scripts that a command may run. Throws `integrity` if they or its program changed since planning. */
-export function readPlannedScripts(
-  { tool, binary, identity }: ProcessPlan,
-  action: CommandAction,
-): SkillScripts {
+export function readPlannedScripts({ tool, binary, identity }: ProcessPlan, action: CommandAction): SkillScripts {
   if (identity !== undefined && !sameIdentity(statIdentity(binary), identity))
     throw changed(tool, `runs ${binary}, which changed after it was planned`);
   const scripts = readScripts(action);
@@ -48,8 +45,7 @@ function readScripts(action: CommandAction): readonly SkillScript[] {
   return scriptNames(action).map((name) => {
     const path = findSkillScript(action.directory, name);
     const reading = path === undefined ? undefined : readHead(path, MAX_SCRIPT_BYTES);
-    const bytes =
-      reading === undefined || 'fault' in reading || !reading.complete ? undefined : reading.bytes;
+    const bytes = reading === undefined || 'fault' in reading || !reading.complete ? undefined : reading.bytes;
     return { path, bytes };
   });
 }
@@ -67,10 +63,7 @@ function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly 
 
 /** Returns the names of the skill's scripts that a command may run. */
 export function scriptNames({ executions }: CommandAction): string[] {
-  const resolvers = executions.flatMap(({ args, postProcess }) => [
-    ...args.map(({ resolve }) => resolve),
-    postProcess,
-  ]);
+  const resolvers = executions.flatMap(({ args, postProcess }) => [...args.map(({ resolve }) => resolve), postProcess]);
   return [...new Set(resolvers.flatMap((resolver) => resolver?.script ?? []))].sort();
 }
 

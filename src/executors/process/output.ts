@@ -52,20 +52,15 @@ function toTruncation(plan: ProcessPlan, outcome: ProcessOutcome) {
 export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError | undefined {
   const { name } = plan.tool;
   if (outcome.ending === 'timeout') {
-    return new ToolError(
-      'timeout',
-      `${name} did not end within ${formatDuration(plan.timeoutMs)} and was stopped`,
-      {
-        hint: 'raise the limit with --timeout or @timeout, or do less in one call',
-        data: { timeoutMs: plan.timeoutMs },
-      },
-    );
+    return new ToolError('timeout', `${name} did not end within ${formatDuration(plan.timeoutMs)} and was stopped`, {
+      hint: 'raise the limit with --timeout or @timeout, or do less in one call',
+      data: { timeoutMs: plan.timeoutMs },
+    });
   }
   if (outcome.ending === 'cancelled') return cancelled(name);
   if (outcome.ending === 'capped' || isSuccess(plan, outcome.exitCode))
     return outcome.fault === undefined ? undefined : toStoreError(name, outcome.fault);
-  const how =
-    outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;
+  const how = outcome.exitCode === null ? `was ended by ${outcome.signal}` : `exited with status ${outcome.exitCode}`;
   return new ToolError('tool_failed', `${name} ${how}`, {
     hint: 'see its output; change the input, or fix the tool',
     data: { exitCode: outcome.exitCode, signal: outcome.signal },
@@ -74,9 +69,7 @@ export function toError(plan: ProcessPlan, outcome: ProcessOutcome): ToolError |
 
 // TJS-24: the declaration can list other exit statuses that are no failure.
 function isSuccess({ command }: ProcessPlan, exitCode: number | null): boolean {
-  return (
-    exitCode === 0 || (exitCode !== null && command?.execution.successExitCodes.includes(exitCode) === true)
-  );
+  return exitCode === 0 || (exitCode !== null && command?.execution.successExitCodes.includes(exitCode) === true);
 }
 
 // SCR-12

@@ -10,11 +10,7 @@ const MAX_TOTAL_BYTES = 512 * 1024;
 const PREFIXES = ['WIELD', 'OCTOMIND'];
 
 /** Returns `WIELD_PARAM_*`, `WIELD_TOOL_NAME`, `WIELD_WORKDIR`, and the same with the prefix OCTOMIND. */
-export function scriptVariables(
-  toolName: string,
-  workdir: string,
-  input: JsonObject,
-): Record<string, string> {
+export function scriptVariables(toolName: string, workdir: string, input: JsonObject): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const prefix of PREFIXES) {
     variables[`${prefix}_TOOL_NAME`] = toolName;

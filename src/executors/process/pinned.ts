@@ -33,9 +33,7 @@ const ATTEMPTS = 3;
 export async function pinScript(plan: ProcessPlan, action: ScriptAction, world: World): Promise<Pinned> {
   const { file, shebang } = action;
   const loader =
-    plan.interpreter === undefined || !hasDescriptors()
-      ? undefined
-      : findLoader(shebang, plan.interpreter, file);
+    plan.interpreter === undefined || !hasDescriptors() ? undefined : findLoader(shebang, plan.interpreter, file);
   if (loader !== undefined) {
     const bytes = readPlanned(plan.tool, action);
     if (bytes !== undefined) {
@@ -140,8 +138,7 @@ let descriptors: boolean | undefined;
 
 /** Whether a process can open its descriptors by path. */
 export function hasDescriptors(): boolean {
-  descriptors ??=
-    statOrNothing('/dev/fd/0') !== undefined || statOrNothing('/dev/fd')?.isDirectory() === true;
+  descriptors ??= statOrNothing('/dev/fd/0') !== undefined || statOrNothing('/dev/fd')?.isDirectory() === true;
   return descriptors;
 }
 

@@ -12,13 +12,7 @@ import { runPlan } from './run-plan.js';
 export { runCommand } from './command-run.js';
 
 /** Runs a script and returns its output. */
-export async function runScript({
-  plan,
-  action,
-  context,
-  world,
-  beforeRun,
-}: RunScriptOptions): Promise<Output> {
+export async function runScript({ plan, action, context, world, beforeRun }: RunScriptOptions): Promise<Output> {
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();

@@ -49,13 +49,9 @@ export function planScript({ tool, action, input, context, world }: PlanScriptOp
 }
 
 function noSandbox(tool: Tool, profile: string): ToolError {
-  return new ToolError(
-    'unavailable',
-    `${tool.name} requires the sandbox "${profile}", which is not supported`,
-    {
-      hint: 'remove the @sandbox line if the script may run without one',
-    },
-  );
+  return new ToolError('unavailable', `${tool.name} requires the sandbox "${profile}", which is not supported`, {
+    hint: 'remove the @sandbox line if the script may run without one',
+  });
 }
 
 // SCR-24: variables that a script needs must be passed on and set. Their values are never shown.

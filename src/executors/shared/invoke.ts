@@ -41,8 +41,7 @@ function toOutput(result: unknown, name: string): Output {
   if (isRecord(result) && isParts(result.content)) {
     const { content, structured, error } = result;
     const fault = findPartFault(content);
-    if (fault !== undefined)
-      throw new ToolError('tool_failed', `${name} returned ${fault}`, { hint: FAILED_HINT });
+    if (fault !== undefined) throw new ToolError('tool_failed', `${name} returned ${fault}`, { hint: FAILED_HINT });
     return {
       content,
       structured: structured as Json | undefined,
@@ -56,9 +55,7 @@ function toOutput(result: unknown, name: string): Output {
 
 function isParts(value: unknown): value is readonly Part[] {
   return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every((part) => isRecord(part) && typeof part.type === 'string')
+    Array.isArray(value) && value.length > 0 && value.every((part) => isRecord(part) && typeof part.type === 'string')
   );
 }
 

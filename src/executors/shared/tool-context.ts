@@ -9,10 +9,7 @@ import type { ContextStore } from '../../core/store.js';
 import { toRemoteUri } from '../../core/upstream.js';
 
 /** The parts of a call that a function can use. */
-export type CallPart = Pick<
-  RunContext,
-  'call' | 'elicit' | 'progress' | 'workdir' | 'config' | 'remoteTools'
->;
+export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'config' | 'remoteTools'>;
 
 export interface FunctionEnvironment {
   /** The name of the tool. */

@@ -64,11 +64,7 @@ function valuesOf(tool: Tool, input: Json): Map<string, Json | undefined> {
   return new Map(
     Object.entries(isRecord(properties) ? properties : {}).map(([name, schema]) => [
       name,
-      Object.hasOwn(given, name)
-        ? given[name]
-        : isRecord(schema)
-          ? (schema.default as Json | undefined)
-          : undefined,
+      Object.hasOwn(given, name) ? given[name] : isRecord(schema) ? (schema.default as Json | undefined) : undefined,
     ]),
   );
 }

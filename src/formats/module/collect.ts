@@ -96,11 +96,7 @@ function camelCase(name: string): string {
   return name.replace(/[-_]+(.)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-function fromFrontmatter(
-  frontmatter: Readonly<Record<string, unknown>>,
-  run: Run,
-  file: string,
-): ToolDefinition {
+function fromFrontmatter(frontmatter: Readonly<Record<string, unknown>>, run: Run, file: string): ToolDefinition {
   const metadata = isRecord(frontmatter.metadata) ? frontmatter.metadata : {};
   const { name = baseName(file), description } = frontmatter;
   const { tags, visibility, params, group } = metadata;
@@ -124,8 +120,7 @@ function readRole({ metadata }: Readonly<Record<string, unknown>>): { readonly r
 function toInputSchema(params: unknown): DefinitionSchema {
   if (params === undefined || params === null) return NO_PARAMETERS;
   if (isStandardSchema(params) || !isRecord(params)) return params as DefinitionSchema;
-  if (typeof params.type === 'string' || isRecord(params.properties) || '$ref' in params)
-    return params as JsonSchema;
+  if (typeof params.type === 'string' || isRecord(params.properties) || '$ref' in params) return params as JsonSchema;
   const required: string[] = [];
   const properties: Record<string, Json> = {};
   for (const [name, property] of Object.entries(params)) {

@@ -8,12 +8,7 @@ import { NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
 import { fillDefaults } from '../../schema/defaults.js';
 import { createJsonSchema } from '../../schema/json.js';
-import {
-  createStandardSchema,
-  isStandardSchema,
-  parseStandard,
-  type StandardSchema,
-} from '../../schema/standard.js';
+import { createStandardSchema, isStandardSchema, parseStandard, type StandardSchema } from '../../schema/standard.js';
 import {
   assertDefinition,
   assertPositionals,
@@ -42,8 +37,7 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
   const { name, description, inputSchema = NO_PARAMETERS, outputSchema } = definition;
   const schemaOf = (field: 'inputSchema' | 'outputSchema', schema: DefinitionSchema): Schema => {
     try {
-      if (isStandardSchema(schema))
-        return createStandardSchema(schema, field === 'inputSchema' ? 'input' : 'output');
+      if (isStandardSchema(schema)) return createStandardSchema(schema, field === 'inputSchema' ? 'input' : 'output');
       return createJsonSchema(schema, { closed: field === 'inputSchema' });
     } catch (error) {
       throw invalidField(name, field, (error as Error).message, error);
@@ -84,18 +78,11 @@ function toRun(definition: ToolDefinition, input: Schema): FunctionAction['run']
       ? await parseInput(name, inputSchema, input, value)
       : fillDefaults(value, input.json);
     const result = await execute(given, context, ...more);
-    return isStandardSchema(outputSchema) && !isFailedOutput(result)
-      ? parseOutput(name, outputSchema, result)
-      : result;
+    return isStandardSchema(outputSchema) && !isFailedOutput(result) ? parseOutput(name, outputSchema, result) : result;
   };
 }
 
-async function parseInput(
-  name: string,
-  schema: StandardSchema,
-  input: Schema,
-  value: unknown,
-): Promise<unknown> {
+async function parseInput(name: string, schema: StandardSchema, input: Schema, value: unknown): Promise<unknown> {
   const parsed = await parseStandard(schema, value);
   if (parsed.ok) return parsed.value;
   throw describeFaults({ name, input }, parsed.faults);

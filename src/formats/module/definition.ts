@@ -98,8 +98,7 @@ export function assertDefinition(definition: unknown): asserts definition is Too
   for (const [field, value] of Object.entries(definition)) {
     const kind = Object.hasOwn(FIELDS, field) ? FIELDS[field as keyof ToolDefinition] : undefined;
     if (kind === undefined) throw invalidField(name, field, 'is not a field of a definition');
-    if (value !== undefined && !isKind(value, kind))
-      throw invalidField(name, field, `must be ${KINDS[kind]}`);
+    if (value !== undefined && !isKind(value, kind)) throw invalidField(name, field, `must be ${KINDS[kind]}`);
   }
   if (!isToolName(definition.name as string)) {
     throw invalidField(
@@ -129,11 +128,7 @@ export function assertPositionals({ name, cli }: ToolDefinition, schema: JsonSch
   const properties = isRecord(schema.properties) ? schema.properties : {};
   names.forEach((parameter, index) => {
     if (!Object.hasOwn(properties, parameter) || names.indexOf(parameter) !== index)
-      throw invalidField(
-        name,
-        'cli.positional',
-        `must name parameters, each once; "${parameter}" is not one`,
-      );
+      throw invalidField(name, 'cli.positional', `must name parameters, each once; "${parameter}" is not one`);
     const isArray = acceptedTypes(followRef(properties[parameter], schema), schema).has('array');
     if (isArray && index < names.length - 1)
       throw invalidField(name, 'cli.positional', `must have the array "${parameter}" last`);

@@ -11,12 +11,7 @@ import type { World } from '../../core/world.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { baseName } from './collect.js';
-import {
-  createDescriptionCache,
-  type DescribedTool,
-  type Description,
-  readDescription,
-} from './description.js';
+import { createDescriptionCache, type DescribedTool, type Description, readDescription } from './description.js';
 
 export interface ModuleFormatOptions {
   /** Directory of the description cache. */
@@ -158,8 +153,7 @@ function toUnknown(
   }
   const tool: Tool = {
     name,
-    description:
-      'Not loaded: the tools of a module are known once it is loaded, and this workspace is not trusted.',
+    description: 'Not loaded: the tools of a module are known once it is loaded, and this workspace is not trusted.',
     input: createJsonSchema({ type: 'object' }),
     action: { kind: 'module', source, export: null },
     origin: toOrigin(source, place),

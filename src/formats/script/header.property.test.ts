@@ -27,11 +27,7 @@ spec('SCR-3 SCR-19', 'never throws, and returns a header or an error', () => {
       fc.oneof(
         fc.string({ unit: 'binary', maxLength: 40 }),
         fc
-          .tuple(
-            prefix,
-            fc.constantFrom('@param ', '@description ', '@timeout ', '@example ', '@'),
-            fc.string(),
-          )
+          .tuple(prefix, fc.constantFrom('@param ', '@description ', '@timeout ', '@example ', '@'), fc.string())
           .map((parts) => parts.join('')),
       ),
       { maxLength: 100 },

@@ -28,15 +28,7 @@ describe('the block', () => {
   }
 
   spec('SCR-3', 'skips blank lines and ends at the first line of code', () => {
-    const reading = read(
-      '',
-      '  ',
-      '# @description D',
-      '',
-      '# @param a string A',
-      'x=1',
-      '# @param b string B',
-    );
+    const reading = read('', '  ', '# @description D', '', '# @param a string A', 'x=1', '# @param b string B');
     expect(parametersOf(reading)?.map((parameter) => parameter.name)).toEqual(['a']);
   });
 
@@ -49,9 +41,7 @@ describe('the block', () => {
   });
 
   spec('SCR-3', 'treats CRLF like LF', () => {
-    const reading = readScriptHeader(
-      '#!/bin/sh\n# @description One\r\n# two\r\n\r\n# @param a string A\r\ncode',
-    );
+    const reading = readScriptHeader('#!/bin/sh\n# @description One\r\n# two\r\n\r\n# @param a string A\r\ncode');
     expect(reading.header?.description).toBe('One\ntwo');
     expect(parametersOf(reading)?.[0]?.description).toBe('A');
   });
@@ -102,32 +92,14 @@ describe('tags', () => {
     ]);
   });
 
-  spec(
-    'SCR-4',
-    'joins continuation lines with a newline in a description, with a space in a parameter',
-    () => {
-      const { header } = read(
-        '# @description One',
-        '# two',
-        '#',
-        '# three',
-        '# @param a string A',
-        '#   and   more',
-      );
-      expect(header?.description).toBe('One\ntwo\n\nthree');
-      expect(header?.parameters[0]?.description).toBe('A and more');
-    },
-  );
+  spec('SCR-4', 'joins continuation lines with a newline in a description, with a space in a parameter', () => {
+    const { header } = read('# @description One', '# two', '#', '# three', '# @param a string A', '#   and   more');
+    expect(header?.description).toBe('One\ntwo\n\nthree');
+    expect(header?.parameters[0]?.description).toBe('A and more');
+  });
 
   spec('SCR-4', 'ends the text of a tag, but not the header, at a blank line', () => {
-    const { header } = read(
-      '# @description One',
-      '',
-      '# about the code',
-      '# @param a string A',
-      '',
-      '# more',
-    );
+    const { header } = read('# @description One', '', '# about the code', '# @param a string A', '', '# more');
     expect(header?.description).toBe('One');
     expect(header?.parameters[0]?.description).toBe('A');
   });
@@ -182,23 +154,13 @@ describe('tags', () => {
     expect([...header!.flags].sort()).toEqual(['destructive', 'hidden', 'readonly', 'terminal']);
   });
 
-  spec(
-    'SCR-5',
-    'ignores unknown tags with their continuation lines, and returns them for the debug log',
-    () => {
-      const reading = read(
-        '# @author Ada',
-        '# and her cat',
-        '# @constructor x',
-        '# @description D',
-        '# @since 1',
-      );
-      expect(reading.header?.description).toBe('D');
-      expect(reading.errors).toEqual([]);
-      expect(reading.warnings).toEqual([]);
-      expect(reading.unknownTags).toEqual(['author', 'constructor', 'since']);
-    },
-  );
+  spec('SCR-5', 'ignores unknown tags with their continuation lines, and returns them for the debug log', () => {
+    const reading = read('# @author Ada', '# and her cat', '# @constructor x', '# @description D', '# @since 1');
+    expect(reading.header?.description).toBe('D');
+    expect(reading.errors).toEqual([]);
+    expect(reading.warnings).toEqual([]);
+    expect(reading.unknownTags).toEqual(['author', 'constructor', 'since']);
+  });
 
   spec('SCR-5', 'warns about an invalid tag and keeps the tool', () => {
     const reading = read(
@@ -277,9 +239,7 @@ describe('parameters', () => {
   for (const word of ['weird', 'FILE', 'constructor', '__proto__', 'int[]']) {
     spec('SCR-7', `reads the unknown type ${word} as string, with a warning that quotes it`, () => {
       const reading = read('# @desc D', `# @param a ${word} thing`);
-      expect(parametersOf(reading)).toEqual([
-        { name: 'a', type: 'string', required: false, description: 'thing' },
-      ]);
+      expect(parametersOf(reading)).toEqual([{ name: 'a', type: 'string', required: false, description: 'thing' }]);
       expect(reading.warnings[0]!.message).toContain(`"${word}"`);
       expect(reading.warnings[0]!.hint).toContain(`string ${word}`);
     });

@@ -83,8 +83,7 @@ export function readScriptHeader(text: string): HeaderReading {
 function readShebang(text: string): string | HeaderFinding {
   if (text.startsWith('\ufeff')) {
     return {
-      message:
-        'starts with a byte-order mark (EF BB BF) before the shebang, so the system would run it with sh',
+      message: 'starts with a byte-order mark (EF BB BF) before the shebang, so the system would run it with sh',
       hint: 'remove the mark',
       command: "sed -i '1s/^\\xEF\\xBB\\xBF//'",
     };
@@ -112,9 +111,7 @@ export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
   const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
   return {
     type: 'object',
-    properties: Object.fromEntries(
-      parameters.map(({ name, type, description }) => [name, { type, description }]),
-    ),
+    properties: Object.fromEntries(parameters.map(({ name, type, description }) => [name, { type, description }])),
     ...(required.length > 0 ? { required } : {}),
   };
 }

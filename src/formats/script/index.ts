@@ -66,14 +66,8 @@ function readScript(fileName: string, place: Place, world: World): Reading | und
 }
 
 // SCR-1: a file with a dot in its name is not a tool; warn only if it has a valid header.
-function readDotted(
-  fileName: string,
-  path: string,
-  head: Buffer,
-  identity: FileIdentity,
-): Reading | undefined {
-  if (head[0] !== 0x23 || readScriptHeader(firstLines(head).toString('utf8')).header === undefined)
-    return undefined;
+function readDotted(fileName: string, path: string, head: Buffer, identity: FileIdentity): Reading | undefined {
+  if (head[0] !== 0x23 || readScriptHeader(firstLines(head).toString('utf8')).header === undefined) return undefined;
   const name = fileName.slice(0, fileName.indexOf('.'));
   return reject(path, identity, {
     message: 'not listed: a dot in the name',
@@ -83,8 +77,7 @@ function readDotted(
 
 function readScriptHead(path: string): ReturnType<typeof readHead> {
   const head = readHead(path, HEAD_BYTES);
-  if ('fault' in head || head.complete || head.bytes[0] !== 0x23 || countLines(head.bytes) >= HEADER_LINES)
-    return head;
+  if ('fault' in head || head.complete || head.bytes[0] !== 0x23 || countLines(head.bytes) >= HEADER_LINES) return head;
   const long = readHead(path, LONG_HEAD_BYTES);
   if ('fault' in long || long.complete) return long;
   // Drops an incomplete last line, which may end within a character.
@@ -104,8 +97,7 @@ function checkFile(fileName: string, head: Buffer, identity: FileIdentity): Head
       hint: 'keep the script small and start the large program from it',
     };
   }
-  if ((identity.mode & ANY_EXECUTE) === 0)
-    return { message: 'not executable', hint: 'run', command: 'chmod +x' };
+  if ((identity.mode & ANY_EXECUTE) === 0) return { message: 'not executable', hint: 'run', command: 'chmod +x' };
   // A binary has no shebang either, and the message about the shebang is more useful.
   if (head[0] === 0x23 && !isUtf8(firstLines(head)))
     return { message: `not UTF-8 in its first ${HEADER_LINES} lines`, hint: 'save the file as UTF-8' };

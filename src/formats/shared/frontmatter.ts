@@ -40,8 +40,7 @@ function readPlain(block: string): Record<string, string> | undefined {
   for (const line of block.split(/\r?\n/)) {
     if (line.trim() === '') continue;
     const match = PLAIN_LINE.exec(line);
-    if (match === null || YAML_KEYWORD.test(match[2]!.trim()) || Object.hasOwn(fields, match[1]!))
-      return undefined;
+    if (match === null || YAML_KEYWORD.test(match[2]!.trim()) || Object.hasOwn(fields, match[1]!)) return undefined;
     fields[match[1]!] = match[2]!.trim();
   }
   return fields;

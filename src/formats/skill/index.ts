@@ -37,8 +37,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
       : reject(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
   }
   const states = [reading.identity];
-  if (!reading.complete)
-    return { ...reject(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
+  if (!reading.complete) return { ...reject(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
   const text = reading.bytes.toString('utf8');
   const { skill: header, errors, warnings } = parseSkillFile(text);
   const problems = [

@@ -48,11 +48,7 @@ export function crossCheck(options: CrossCheckOptions): void {
   checkAlternatives(executions, report);
 }
 
-function checkCommands(
-  execution: Execution,
-  pointer: string,
-  { allowlist, report }: CrossCheckOptions,
-): void {
+function checkCommands(execution: Execution, pointer: string, { allowlist, report }: CrossCheckOptions): void {
   const check = (binary: string, subcommand: string, at: string, key = 'subcommand'): void => {
     const listed = Object.hasOwn(allowlist, binary) ? allowlist[binary] : undefined;
     if (listed === undefined) {
@@ -76,8 +72,7 @@ function checkCommands(
   check(execution.binary, execution.subcommand, pointer);
   for (const [index, { subcommandOverride, resolve }] of execution.args.entries()) {
     const at = `${pointer}/args/${index}`;
-    if (subcommandOverride !== undefined)
-      check(execution.binary, subcommandOverride, at, 'subcommandOverride');
+    if (subcommandOverride !== undefined) check(execution.binary, subcommandOverride, at, 'subcommandOverride');
     checkResolver(resolve, `${at}/resolveCommand`);
   }
   checkResolver(execution.postProcess, `${pointer}/postProcess`);

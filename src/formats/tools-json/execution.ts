@@ -3,14 +3,7 @@
 import type { Execution, OutputHint } from '../../core/command.js';
 import type { Json } from '../../core/json.js';
 import { type Report, readShape, type Shape } from '../../core/strict-object.js';
-import {
-  optionalString,
-  POST_PROCESS,
-  type ReadAt,
-  readMapping,
-  readResolver,
-  reportUnsupported,
-} from './mapping.js';
+import { optionalString, POST_PROCESS, type ReadAt, readMapping, readResolver, reportUnsupported } from './mapping.js';
 
 const EXECUTION: Shape = {
   tool: '!non-empty string',

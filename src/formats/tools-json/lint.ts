@@ -10,9 +10,7 @@ import type { DeclaredTool, ToolsDescriptor } from './parse.js';
 const EXEC_CAPABLE = new Set(
   `awk bash bun busybox cargo chroot curl dash deno docker doas env expect find gdb git go ionice ksh lua make man mysql nc
   nice node nohup npm npx parallel perl php pip podman prlimit psql python python3 rsync ruby sed setpriv setsid sh sqlite3
-  ssh stdbuf strace sudo systemd-run tar tclsh tee time timeout unshare vi vim watch wget xargs zip zsh`.split(
-    /\s+/,
-  ),
+  ssh stdbuf strace sudo systemd-run tar tclsh tee time timeout unshare vi vim watch wget xargs zip zsh`.split(/\s+/),
 );
 
 /** Returns warnings; pointers are those of the one-file layout. */
@@ -101,8 +99,7 @@ function parametersOf({ args, when, postProcess, hints }: Execution): string[] {
 
 function hasFreeArgument(tool: DeclaredTool, binary: string): boolean {
   return tool.executions.some(
-    (execution) =>
-      execution.binary === binary && execution.args.some((mapping) => isFree(mapping, tool.parameters)),
+    (execution) => execution.binary === binary && execution.args.some((mapping) => isFree(mapping, tool.parameters)),
   );
 }
 

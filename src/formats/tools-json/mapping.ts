@@ -119,12 +119,7 @@ export function optionalString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-export function readResolver(
-  value: unknown,
-  pointer: string,
-  shape: Shape,
-  report: Report,
-): Resolver | undefined {
+export function readResolver(value: unknown, pointer: string, shape: Shape, report: Report): Resolver | undefined {
   if (value === undefined) return undefined;
   const entry = readShape(value, pointer, shape, report);
   if (entry === undefined) return undefined;

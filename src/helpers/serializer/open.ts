@@ -41,8 +41,7 @@ export function createOpeners({ DROPPED, isMarkerKey, kindOf }: Kinds, frames: F
     const marked = style === 'markers';
     let value: unknown = given;
     let kind = kindOf(given);
-    const toJson: unknown =
-      kind === 'object' || kind === 'array' ? (given as { toJSON?: unknown }).toJSON : undefined;
+    const toJson: unknown = kind === 'object' || kind === 'array' ? (given as { toJSON?: unknown }).toJSON : undefined;
     if (typeof toJson === 'function') {
       value = toJson.call(given, key);
       if (typeof value !== 'object' || value === null) return { leaf: copyLeaf(value, style) };

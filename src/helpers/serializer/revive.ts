@@ -40,8 +40,7 @@ export function createMarkerReaders({ openList, openObject }: Frames): MarkerRea
     const classes = [TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError];
     const Class = classes.find((candidate) => candidate.name === name) ?? Error;
     const error = new Class(message);
-    if (error.name !== name)
-      Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
+    if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
     return error;
   }
 
@@ -49,14 +48,12 @@ export function createMarkerReaders({ openList, openObject }: Frames): MarkerRea
 
   return {
     $plain: (content) => openObject(content as object, Object.keys(content as object)),
-    $fn: (content, _open, functions) =>
-      functions ? orNothing(reviveFunction(content as string)) : undefined,
+    $fn: (content, _open, functions) => (functions ? orNothing(reviveFunction(content as string)) : undefined),
     $date(content) {
       const leaf = new Date(content as string);
       return content === 'invalid' || !Number.isNaN(leaf.getTime()) ? { leaf } : undefined;
     },
-    $bigint: (content) =>
-      /^-?\d+$/.test(content as string) ? { leaf: BigInt(content as string) } : undefined,
+    $bigint: (content) => (/^-?\d+$/.test(content as string) ? { leaf: BigInt(content as string) } : undefined),
     $cycle: (content, open) => orNothing(open[open.length - (content as number)]?.result),
     $set(content) {
       const set = new Set<unknown>();

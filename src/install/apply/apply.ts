@@ -47,8 +47,7 @@ export async function applyPlan(
   const approved = await approveHooks(hooks, environment);
   const findHook: FindHook = (kind, effective, event) =>
     hooks.find(
-      (hook) =>
-        hook.kind === kind && hook.item === effective && hook.event === event && approved.has(hook.digest),
+      (hook) => hook.kind === kind && hook.item === effective && hook.event === event && approved.has(hook.digest),
     );
   assertBuilds(planned, findHook);
   const transaction = beginTransaction(paths);
@@ -82,10 +81,7 @@ export async function applyPlan(
       },
       next: (made) => {
         const now = new Date(environment.world.now()).toISOString();
-        const items = [
-          ...kept,
-          ...staged.map((one) => toInstalled(one, hashesAfterHook.get(one.object), now)),
-        ];
+        const items = [...kept, ...staged.map((one) => toInstalled(one, hashesAfterHook.get(one.object), now))];
         const directories = [...new Set([...installed.made, ...made])];
         return { items, made: items.length > 0 ? directories : removeEmpty(directories) };
       },

@@ -25,8 +25,7 @@ export function findAsides(
   for (const { links, effective, item } of planned) {
     for (const { path } of links) {
       const owner = owners.get(path);
-      const other =
-        taken.get(path) ?? (owner !== undefined && !replaced.has(owner) ? owner.effective : undefined);
+      const other = taken.get(path) ?? (owner !== undefined && !replaced.has(owner) ? owner.effective : undefined);
       if (other !== undefined) {
         throw new ToolError('conflict', `the ${item.kind} ${effective} and ${other} would both be ${path}`, {
           hint: `uninstall ${other} first; ${item.kind === 'agent' ? 'agents are linked without their namespace' : 'two items cannot share a link'}`,

@@ -25,9 +25,7 @@ export interface CommitOptions {
 /** Restores the previous state on any failure (INS-23). */
 export async function commit(options: CommitOptions): Promise<void> {
   const { paths, transaction, changes, staged, beforeRecord, next } = options;
-  const made = changes.flatMap(({ linksAfter }) =>
-    linksAfter.flatMap(({ path }) => missingAbove(dirname(path))),
-  );
+  const made = changes.flatMap(({ linksAfter }) => linksAfter.flatMap(({ path }) => missingAbove(dirname(path))));
   const journal: Journal = {
     id: transaction.id,
     changes,
@@ -51,10 +49,7 @@ export async function commit(options: CommitOptions): Promise<void> {
   rmSync(paths.journal, { force: true });
 }
 
-function applyChange(
-  { store, after, linksBefore, linksAfter, aside }: StoreChange,
-  { objects }: InstallPaths,
-): void {
+function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChange, { objects }: InstallPaths): void {
   mkdirSync(dirname(store), { recursive: true, mode: 0o700 });
   for (const { path, to } of aside) renameSync(path, to);
   if (after === null) rmSync(store, { force: true });

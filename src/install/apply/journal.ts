@@ -6,15 +6,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { readStateFile } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
-import {
-  isOccupied,
-  type Link,
-  namesIn,
-  putLink,
-  removeEmpty,
-  removeLink,
-  TEMPORARY_LINK,
-} from '../directory.js';
+import { isOccupied, type Link, namesIn, putLink, removeEmpty, removeLink, TEMPORARY_LINK } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { loadInstalled } from '../state.js';
 import { collectGarbage, removeStaging } from './objects.js';
@@ -49,8 +41,7 @@ export function rollBack({ changes, objects, made }: Journal, paths: InstallPath
   for (const change of [...changes].reverse()) {
     const { store, before, after, linksBefore, linksAfter, aside } = change;
     for (const link of linksAfter)
-      if (!linksBefore.some(({ path, target }) => path === link.path && target === link.target))
-        removeLink(link);
+      if (!linksBefore.some(({ path, target }) => path === link.path && target === link.target)) removeLink(link);
     if (before !== null) {
       mkdirSync(dirname(store), { recursive: true, mode: 0o700 });
       putLink({ path: store, target: join(paths.objects, before) });

@@ -54,11 +54,7 @@ export function isModified({ installedHash, object }: InstalledItem, { objects }
 }
 
 /** Records the current files of an item as the installed ones (INS-23). */
-export function acceptModified(
-  item: InstalledItem,
-  installed: Installed,
-  paths: InstallPaths,
-): InstalledItem {
+export function acceptModified(item: InstalledItem, installed: Installed, paths: InstallPaths): InstalledItem {
   const accepted = { ...item, installedHash: hashTree(join(paths.objects, item.object)) };
   const items = installed.items.map((one) => (one === item ? accepted : one));
   saveInstalled(paths, { ...installed, items });

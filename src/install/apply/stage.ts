@@ -99,11 +99,7 @@ function assertBin({ item, effective }: PlannedItem, directory: string): void {
  * Expands tokens and preserves executable bits; the directory must be empty. Throws `conflict` if the source is not the
  * planned one any more: hooks were approved for those bytes (HOOK-6).
  */
-function writeStaged(
-  { item, form, source, effective }: PlannedItem,
-  rendering: Rendering,
-  directory: string,
-): void {
+function writeStaged({ item, form, source, effective }: PlannedItem, rendering: Rendering, directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const root = rootOf(item, source.tree);
   const hash = createTreeHash();
@@ -138,8 +134,7 @@ export function diffTrees(before: string | undefined, after: string, known: read
   const newPaths = new Set(listTree(after).map(({ path }) => path));
   const removed = known.filter((path) => oldPaths.has(path) && !newPaths.has(path));
   return [...newPaths, ...removed].sort(compareText).flatMap((path) => {
-    const read = (tree: string, exists: boolean): Buffer =>
-      exists ? readTreeFile(tree, path) : Buffer.alloc(0);
+    const read = (tree: string, exists: boolean): Buffer => (exists ? readTreeFile(tree, path) : Buffer.alloc(0));
     const [old, now] = [read(before, oldPaths.has(path)), read(after, newPaths.has(path))];
     if (old.equals(now) && oldPaths.has(path) === newPaths.has(path)) return [];
     if (![old, now].every((side) => side.length <= MAX_DIFF_BYTES && !side.includes(0) && isUtf8(side)))

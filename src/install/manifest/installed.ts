@@ -61,8 +61,7 @@ export const EMPTY_RECORD: Installed = { transaction: '', items: [], made: [] };
 export function parseInstalled(text: string, file: string): Installed {
   const document = parseState(text, file, INSTALLED_VERSION);
   const { items, made = [], transaction = '' } = document;
-  if (!Array.isArray(items) || !items.every(isInstalledItem) || typeof transaction !== 'string')
-    throw unreadable(file);
+  if (!Array.isArray(items) || !items.every(isInstalledItem) || typeof transaction !== 'string') throw unreadable(file);
   return { items, made: Array.isArray(made) ? (made as string[]) : [], transaction };
 }
 

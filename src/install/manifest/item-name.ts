@@ -12,11 +12,7 @@ export function isItemKind(value: unknown): value is ItemKind {
 }
 
 /** Returns the identity of an item: the id of its source, its kind and its bare name. */
-export function itemKey(item: {
-  readonly source: string;
-  readonly kind: ItemKind;
-  readonly name: string;
-}): string {
+export function itemKey(item: { readonly source: string; readonly kind: ItemKind; readonly name: string }): string {
   return `${item.source}\n${item.kind}\n${item.name}`;
 }
 
@@ -88,9 +84,6 @@ export function findLinkFault(kind: ItemKind, link: string): string | undefined 
 /** Whether a relative path has no `..` and is not absolute. Links are checked separately. */
 export function isSafePath(path: string): boolean {
   return (
-    !/[\0-\x1f\x7f\\]/.test(path) &&
-    !path.startsWith('/') &&
-    !path.startsWith('~') &&
-    !path.split('/').includes('..')
+    !/[\0-\x1f\x7f\\]/.test(path) && !path.startsWith('/') && !path.startsWith('~') && !path.split('/').includes('..')
   );
 }

@@ -46,23 +46,17 @@ export function parseSourceManifest(text: string): {
     const read = readGlobs(reader, discover[`${kind}s`], ['discover', `${kind}s`]);
     if (read !== undefined) globs[kind] = read;
   }
-  const readAll = <T>(
-    value: unknown,
-    at: TomlPath,
-    read: (entry: unknown, path: TomlPath) => T | undefined,
-  ) => reader.tables(value, at).flatMap((entry, index) => read(entry, [...at, index]) ?? []);
+  const readAll = <T>(value: unknown, at: TomlPath, read: (entry: unknown, path: TomlPath) => T | undefined) =>
+    reader.tables(value, at).flatMap((entry, index) => read(entry, [...at, index]) ?? []);
   const nested = (entry: unknown, path: TomlPath) => readNested(reader, entry, path);
   const manifest: SourceManifest = {
     description: reader.text(source, ['source'], 'description'),
     namespace: reader.name(source, ['source'], 'namespace') ?? reader.name(source, ['source'], 'prefix'),
     roots: reader.texts(source.roots, ['source', 'roots']) ?? null,
     pin: readPin(reader, source, ['source']),
-    minVersion:
-      reader.text(source, ['source'], 'min-version') ?? reader.text(source, ['source'], 'min-wield-version'),
+    minVersion: reader.text(source, ['source'], 'min-version') ?? reader.text(source, ['source'], 'min-wield-version'),
     expand: readExpand(reader, source),
-    items: readAll(document.items, ['items'], (entry, path) =>
-      readItem(reader, entry, path, lineOf(text, path)),
-    ),
+    items: readAll(document.items, ['items'], (entry, path) => readItem(reader, entry, path, lineOf(text, path))),
     globs,
     sources: [
       ...readAll(document.sources, ['sources'], nested),

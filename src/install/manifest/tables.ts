@@ -20,12 +20,7 @@ const NESTED_KEYS = ['source', 'as', 'namespace', 'pin', 'install'];
 const PIN_KEYS = { pin: 'ref', 'follow-branch': 'branch', 'pin-tag': 'tag', 'pin-ref': 'commit' } as const;
 
 /** Reads a table of `[[items]]`; undefined if it cannot be used. */
-export function readItem(
-  reader: FieldReader,
-  value: unknown,
-  path: TomlPath,
-  line: number,
-): DeclaredItem | undefined {
+export function readItem(reader: FieldReader, value: unknown, path: TomlPath, line: number): DeclaredItem | undefined {
   const { report, text } = reader;
   const fields = reader.table(value, path, ITEM_KEYS);
   const { kind } = fields;
@@ -62,9 +57,7 @@ export function readItem(
 /** Reads an entry of `[discover]`: an array of globs, or a table with include and exclude. */
 export function readGlobs(reader: FieldReader, value: unknown, path: TomlPath): ItemGlobs | undefined {
   if (value === undefined) return undefined;
-  const fields: Fields = Array.isArray(value)
-    ? { include: value }
-    : reader.table(value, path, ['include', 'exclude']);
+  const fields: Fields = Array.isArray(value) ? { include: value } : reader.table(value, path, ['include', 'exclude']);
   const read = (key: string): readonly string[] =>
     (reader.texts(fields[key], [...path, key]) ?? []).filter((glob) => {
       if (isSafePath(glob)) return true;

@@ -56,9 +56,7 @@ function selectOne<T>(ref: string, items: readonly Named<T>[]): T {
   );
   throw new ToolError('not_found', `item "${quoteOutside(ref, 80)}" not found`, {
     hint:
-      close.length > 0
-        ? `did you mean ${close.join(', ')}?`
-        : 'wield list --available shows all items of the sources',
+      close.length > 0 ? `did you mean ${close.join(', ')}?` : 'wield list --available shows all items of the sources',
     data: { nearest: close },
   });
 }

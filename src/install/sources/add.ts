@@ -73,13 +73,10 @@ export async function addSource(
 // Only the source that a person named may be local: a nested one is fetched over the network, or inside its parent.
 function assertNested({ kind, location }: SourceLocation, parent: SourceRecord): void {
   const isLocal = kind === 'local' || protocolOf(location) === 'file';
-  if (!isLocal || (kind === 'local' && parent.kind === 'local' && isWithin(parent.location, location)))
-    return;
-  throw new ToolError(
-    'path_escape',
-    `${parent.id} names a local nested source: ${quoteOutside(location, 120)}`,
-    { hint: 'a nested source must be a repository on the network; add a local one yourself' },
-  );
+  if (!isLocal || (kind === 'local' && parent.kind === 'local' && isWithin(parent.location, location))) return;
+  throw new ToolError('path_escape', `${parent.id} names a local nested source: ${quoteOutside(location, 120)}`, {
+    hint: 'a nested source must be a repository on the network; add a local one yourself',
+  });
 }
 
 // The record of a source before it is fetched; values of an earlier registration stay unless they are given again.

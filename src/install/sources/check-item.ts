@@ -34,11 +34,7 @@ const STORE_PATH =
 export function checkMetadata(item: SourceItem, { tree, fix, add, warn }: SourceCheck): void {
   const { kind, name, path, bin, build, description } = item;
   if (description === null && kind !== 'skill')
-    warn(
-      path,
-      `the ${kind} ${name} has no description`,
-      'add description: to its frontmatter or to [[items]]',
-    );
+    warn(path, `the ${kind} ${name} has no description`, 'add description: to its frontmatter or to [[items]]');
   if (kind === 'skill' && (!PORTABLE_NAME.test(name) || name.length > 64))
     warn(
       path,
@@ -50,8 +46,7 @@ export function checkMetadata(item: SourceItem, { tree, fix, add, warn }: Source
   const stats = statOrNothing(entry);
   if (stats?.isFile() !== true) {
     const message = `bin not found: ${quoteOutside(bin, 120)}`;
-    if (build === null)
-      add({ severity: 'error', path, message, hint: 'fix bin:, or add a build that creates it' });
+    if (build === null) add({ severity: 'error', path, message, hint: 'fix bin:, or add a build that creates it' });
   } else if ((stats.mode & 0o111) === 0) {
     if (fix) chmodSync(entry, stats.mode | 0o111);
     warn(`${path}/${bin}`, 'the entrypoint is not executable', `run: chmod +x ${path}/${bin}`, fix);

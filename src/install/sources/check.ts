@@ -76,8 +76,7 @@ function attempt<T>(check: SourceCheck, path: string, work: () => T): T | undefi
 function checkHooks({ manifest, items }: Scan, manifestFile: string, { warn }: SourceCheck): void {
   const warnOf = (path: string, command: string, run: string): void =>
     warn(path, `${command} runs a hook: ${quoteOutside(run, 120)}`, 'users must approve it first');
-  for (const { event, run } of manifest.hooks)
-    warnOf(manifestFile, event === 'install' ? 'add' : 'remove-source', run);
+  for (const { event, run } of manifest.hooks) warnOf(manifestFile, event === 'install' ? 'add' : 'remove-source', run);
   for (const { path, build, install, uninstall } of items)
     for (const [event, run] of Object.entries({ build, install, uninstall }))
       if (run !== null) warnOf(path, event, run);

@@ -43,9 +43,7 @@ function directoryOf({ kind, directory, location, id }: SourceRecord): string {
 /** Removes clones and commits that no source uses: old commits, and those of an interrupted fetch (F29). */
 export function removeUnusedClones({ sources }: InstallPaths, records: readonly SourceRecord[]): void {
   const used = new Map(
-    records.flatMap((record) =>
-      versionOf(record) === null ? [] : [[directoryOf(record), versionOf(record)]],
-    ),
+    records.flatMap((record) => (versionOf(record) === null ? [] : [[directoryOf(record), versionOf(record)]])),
   );
   for (const name of namesIn(sources)) {
     const version = used.get(name);
@@ -86,11 +84,7 @@ export async function exportTree(
 
 // Throws `invalid_definition` for a tree that would be too large. Equal directories are stored once in a repository, so
 // its size says nothing about that of its files (INS-38).
-async function listCommit(
-  environment: InstallEnvironment,
-  gitDirectory: string,
-  commit: string,
-): Promise<string[]> {
+async function listCommit(environment: InstallEnvironment, gitDirectory: string, commit: string): Promise<string[]> {
   const args = ['ls-tree', '-r', '-t', '--long', '-z', '--full-tree', commit];
   const listing = await runGit(environment, { gitDirectory, outputBytes: LISTING_BYTES }, args);
   const { ok, capped, stdout, stderr } = listing;

@@ -16,14 +16,7 @@ export interface FetchedCommit {
   readonly pin: Pin | null;
 }
 
-const FETCH = [
-  'fetch',
-  '--progress',
-  '--no-tags',
-  '--no-recurse-submodules',
-  '--no-write-fetch-head',
-  '--force',
-];
+const FETCH = ['fetch', '--progress', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
 const FETCHED = 'refs/wield/fetched';
 
 /** Fetches into a bare repository, one commit deep if the server allows it (INS-7). */
@@ -35,8 +28,7 @@ export async function fetchCommit(
 ): Promise<FetchedCommit> {
   mkdirSync(gitDirectory, { recursive: true, mode: 0o700 });
   const onLine = (line: string): void => {
-    if (/^(?:Receiving|Resolving)/.test(line))
-      environment.report({ kind: 'progress', text: quoteOutside(line) });
+    if (/^(?:Receiving|Resolving)/.test(line)) environment.report({ kind: 'progress', text: quoteOutside(line) });
   };
   const run = (args: readonly string[]) =>
     runGit(environment, { gitDirectory, protocol: protocolOf(url), onLine }, args);
@@ -57,11 +49,9 @@ export async function fetchCommit(
     await mustRun(['rev-parse', '--verify', '--end-of-options', revision], 'commit not found in')
   ).trim();
   if (!/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(fetched) || (pin?.to === 'commit' && fetched !== pin.name)) {
-    throw new ToolError(
-      'integrity',
-      `${hideUser(url)} returned ${fetched.slice(0, 12)} for the commit ${pin?.name}`,
-      { hint: 'do not use this repository until you know why' },
-    );
+    throw new ToolError('integrity', `${hideUser(url)} returned ${fetched.slice(0, 12)} for the commit ${pin?.name}`, {
+      hint: 'do not use this repository until you know why',
+    });
   }
   // The ref protects the commit from being replaced by the next fetch.
   await mustRun(['update-ref', `refs/wield/commits/${fetched}`, fetched], 'could not store the commit of');
@@ -93,8 +83,7 @@ function chooseRef(
 ): { ref: string | null; commit: string | null } {
   if (pin?.to === 'commit') return { ref: null, commit: pin.name };
   const [tag, branch] = [`refs/tags/${pin?.name}`, `refs/heads/${pin?.name}`];
-  const names =
-    pin === null ? [head ?? 'HEAD', 'HEAD'] : { branch: [branch], tag: [tag], ref: [tag, branch] }[pin.to];
+  const names = pin === null ? [head ?? 'HEAD', 'HEAD'] : { branch: [branch], tag: [tag], ref: [tag, branch] }[pin.to];
   const ref = names.find((name) => commits.has(name));
   if (ref !== undefined) return { ref, commit: commits.get(ref)! };
   if (pin === null)

@@ -65,21 +65,15 @@ function assertUnmoved({ id, pin, commit }: SourceRecord, fetched: FetchedCommit
   );
 }
 
-function assertVersion(
-  { minVersion }: SourceManifest,
-  { id }: SourceRecord,
-  { version }: InstallEnvironment,
-): void {
+function assertVersion({ minVersion }: SourceManifest, { id }: SourceRecord, { version }: InstallEnvironment): void {
   if (minVersion === null) return;
   const parts = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10) || 0);
   const [wanted, own] = [parts(minVersion), parts(version)];
   const at = wanted.findIndex((part, index) => part !== (own[index] ?? 0));
   if (at === -1 || wanted[at]! < (own[at] ?? 0)) return;
-  throw new ToolError(
-    'unavailable',
-    `${id} requires wield ${quoteOutside(minVersion, 20)}, and this is ${version}`,
-    { hint: 'update wield' },
-  );
+  throw new ToolError('unavailable', `${id} requires wield ${quoteOutside(minVersion, 20)}, and this is ${version}`, {
+    hint: 'update wield',
+  });
 }
 
 /**
@@ -139,12 +133,10 @@ export async function syncSource(
   environment: InstallEnvironment,
 ): Promise<SyncedSource> {
   const { paths } = environment;
-  const { record: now, scan } = await fetchSource(record, record, environment, accept).catch(
-    (error: unknown) => {
-      removeUnusedClones(paths, loadSources(paths));
-      throw error;
-    },
-  );
+  const { record: now, scan } = await fetchSource(record, record, environment, accept).catch((error: unknown) => {
+    removeUnusedClones(paths, loadSources(paths));
+    throw error;
+  });
   const records = loadSources(paths).map((one) => (one.id === now.id ? now : one));
   saveAll(records, environment);
   return { record: now, before: record.commit, scan };
@@ -154,8 +146,7 @@ export async function syncSource(
 export async function dropSource(record: SourceRecord, environment: InstallEnvironment): Promise<void> {
   const { paths } = environment;
   const tree = treeOf(record, paths);
-  if (existsSync(tree))
-    await runSourceHooks('uninstall', record, undefined, loadManifest(tree).manifest, environment);
+  if (existsSync(tree)) await runSourceHooks('uninstall', record, undefined, loadManifest(tree).manifest, environment);
   const records = loadSources(paths).filter(({ id }) => id !== record.id);
   saveAll(records, environment);
 }

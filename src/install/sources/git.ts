@@ -58,10 +58,7 @@ export async function runGit(
       hint: 'install git, or add a local directory instead',
     });
   }
-  const directories = [
-    `--git-dir=${gitDirectory}`,
-    ...(workTree === undefined ? [] : [`--work-tree=${workTree}`]),
-  ];
+  const directories = [`--git-dir=${gitDirectory}`, ...(workTree === undefined ? [] : [`--work-tree=${workTree}`])];
   const outcome = await runProcess(
     {
       argv: [binary, ...SAFE_SETTINGS.flatMap((setting) => ['-c', setting]), ...directories, ...args],
@@ -88,8 +85,7 @@ export async function runGit(
       onOutput:
         onLine &&
         ((chunk, from) => {
-          if (from === 'stderr')
-            for (const line of chunk.toString('utf8').split(/[\r\n]+/)) if (line) onLine(line);
+          if (from === 'stderr') for (const line of chunk.toString('utf8').split(/[\r\n]+/)) if (line) onLine(line);
         }),
     },
     world,

@@ -42,9 +42,7 @@ export function availableName({ source, item }: AvailableItem): string {
 export function findSource(text: string, sources: readonly SourceRecord[], cwd: string): SourceRecord {
   const found =
     sources.find(({ id }) => id === text) ??
-    sources.find(
-      ({ location }) => location === text || location === (realPath(resolve(cwd, text)) ?? text),
-    ) ??
+    sources.find(({ location }) => location === text || location === (realPath(resolve(cwd, text)) ?? text)) ??
     sources.find(({ id }) => id.split('/').at(-1) === text);
   if (found !== undefined) return found;
   const known = sources.map(({ id }) => id).join(', ');
@@ -83,8 +81,7 @@ export function loadSourceTrees(
     (own: string) =>
     (kind: ItemKind | null, name: string): string | undefined => {
       for (const [id, { items }] of scans)
-        if (id !== own && items.some((item) => item.name === name && (kind === null || item.kind === kind)))
-          return id;
+        if (id !== own && items.some((item) => item.name === name && (kind === null || item.kind === kind))) return id;
       return undefined;
     };
   return records.flatMap((record) => {

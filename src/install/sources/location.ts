@@ -23,8 +23,7 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
     new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, {
       hint: 'use owner/repo, an https://, ssh:// or file:// URL, or a directory',
     });
-  if (text === '' || text.startsWith('-') || /[\0-\x20\x7f]/.test(text.trim()))
-    throw refuse('is not a valid source');
+  if (text === '' || text.startsWith('-') || /[\0-\x20\x7f]/.test(text.trim())) throw refuse('is not a valid source');
   const path = home !== undefined && /^~(?=\/|$)/.test(text) ? home + text.slice(1) : text;
   const directory = resolve(cwd, path);
   const isPath = isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path);

@@ -7,13 +7,7 @@ import { compareText, quoteOutside } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { assertTreeBounds } from '../../files/tree.js';
 import { isDirectory, namesIn } from '../directory.js';
-import {
-  findNameFault,
-  ITEM_KINDS,
-  type ItemKind,
-  isDirectoryKind,
-  isSafePath,
-} from '../manifest/item-name.js';
+import { findNameFault, ITEM_KINDS, type ItemKind, isDirectoryKind, isSafePath } from '../manifest/item-name.js';
 import type { ItemGlobs, SourceManifest } from '../manifest/source-manifest.js';
 import { assertInside, loadManifest, manifestError, pathEscape } from './load-manifest.js';
 import { findPaths } from './path-glob.js';
@@ -31,11 +25,7 @@ export interface Scan {
  * Given roots override those of the manifest; findings about the manifest are thrown without `onFinding`. Throws
  * `invalid_definition`, `path_escape` or `conflict`.
  */
-export function scanSource(
-  tree: string,
-  roots: readonly string[],
-  onFinding?: (finding: Finding) => void,
-): Scan {
+export function scanSource(tree: string, roots: readonly string[], onFinding?: (finding: Finding) => void): Scan {
   assertTreeBounds(tree);
   const { manifest, file, findings } = loadManifest(tree);
   if (onFinding !== undefined) findings.forEach(onFinding);
@@ -49,9 +39,7 @@ export function scanSource(
   const chosenRoots = roots.length > 0 ? roots : (manifest.roots ?? ['.']);
   const items = [
     ...manifest.items.map((item) => readDeclaredItem(tree, item, file!)),
-    ...ITEM_KINDS.flatMap((kind) =>
-      matchGlobs(tree, kind, manifest.globs[kind]).flatMap((path) => read(kind, path)),
-    ),
+    ...ITEM_KINDS.flatMap((kind) => matchGlobs(tree, kind, manifest.globs[kind]).flatMap((path) => read(kind, path))),
     ...(usesConvention ? chosenRoots : [])
       .flatMap((root) => expandRoot(tree, root))
       .flatMap((root) =>
@@ -108,16 +96,10 @@ function expandRoot(tree: string, root: string): string[] {
 }
 
 // Undefined: not an item. Adds a warning if it looks like one.
-function readEntry(
-  tree: string,
-  kind: ItemKind,
-  path: string,
-  warnings: ScanWarning[],
-): SourceItem | undefined {
+function readEntry(tree: string, kind: ItemKind, path: string, warnings: ScanWarning[]): SourceItem | undefined {
   const entry = basename(path);
   const stats = statOrNothing(join(tree, path));
-  if (stats === undefined || entry.startsWith('.') || stats.isDirectory() !== isDirectoryKind(kind))
-    return undefined;
+  if (stats === undefined || entry.startsWith('.') || stats.isDirectory() !== isDirectoryKind(kind)) return undefined;
   const skip = (skipKind: string, message: string, hint: string): undefined => {
     warnings.push({ path, kind: skipKind, message: `skipped: ${message}`, hint });
   };
@@ -135,7 +117,6 @@ function readEntry(
   }
   const name = isDirectoryKind(kind) ? entry : entry.slice(0, -'.md'.length);
   const fault = findNameFault(name);
-  if (fault !== undefined)
-    return skip('invalid-name', `the name "${quoteOutside(name, 60)}" ${fault}`, 'rename it');
+  if (fault !== undefined) return skip('invalid-name', `the name "${quoteOutside(name, 60)}" ${fault}`, 'rename it');
   return readSourceItem(tree, kind, name, path);
 }

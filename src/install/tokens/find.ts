@@ -34,11 +34,7 @@ export function findTokens(text: string): Token[] {
 }
 
 /** Replaces each token with its rendered value. */
-export function replaceTokens(
-  text: string,
-  tokens: readonly Token[],
-  render: (token: Token) => string,
-): string {
+export function replaceTokens(text: string, tokens: readonly Token[], render: (token: Token) => string): string {
   const parts: string[] = [];
   let at = 0;
   for (const token of tokens) {

@@ -6,14 +6,7 @@ import { hashTree, listTree, readTreeFile, type TreeFile } from '../../files/tre
 import type { ResolvedReference } from '../manifest/installed.js';
 import type { SourceItem } from '../sources/source-item.js';
 import { findTokens, lineAt, replaceTokens } from './find.js';
-import {
-  badReference,
-  type Rendering,
-  renderToken,
-  resolveReference,
-  resolveToken,
-  type Siblings,
-} from './targets.js';
+import { badReference, type Rendering, renderToken, resolveReference, resolveToken, type Siblings } from './targets.js';
 
 export interface LoadedTree {
   readonly tree: string;

@@ -109,11 +109,7 @@ export interface ReferencePosition {
   readonly line: number;
 }
 
-export function badReference(
-  text: string,
-  cause: ReferenceFault,
-  { item, file, line }: ReferencePosition,
-): ToolError {
+export function badReference(text: string, cause: ReferenceFault, { item, file, line }: ReferencePosition): ToolError {
   const token = quoteOutside(text, 120);
   return new ToolError(
     'bad_reference',
@@ -127,13 +123,9 @@ export function assertSafeItem({ kind, name, bin, link }: SourceItem): void {
   const linked = link ?? linkPath(kind, name, name);
   const fault = linked === null ? undefined : findLinkFault(kind, linked);
   if (fault !== undefined)
-    throw new ToolError(
-      'invalid_definition',
-      `the link ${quoteOutside(linked!, 80)} of the ${kind} ${fault}`,
-      {
-        hint: 'rename the item',
-      },
-    );
+    throw new ToolError('invalid_definition', `the link ${quoteOutside(linked!, 80)} of the ${kind} ${fault}`, {
+      hint: 'rename the item',
+    });
   if (bin === null || isSafePath(bin)) return;
   throw new ToolError(
     'path_escape',

@@ -62,15 +62,7 @@ export function cache(options: CacheOptions = {}): Middleware {
 }
 
 function keyOf({ tool, input, caller, workdir }: ServedCall): string {
-  return canonicalJson([
-    tool.name,
-    tool.origin.digest,
-    input,
-    caller.kind,
-    caller.door,
-    caller.name ?? null,
-    workdir,
-  ]);
+  return canonicalJson([tool.name, tool.origin.digest, input, caller.kind, caller.door, caller.name ?? null, workdir]);
 }
 
 // The output of a function tool may not be JSON; such an output is not cached.

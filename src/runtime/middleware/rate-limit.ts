@@ -51,8 +51,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
 
 function keyOf(per: RateLimitOptions['per'], { tool, caller }: ServedCall): string {
   if (per === 'caller') return JSON.stringify([caller.kind, caller.door, caller.name ?? null]);
-  if (per === 'group')
-    return tool.traits.group === undefined ? `tool ${tool.name}` : `group ${tool.traits.group}`;
+  if (per === 'group') return tool.traits.group === undefined ? `tool ${tool.name}` : `group ${tool.traits.group}`;
   return per === 'all' ? '' : tool.name;
 }
 

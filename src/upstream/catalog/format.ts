@@ -88,8 +88,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       snapshot.servers.servers.map((server): ServerState => {
         const found = listings.toolsOf(server);
         const none = { server, tools: [], changed: [] };
-        if (found === undefined)
-          return { ...none, state: mayStart(server, snapshot) ? 'unknown' : 'untrusted' };
+        if (found === undefined) return { ...none, state: mayStart(server, snapshot) ? 'unknown' : 'untrusted' };
         if (isFailedStart(found)) return { ...none, state: 'failed', failure: found };
         const { tools, listing } = found;
         const names = new Set(tools.map(({ name }) => name));

@@ -99,8 +99,7 @@ function formatTool({ name, remoteName, description, traits, changed, ...rest }:
 
 function parse(text: string, discard: () => void): Listing | FailedStart {
   const lines = text.split('\n');
-  if (lines[0] !== FIRST_LINE || lines[lines.length - 2] !== 'end')
-    throw new Error('truncated, or another version');
+  if (lines[0] !== FIRST_LINE || lines[lines.length - 2] !== 'end') throw new Error('truncated, or another version');
   const header = JSON.parse(lines[1]!) as unknown;
   if (!isRecord(header)) throw new Error('no header');
   if (isFailure(header.failed)) return header.failed;

@@ -32,8 +32,7 @@ export function parseListing(
     }
   });
   const omitted = found.splice(MAX_FAULTS).length;
-  if (omitted > 0)
-    found.push({ severity: 'error', message: `${omitted} more problems of its tools are not shown` });
+  if (omitted > 0) found.push({ severity: 'error', message: `${omitted} more problems of its tools are not shown` });
   return { tools: parsed, faults: found };
 }
 

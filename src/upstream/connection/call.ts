@@ -33,12 +33,7 @@ const MAX_ROUNDS = 8;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls a tool by its own name. A tool that failed is an Output with an error. */
-export async function callTool(
-  session: CallSession,
-  tool: RemoteTool,
-  input: Json,
-  call: RemoteCall,
-): Promise<Output> {
+export async function callTool(session: CallSession, tool: RemoteTool, input: Json, call: RemoteCall): Promise<Output> {
   let params: Params = { name: tool.name, arguments: input };
   for (let round = 0; round < MAX_ROUNDS; round++) {
     let result: unknown;
@@ -63,8 +58,7 @@ export async function callTool(
 
 function request(session: CallSession, tool: RemoteTool, params: Params, call: RemoteCall): Promise<unknown> {
   const { sdk, client, lane } = session;
-  if (!session.isModern || !session.isHttp || !mirrorsParameters(tool))
-    return lane.request('tools/call', params, call);
+  if (!session.isModern || !session.isHttp || !mirrorsParameters(tool)) return lane.request('tools/call', params, call);
   const { signal, onProgress } = call;
   const options = {
     signal,

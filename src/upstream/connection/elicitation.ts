@@ -31,14 +31,12 @@ export function toElicitation({ message, requestedSchema, url, elicitationId }: 
 /** Limits the questions of one call; further ones are cancelled. */
 export function limitQuestions(elicit: Elicit): Elicit {
   let asked = 0;
-  return async (question, signal) =>
-    ++asked > MAX_QUESTIONS ? { action: 'cancel' } : elicit(question, signal);
+  return async (question, signal) => (++asked > MAX_QUESTIONS ? { action: 'cancel' } : elicit(question, signal));
 }
 
 /** Handles an error that requires the user to visit pages; returns whether the user visited all of them. */
 export async function visitPages(error: unknown, { elicit, signal }: ElicitContext): Promise<boolean> {
-  if (!(error instanceof RemoteError) || error.code !== URL_ELICITATION_REQUIRED || elicit === undefined)
-    return false;
+  if (!(error instanceof RemoteError) || error.code !== URL_ELICITATION_REQUIRED || elicit === undefined) return false;
   const { elicitations } = isRecord(error.data) ? error.data : {};
   const pages = Array.isArray(elicitations) ? elicitations.slice(0, MAX_PAGES) : [];
   for (const page of pages) {

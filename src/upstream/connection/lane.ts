@@ -176,11 +176,7 @@ export class Lane {
       .catch(() => {});
   }
 
-  #send(
-    message: JSONRPCMessage,
-    requestSignal?: AbortSignal,
-    onRequestStreamEnd?: () => void,
-  ): Promise<void> {
+  #send(message: JSONRPCMessage, requestSignal?: AbortSignal, onRequestStreamEnd?: () => void): Promise<void> {
     const upstream = this.#upstream;
     if (upstream.write === undefined) return upstream.send(message, { requestSignal, onRequestStreamEnd });
     upstream.write(JSON.stringify(message));

@@ -192,8 +192,7 @@ export class Pool {
 function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = (): void =>
-      reject(new ToolError('cancelled', 'the call was cancelled', { hint: 'call it again' }));
+    const onAbort = (): void => reject(new ToolError('cancelled', 'the call was cancelled', { hint: 'call it again' }));
     if (signal.aborted) return onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));

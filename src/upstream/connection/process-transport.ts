@@ -64,9 +64,7 @@ export class ProcessTransport implements UpstreamTransport {
     companion.stdout.on('data', (chunk: Buffer) => this.#onData(chunk));
     // A server without stdout is useless; one that exits closes stdout first.
     companion.stdout.once('end', () => {
-      void settlesWithin(companion.ended, DRAIN_MS).then(
-        (hasEnded) => hasEnded || this.fail('closed its stdout'),
-      );
+      void settlesWithin(companion.ended, DRAIN_MS).then((hasEnded) => hasEnded || this.fail('closed its stdout'));
     });
     companion.stderr.on('data', (chunk: Buffer) => this.#tail.add(chunk));
     void companion.ended.then(async ({ code, signal }) => {
@@ -119,8 +117,7 @@ export class ProcessTransport implements UpstreamTransport {
   #end(reason: string): void {
     if (this.#exit !== undefined) return;
     this.#exit = { reason, lastLines: this.#tail.lines() };
-    for (const pipe of [this.#companion?.stdin, this.#companion?.stdout, this.#companion?.stderr])
-      pipe?.destroy();
+    for (const pipe of [this.#companion?.stdin, this.#companion?.stdout, this.#companion?.stderr]) pipe?.destroy();
     this.onclose?.();
   }
 

@@ -25,8 +25,6 @@ export function createTail(): Tail {
         .map((line) => line.trimEnd())
         .filter((line) => line !== '')
         .slice(-MAX_LINES)
-        .map((line) =>
-          line.length > MAX_LINE_CHARACTERS ? `${line.slice(0, MAX_LINE_CHARACTERS - 1)}…` : line,
-        ),
+        .map((line) => (line.length > MAX_LINE_CHARACTERS ? `${line.slice(0, MAX_LINE_CHARACTERS - 1)}…` : line)),
   };
 }

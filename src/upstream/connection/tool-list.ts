@@ -39,8 +39,7 @@ export async function fetchTools(
     cursor = nextCursor;
     if (cursors.has(cursor)) list.stop('returned the same page of tools again; the rest is omitted');
     cursors.add(cursor);
-    if (cursors.size >= MAX_PAGES)
-      list.stop(`has more than ${MAX_PAGES} pages of tools; the rest is omitted`);
+    if (cursors.size >= MAX_PAGES) list.stop(`has more than ${MAX_PAGES} pages of tools; the rest is omitted`);
   }
   return list.finish();
 }

@@ -4,9 +4,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { isRecord, type Json } from '../../core/json.js';
 
 /** The result of version negotiation, in the form that the SDK accepts as `prior`. */
-export type NegotiatedVersion =
-  | { readonly kind: 'legacy' }
-  | { readonly kind: 'modern'; readonly discover: Json };
+export type NegotiatedVersion = { readonly kind: 'legacy' } | { readonly kind: 'modern'; readonly discover: Json };
 
 export function negotiatedVersionOf(client: Client): NegotiatedVersion {
   const discover = client.getDiscoverResult();

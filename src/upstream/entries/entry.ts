@@ -65,16 +65,7 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   startup_timeout_sec: 'write startTimeout, such as "20s"',
   tool_timeout_sec: 'write timeout, such as "60s"',
 };
-const MEANINGLESS = new Set([
-  'gallery',
-  'version',
-  'description',
-  'displayName',
-  'title',
-  'icon',
-  'note',
-  'dev',
-]);
+const MEANINGLESS = new Set(['gallery', 'version', 'description', 'displayName', 'title', 'icon', 'note', 'dev']);
 
 /** Parses an entry without expanding references. */
 export function readServer(name: string, value: unknown, source: ServerSource): ServerReading {
@@ -106,8 +97,7 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     disabled: readDisabled(fields),
   };
   const own = kind === 'stdio' ? readStdio(fields) : kind === 'http' ? readHttp(fields) : undefined;
-  if (own === undefined || findings.some(({ severity }) => severity === 'error'))
-    return { entry: undefined, findings };
+  if (own === undefined || findings.some(({ severity }) => severity === 'error')) return { entry: undefined, findings };
   const entry = { ...common, ...own };
   for (const keyPath of findLiteralSecrets(entry)) {
     const shared = entry.owner === 'workspace' ? ', readable by everyone with this checkout' : '';
@@ -162,11 +152,7 @@ function reportIgnoredFields(
         'list each variable in env: "${VAR}" or "file:~/path"',
       );
     } else if ((kind === 'http' ? STDIO : kind === 'stdio' ? HTTP : []).includes(key)) {
-      warn(
-        [key],
-        `"${shown}" has no effect on a server with "${kind === 'http' ? 'url' : 'command'}"`,
-        'remove it',
-      );
+      warn([key], `"${shown}" has no effect on a server with "${kind === 'http' ? 'url' : 'command'}"`, 'remove it');
     } else if (KNOWN.includes(key)) continue;
     else if (Object.hasOwn(FOREIGN_FIELDS, key))
       warn([key], `"${shown}" is a field of another client and has no effect`, FOREIGN_FIELDS[key]!);

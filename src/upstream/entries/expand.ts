@@ -35,11 +35,10 @@ const MAX_FILE = 64 * 1024;
  */
 export function expandServer(entry: ServerEntry, options: ExpandOptions): ExpandedServer {
   if (entry.owner === 'workspace' && !options.trusted) {
-    throw new ToolError(
-      'needs_trust',
-      `server ${quoteOutside(entry.name, 60)} belongs to an untrusted workspace`,
-      { hint: `wield trust ${options.workdir}`, data: { server: entry.name } },
-    );
+    throw new ToolError('needs_trust', `server ${quoteOutside(entry.name, 60)} belongs to an untrusted workspace`, {
+      hint: `wield trust ${options.workdir}`,
+      data: { server: entry.name },
+    });
   }
   const expand: Expand = (field, text, name = field) => {
     const pieces: ExpandedValue['pieces'][number][] = [];
@@ -57,9 +56,7 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
   };
   const secrets = createSecretCollector();
   const server =
-    entry.kind === 'stdio'
-      ? expandStdio(entry, options, expand, secrets)
-      : expandHttp(entry, expand, secrets);
+    entry.kind === 'stdio' ? expandStdio(entry, options, expand, secrets) : expandHttp(entry, expand, secrets);
   return { server, secrets: secrets.all() };
 }
 
@@ -72,8 +69,7 @@ function expandStdio(
   const tilde = (path: string): string =>
     home !== undefined && (path === '~' || path.startsWith('~/')) ? join(home, path.slice(1)) : path;
   const command = expand('command', entry.command);
-  if (command.value.trim() === '')
-    throw unusable(entry, 'command', 'is empty', 'set the variable it refers to');
+  if (command.value.trim() === '') throw unusable(entry, 'command', 'is empty', 'set the variable it refers to');
   const args = entry.args.map((arg) => expand('args', arg));
   const cwd = entry.cwd === undefined ? workdir : resolve(workdir, tilde(expand('cwd', entry.cwd).value));
   const env = Object.entries(entry.env).map(([name, text]) => {
@@ -128,11 +124,10 @@ function followReference(
   follow: (part: ValuePart) => string,
 ): string {
   const missing = (what: string, hint: string, data: Record<string, string> = {}): ToolError =>
-    new ToolError(
-      'unavailable',
-      `server ${quoteOutside(entry.name, 60)} needs ${what} (${entry.place.file})`,
-      { hint, data: { server: entry.name, file: entry.place.file, ...data } },
-    );
+    new ToolError('unavailable', `server ${quoteOutside(entry.name, 60)} needs ${what} (${entry.place.file})`, {
+      hint,
+      data: { server: entry.name, file: entry.place.file, ...data },
+    });
   if (part.kind === 'workdir') return workdir;
   if (part.kind === 'variable') {
     // An empty variable is a value unless there is a default.
@@ -179,11 +174,7 @@ function readSmallText(path: string): string {
 // A line break would start another header, and a NUL would truncate the value.
 function assertCharacters(entry: ServerEntry, field: string, name: string, value: string): void {
   const odd =
-    field === 'headers'
-      ? /[^\t\u0020-\u007e\u0080-\u00ff]/
-      : field === 'url'
-        ? /[\u0000-\u0020\u007f]/
-        : /\u0000/;
+    field === 'headers' ? /[^\t\u0020-\u007e\u0080-\u00ff]/ : field === 'url' ? /[\u0000-\u0020\u007f]/ : /\u0000/;
   if (odd.test(value)) {
     const where = name === field ? field : `${field}.${quoteOutside(name, 60)}`;
     throw unusable(

@@ -67,8 +67,7 @@ export function readOAuth(
   const [clientId, clientSecret, scope] = OAUTH_FIELDS.map((key) =>
     table[key] === undefined ? undefined : checkString(source, table[key], ['oauth', key]),
   );
-  if (table.clientId === undefined)
-    source.error(['oauth'], 'has no "clientId"', 'add "clientId" or remove oauth');
+  if (table.clientId === undefined) source.error(['oauth'], 'has no "clientId"', 'add "clientId" or remove oauth');
   return clientId === undefined ? undefined : { clientId, clientSecret, scope };
 }
 
@@ -89,10 +88,8 @@ export function readSelectors(source: FieldSource, key: 'allow' | 'deny'): reado
 export function readDuration(source: FieldSource, key: string): number | undefined {
   const value = fieldOf(source, key);
   if (value === undefined) return undefined;
-  const duration =
-    typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined;
-  if (duration === undefined)
-    source.error([key], 'must be a duration such as "30s"', 'a bare number is in seconds');
+  const duration = typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined;
+  if (duration === undefined) source.error([key], 'must be a duration such as "30s"', 'a bare number is in seconds');
   return duration;
 }
 
@@ -130,11 +127,7 @@ function tableOf(source: FieldSource, key: string): Fields | undefined {
   return undefined;
 }
 
-function checkString(
-  { error: report }: FieldSource,
-  value: unknown,
-  keyPath: readonly string[],
-): string | undefined {
+function checkString({ error: report }: FieldSource, value: unknown, keyPath: readonly string[]): string | undefined {
   if (typeof value !== 'string') {
     const isScalar = typeof value === 'number' || typeof value === 'boolean';
     report(keyPath, 'must be a string', isScalar ? 'put it in quotes' : 'write a string in quotes');

@@ -99,12 +99,7 @@ describe('invalid entries', () => {
     ['args that are a string', { command: 'x', args: '-y' }, '/mcpServers/s/args', /array of strings/],
     ['a number among args', { command: 'x', args: ['a', 1] }, '/mcpServers/s/args/1', /must be a string/],
     ['a number in env', { command: 'x', env: { PORT: 80 } }, '/mcpServers/s/env/PORT', /must be a string/],
-    [
-      'an invalid variable name',
-      { command: 'x', env: { 'A=B': 'c' } },
-      '/mcpServers/s/env/A=B',
-      /variable name/,
-    ],
+    ['an invalid variable name', { command: 'x', env: { 'A=B': 'c' } }, '/mcpServers/s/env/A=B', /variable name/],
     ['a NUL', { command: 'x\u0000' }, '/mcpServers/s/command', /NUL/],
     ['an FTP URL', { url: 'ftp://x' }, '/mcpServers/s/url', /https:\/\//],
     [
@@ -113,12 +108,7 @@ describe('invalid entries', () => {
       '/mcpServers/s/headers/a b',
       /header name/,
     ],
-    [
-      'a line break in a header',
-      { url: 'https://x', headers: { a: 'b\nc' } },
-      '/mcpServers/s/headers/a',
-      /control/,
-    ],
+    ['a line break in a header', { url: 'https://x', headers: { a: 'b\nc' } }, '/mcpServers/s/headers/a', /control/],
     [
       'an unknown field of oauth',
       { url: 'https://x', oauth: { clientId: 'a', b: 'c' } },
@@ -129,32 +119,12 @@ describe('invalid entries', () => {
     ['an invalid selector', { command: 'x', allow: 'a(' }, '/mcpServers/s/allow', /not a valid selector/],
     ['rules among selectors', { command: 'x', deny: ['a($deny)'] }, '/mcpServers/s/deny', /for rules only/],
     ['an invalid duration', { command: 'x', timeout: 'soon' }, '/mcpServers/s/timeout', /duration/],
-    [
-      'an env file',
-      { command: 'x', envFile: '.env' },
-      '/mcpServers/s/envFile',
-      /every variable of that file/,
-    ],
+    ['an env file', { command: 'x', envFile: '.env' }, '/mcpServers/s/envFile', /every variable of that file/],
     ['an unclosed reference', { command: 'x', args: ['${A'] }, '/mcpServers/s/args/0', /unclosed/],
     ['an invalid reference', { command: 'x', args: ['${A B}'] }, '/mcpServers/s/args/0', /invalid reference/],
-    [
-      'an input reference',
-      { command: 'x', env: { A: '${input:k}' } },
-      '/mcpServers/s/env/A',
-      /not supported/,
-    ],
-    [
-      'a secret in the process list',
-      { command: 'x', args: ['${API_KEY}'] },
-      '/mcpServers/s/args/0',
-      /API_KEY/,
-    ],
-    [
-      'a file in the process list',
-      { command: 'x', args: ['file:~/k'] },
-      '/mcpServers/s/args/0',
-      /process list/,
-    ],
+    ['an input reference', { command: 'x', env: { A: '${input:k}' } }, '/mcpServers/s/env/A', /not supported/],
+    ['a secret in the process list', { command: 'x', args: ['${API_KEY}'] }, '/mcpServers/s/args/0', /API_KEY/],
+    ['a file in the process list', { command: 'x', args: ['file:~/k'] }, '/mcpServers/s/args/0', /process list/],
   ];
   for (const [title, entry, pointer, message] of cases) {
     test(`UPS-1: rejects ${title} and keeps the other servers`, () => {

@@ -21,16 +21,7 @@ describe('describeServer', () => {
       [started('npx', '-y', '@x/server', '--root', '.'), 'npx -y @x/server --root .'],
       [started('${BIN}', 'two words'), '${BIN} "two words"'],
       [
-        started(
-          'x',
-          '--api-key',
-          'abc',
-          '--token=def',
-          '-e',
-          'PASSWORD=ghi',
-          '--header',
-          'Authorization: Bearer jkl',
-        ),
+        started('x', '--api-key', 'abc', '--token=def', '-e', 'PASSWORD=ghi', '--header', 'Authorization: Bearer jkl'),
         'x --api-key [redacted] --token=[redacted] -e PASSWORD=[redacted] --header "Authorization: Bearer [redacted]"',
       ],
       [started('x', 'ghp_0123456789abcdefghij'), 'x [redacted]'],

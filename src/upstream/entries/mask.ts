@@ -34,9 +34,7 @@ export function isPlainValue(value: string): boolean {
 /** Whether a string is long and mixed enough to be a token. */
 export function isOpaque(text: string): boolean {
   if (text.length < 20) return false;
-  return text
-    .split(/[-_.~/]/)
-    .some((piece) => piece.length >= 8 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
+  return text.split(/[-_.~/]/).some((piece) => piece.length >= 8 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
 }
 
 /** Returns one line: the command with its arguments, or the URL without credentials and query. */
@@ -157,9 +155,7 @@ function isPathToFile(text: string): boolean {
 export function maskAddress(url: string, { bare = false } = {}): string {
   const parts = readParts(url, 'url');
   const marked = parts
-    .map((part, at) =>
-      part.kind === 'text' ? part.written.replace(/[\ue000\ue001]/g, '') : `\ue000${at}\ue001`,
-    )
+    .map((part, at) => (part.kind === 'text' ? part.written.replace(/[\ue000\ue001]/g, '') : `\ue000${at}\ue001`))
     .join('');
   const [, scheme = '', user = '', place = '', query = '', rest = ''] =
     /^([a-z]+:\/\/)?([^/?#]*@)?([^?#]*)(\?[^#]*)?(#.*)?/is.exec(marked)!;

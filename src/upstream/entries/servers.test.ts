@@ -69,10 +69,7 @@ describe('servers', () => {
       [places.own, expect.stringContaining('/user/config.toml:3')],
       [places.shared, expect.stringContaining(places.own)],
       [places.local, expect.stringContaining(places.shared)],
-      [
-        '/workspace/config.toml',
-        expect.stringMatching(/^line 3: server "d" is not used: .*\.agents\/mcp\.json/),
-      ],
+      ['/workspace/config.toml', expect.stringMatching(/^line 3: server "d" is not used: .*\.agents\/mcp\.json/)],
     ]);
     expect(places.read().problems.every(({ severity }) => severity === 'warning')).toBe(true);
   });
@@ -82,10 +79,7 @@ describe('servers', () => {
     writeFileSync(places.own, '{"mcpServers":{"a":{"command":"x","disabled":true}}}');
     writeFileSync(places.shared, mcp('a', 'b', 'c'));
     expect(places.names()).toEqual(['workspace c']);
-    expect(places.read().disabled.map(({ name, owner }) => `${owner} ${name}`)).toEqual([
-      'user a',
-      'workspace b',
-    ]);
+    expect(places.read().disabled.map(({ name, owner }) => `${owner} ${name}`)).toEqual(['user a', 'workspace b']);
   });
 
   test('in the home directory all servers are the user\u2019s and no file is read twice', () => {

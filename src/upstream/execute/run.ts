@@ -28,11 +28,7 @@ export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
 }
 
 /** Runs a plan. A tool that failed is an Output with an error. */
-export async function runRemote(
-  plan: RemotePlan,
-  context: RunContext,
-  options: RemoteRunOptions,
-): Promise<Output> {
+export async function runRemote(plan: RemotePlan, context: RunContext, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, context, options);
   const output = await withTimeLimit(plan, context, (within) => callServer(plan, server, within, options));
   return options.redact(output);
@@ -118,8 +114,7 @@ function findRemote({ tool }: RemotePlan, { connection }: Lease): RemoteTool {
   const { server, tool: name, definition } = remoteActionOf(tool);
   const remote = connection.listing().tools.find((one) => one.name === name);
   if (remote === undefined) throw changed(tool, `the server ${server} no longer lists it`);
-  if (digestDefinition(remote) !== definition)
-    throw changed(tool, `the server ${server} changed its definition`);
+  if (digestDefinition(remote) !== definition) throw changed(tool, `the server ${server} changed its definition`);
   return remote;
 }
 

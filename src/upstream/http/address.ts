@@ -155,7 +155,6 @@ function parseGroups(text: string): number[] | undefined {
 
 function parse4(text: string): number[] | undefined {
   const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256))
-    return undefined;
+  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return undefined;
   return parts.map(Number);
 }

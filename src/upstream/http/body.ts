@@ -65,11 +65,10 @@ function isEventStream(message: IncomingMessage): boolean {
 }
 
 function tooLarge(url: URL, maxBytes: number): ToolError {
-  return new ToolError(
-    'unavailable',
-    `${showUrl(url)} sent a response of more than ${formatBytes(maxBytes)}`,
-    { hint: 'request less data', data: { url: showUrl(url), maxBytes } },
-  );
+  return new ToolError('unavailable', `${showUrl(url)} sent a response of more than ${formatBytes(maxBytes)}`, {
+    hint: 'request less data',
+    data: { url: showUrl(url), maxBytes },
+  });
 }
 
 function createCounter(): (chunk: Buffer) => number {

@@ -4,14 +4,7 @@ import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { isToolError, ToolError } from '../../core/error.js';
 import { formatDuration, quoteOutside } from '../../core/text.js';
-import {
-  bareHost,
-  type Classification,
-  classifyAddress,
-  classifyHost,
-  isWithinReach,
-  type Reach,
-} from './address.js';
+import { bareHost, type Classification, classifyAddress, classifyHost, isWithinReach, type Reach } from './address.js';
 import { showUrl, toNetworkError, unreachable } from './fault.js';
 
 /** Has the signature of `dns.lookup`. */
@@ -105,8 +98,7 @@ function guardLookup({ url, reach, lookup }: ExchangeRequest): LookupFunction {
         if (!allowed) return callback(refuse(url, found, address), '', 0);
       }
       const [first] = addresses;
-      if (first === undefined)
-        return callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '', 0);
+      if (first === undefined) return callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '', 0);
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
     });
@@ -127,9 +119,8 @@ function refuse(url: URL, found: Classification, address?: string): ToolError {
 }
 
 function slowConnect({ url, connectTimeoutMs }: ExchangeRequest): ToolError {
-  return new ToolError(
-    'unavailable',
-    `${showUrl(url)}: no connection within ${formatDuration(connectTimeoutMs)}`,
-    { hint: 'check the url and the network, and call again', data: { url: showUrl(url) } },
-  );
+  return new ToolError('unavailable', `${showUrl(url)}: no connection within ${formatDuration(connectTimeoutMs)}`, {
+    hint: 'check the url and the network, and call again',
+    data: { url: showUrl(url) },
+  });
 }

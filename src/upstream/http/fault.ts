@@ -9,16 +9,11 @@ export function showUrl(url: URL): string {
 }
 
 /** Creates an `unavailable` error with the URLs as data. */
-export function unreachable(
-  message: string,
-  hint: string,
-  data: Readonly<Record<string, unknown>> = {},
-): ToolError {
+export function unreachable(message: string, hint: string, data: Readonly<Record<string, unknown>> = {}): ToolError {
   return new ToolError('unavailable', message, { hint, data });
 }
 
-const UNTRUSTED =
-  'install its certificate authority on this machine, or add it with NODE_EXTRA_CA_CERTS=FILE';
+const UNTRUSTED = 'install its certificate authority on this machine, or add it with NODE_EXTRA_CA_CERTS=FILE';
 const NETWORK: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ECONNREFUSED: ['connection refused', 'start the server, or correct its url'],
   ENOTFOUND: ['host not found', 'check the name in its url'],
@@ -36,10 +31,7 @@ const NETWORK: Readonly<Record<string, readonly [what: string, hint: string]>> =
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['its certificate cannot be verified', UNTRUSTED],
   UNABLE_TO_GET_ISSUER_CERT: ['the issuer of its certificate is unknown', UNTRUSTED],
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['the issuer of its certificate is unknown', UNTRUSTED],
-  ERR_TLS_CERT_ALTNAME_INVALID: [
-    'its certificate is for another host name',
-    'use the host name of the certificate',
-  ],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['its certificate is for another host name', 'use the host name of the certificate'],
   EPROTO: ['TLS handshake failed', 'check whether its url is http:// or https://'],
   HPE_HEADER_OVERFLOW: ['its response headers are too large', 'check the log of the server'],
 };

@@ -174,11 +174,9 @@ function parseUrl(input: string | URL): URL {
     // Reported below without the text, which may contain a secret.
   }
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new ToolError(
-      'invalid_definition',
-      'the url of an upstream server must begin with https:// or http://',
-      { hint: 'write it in full, e.g. https://example.com/mcp' },
-    );
+    throw new ToolError('invalid_definition', 'the url of an upstream server must begin with https:// or http://', {
+      hint: 'write it in full, e.g. https://example.com/mcp',
+    });
   }
   if (url.username !== '' || url.password !== '') {
     throw new ToolError('invalid_definition', `the url ${showUrl(url)} contains credentials`, {
@@ -202,8 +200,7 @@ function assertConfidential(
   own: Readonly<Record<string, string>> | undefined,
 ): void {
   if (url.protocol === 'https:' || classifyHost(url.hostname).class === 'loopback') return;
-  const name =
-    Object.keys(own ?? {})[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
+  const name = Object.keys(own ?? {})[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
   const posted = own === undefined && body !== undefined;
   if (name === undefined && !posted) return;
   throw unreachable(

@@ -37,11 +37,7 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
     // Another Host header means DNS rebinding from a web page.
     if (url === undefined || request.headers.host !== host) return answerWith(response, 404, 'Not found.');
     if (take(url.searchParams))
-      return answerWith(
-        response,
-        200,
-        'Login received. You can close this window and return to the terminal.',
-      );
+      return answerWith(response, 200, 'Login received. You can close this window and return to the terminal.');
     answerWith(response, 400, 'Unexpected login response. Start the login again.');
   });
   server.maxConnections = 20;

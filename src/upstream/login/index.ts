@@ -97,9 +97,7 @@ interface Attempt {
 
 async function obtain(attempt: Attempt): Promise<StoredLogin> {
   const { server, options, callback, draft } = attempt;
-  const { auth, exchangeAuthorization, extractWWWAuthenticateParams } = await import(
-    '@modelcontextprotocol/client'
-  );
+  const { auth, exchangeAuthorization, extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
   const challenge = extractWWWAuthenticateParams(await probe(server, options));
   const scope = options.scope ?? server.oauth?.scope ?? readScope(challenge.scope);
   const provider = createProvider(draft, {
@@ -199,11 +197,9 @@ function assertShowable(url: URL | undefined, server: HttpServer): URL {
   const local = url?.protocol === 'http:' && classifyHost(url.hostname).class === 'loopback';
   if (url !== undefined && (url.protocol === 'https:' || local) && url.username === '' && url.password === '')
     return url;
-  throw new ToolError(
-    'unavailable',
-    `cannot log in to ${server.name}: its login page is not an https:// URL`,
-    { hint: 'report this to the operator of the server' },
-  );
+  throw new ToolError('unavailable', `cannot log in to ${server.name}: its login page is not an https:// URL`, {
+    hint: 'report this to the operator of the server',
+  });
 }
 
 function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin): LoginFacts {
@@ -240,11 +236,9 @@ async function revoke(
 
 function assertCanLogIn(server: HttpServer): void {
   if (!hasOwnAuthorization(server)) return;
-  throw new ToolError(
-    'usage',
-    `${server.name} has an Authorization header in its entry, so it needs no login`,
-    { hint: 'remove the header from its entry to log in instead' },
-  );
+  throw new ToolError('usage', `${server.name} has an Authorization header in its entry, so it needs no login`, {
+    hint: 'remove the header from its entry to log in instead',
+  });
 }
 
 function explain(thrown: unknown, server: HttpServer, { discovery, client }: Draft): ToolError {
@@ -258,12 +252,8 @@ function explain(thrown: unknown, server: HttpServer, { discovery, client }: Dra
     });
   }
   if (metadata.registration_endpoint !== undefined) return failure;
-  return new ToolError(
-    'unavailable',
-    `${server.name}: its login server does not support client registration`,
-    {
-      hint: 'register a client there by hand and set oauth.clientId in the entry of the server',
-      data: { server: server.name, issuer: metadata.issuer },
-    },
-  );
+  return new ToolError('unavailable', `${server.name}: its login server does not support client registration`, {
+    hint: 'register a client there by hand and set oauth.clientId in the entry of the server',
+    data: { server: server.name, issuer: metadata.issuer },
+  });
 }

@@ -63,9 +63,7 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
     const running = renewals.get(stale);
     if (running !== undefined) return running;
     const context = { world, signal: new AbortController().signal, doing: 'renewing a login' };
-    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () =>
-      renewNow(stale, options, load),
-    );
+    const renewal = withLock(`${findLoginFile(directory, server)}.lock`, context, () => renewNow(stale, options, load));
     renewals.set(stale, renewal);
     const forget = (): unknown => renewals.delete(stale);
     renewal.then(forget, forget);
@@ -91,11 +89,7 @@ export function createOAuthProvider(options: OAuthOptions): AuthProvider {
   };
 }
 
-async function renewNow(
-  stale: string,
-  options: OAuthOptions,
-  load: () => StoredLogin | undefined,
-): Promise<Tokens> {
+async function renewNow(stale: string, options: OAuthOptions, load: () => StoredLogin | undefined): Promise<Tokens> {
   const { server, directory, world } = options;
   const login = load();
   if (login === undefined || login.tokens === null) throw needsLogin(server, 'login required');
@@ -123,11 +117,7 @@ async function renewNow(
   }
 }
 
-async function requestTokens(
-  login: StoredLogin,
-  refreshToken: string,
-  options: OAuthOptions,
-): Promise<Tokens> {
+async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {
   const { server } = options;
   const { refreshAuthorization } = await import('@modelcontextprotocol/client');
   const secret = server.oauth?.clientSecret ?? login.client.secret;

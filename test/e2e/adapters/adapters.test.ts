@@ -21,8 +21,7 @@ import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
-const DOT =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const OPTIONS = { apiKey: 'none', maxRetries: 0 };
 
 const createTools = (...more: ToolDefinition[]) =>
@@ -245,9 +244,7 @@ describe('every adapter', () => {
     for (const { door, call } of ADAPTERS) {
       const toolbox = createTools();
       const callers: string[] = [];
-      toolbox.on(
-        (event) => event.type === 'start' && callers.push(`${event.caller.kind} ${event.caller.door}`),
-      );
+      toolbox.on((event) => event.type === 'start' && callers.push(`${event.caller.kind} ${event.caller.door}`));
       await call(toolbox, 'note--add', { a: 1, b: 2 });
       expect(callers).toEqual([`model ${door}`]);
     }

@@ -3,12 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  type AgentLoopOptions,
-  type LoopResult,
-  runAgentLoop,
-  runChatTurn,
-} from '../../../src/adapters/loop/index.js';
+import { type AgentLoopOptions, type LoopResult, runAgentLoop, runChatTurn } from '../../../src/adapters/loop/index.js';
 import { createToolbox, defineTool } from '../../../src/index.js';
 import { type ModelServer, type Script, serveModel } from '../../support/model-server.js';
 import { until } from '../../support/server.js';
@@ -31,10 +26,7 @@ function createOffice(): Workspace {
   );
   workspace.script(
     'deploy',
-    shellScript(
-      'echo "$WIELD_PARAM_BRANCH" >> "$WIELD_WORKDIR/ran"; echo deployed',
-      '@param *branch string Branch',
-    ),
+    shellScript('echo "$WIELD_PARAM_BRANCH" >> "$WIELD_WORKDIR/ran"; echo deployed', '@param *branch string Branch'),
   );
   workspace.config('[trust]\nrules = "deploy(branch=main,$deny) deploy(branch=next)"\n');
   return workspace;
@@ -74,14 +66,7 @@ describe.each(VENDORS)('$name', (vendor) => {
       const broken = vendor.sendsText ? '{"who": "Ad' : { whom: 'Ada' };
       const { server, result } = await drive(vendor, workspace, [
         ({ tools }) => {
-          expect(tools).toEqual([
-            'deploy',
-            'greet',
-            'complete_task',
-            'fail_task',
-            'wait_task',
-            'read_result',
-          ]);
+          expect(tools).toEqual(['deploy', 'greet', 'complete_task', 'fail_task', 'wait_task', 'read_result']);
           return {
             text: 'Both at once.',
             calls: [
@@ -258,9 +243,7 @@ describe.each(VENDORS)('$name', (vendor) => {
       workspace,
       [
         () => ({
-          calls: [
-            { name: 'greet', args: { who: 'Ada', ...(vendor.door === 'openai' ? { wait: null } : {}) } },
-          ],
+          calls: [{ name: 'greet', args: { who: 'Ada', ...(vendor.door === 'openai' ? { wait: null } : {}) } }],
         }),
         ({ results }) => {
           expect(results).toEqual([{ text: 'Hello, Ada\n', isError: false }]);

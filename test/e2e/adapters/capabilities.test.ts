@@ -67,9 +67,7 @@ describe('without a model', () => {
     const caller = { kind: 'model', door: 'test' } as const;
     const unseen = await workspace.toolbox().call('capabilities_refresh', {}, { caller });
     expect(unseen.error?.code).toBe('not_found');
-    const offered = await workspace
-      .toolbox()
-      .call('capabilities_refresh', {}, { caller, offer: ['capabilities'] });
+    const offered = await workspace.toolbox().call('capabilities_refresh', {}, { caller, offer: ['capabilities'] });
     expect(offered.ok).toBe(true);
     workspace.config('[trust]\nrules = "$capabilities_refresh($deny)"\n');
     expect((await wield(workspace, ['capabilities'])).status).toBe(5);
@@ -143,10 +141,7 @@ describe('with a model', () => {
   test('the workspace cannot configure a model', async () => {
     const workspace = createOffice();
     const server = await serveModel([]);
-    workspace.write(
-      '.agents/config.toml',
-      `[model]\nprovider = "ollama"\nname = "x"\nurl = "${server.url}"\n`,
-    );
+    workspace.write('.agents/config.toml', `[model]\nprovider = "ollama"\nname = "x"\nurl = "${server.url}"\n`);
     expect((await wield(workspace, ['capabilities'])).status).toBe(0);
     expect(server.seen).toEqual([]);
   });
@@ -165,15 +160,11 @@ describe('in a loop', () => {
     return server.seen[0]!.system;
   };
 
-  spec(
-    'SDK-11',
-    'adds the inventory of a trusted workspace to the system prompt, without frontmatter',
-    async () => {
-      const workspace = createOffice();
-      workspace.write(FILE, `---\nowner: ada\n---\n${THEMES}`);
-      expect(await ask(workspace, true)).toBe(`Be brief.\n\n${THEMES.trim()}`);
-    },
-  );
+  spec('SDK-11', 'adds the inventory of a trusted workspace to the system prompt, without frontmatter', async () => {
+    const workspace = createOffice();
+    workspace.write(FILE, `---\nowner: ada\n---\n${THEMES}`);
+    expect(await ask(workspace, true)).toBe(`Be brief.\n\n${THEMES.trim()}`);
+  });
 
   spec('SDK-11', "ignores the inventory of an untrusted workspace, but not the user's own", async () => {
     const workspace = createOffice();

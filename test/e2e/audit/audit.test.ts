@@ -254,19 +254,12 @@ describe('a record', () => {
     expect(escaped).toMatchObject({ contentsLeftOut: true, code: null });
     // A project can neither enable them nor shorten the log.
     const other = workspaceWithHello();
-    other.write(
-      '.agents/config.toml',
-      '[audit]\ncontents = true\nrotate = "1K"\nkeep = 1\nrequired = true\n',
-    );
+    other.write('.agents/config.toml', '[audit]\ncontents = true\nrotate = "1K"\nkeep = 1\nrequired = true\n');
     await other.toolbox().call('hello', { name: 'Ada' });
     expect(logText(other)).not.toContain('Ada');
     const { values, problems } = json(await wield(other, ['config', '--json']));
     const value = (key: string) => values.find((entry: { key: string }) => entry.key === key).value;
-    expect([value('audit.rotate'), value('audit.keep'), value('audit.required')]).toEqual([
-      10 * 1024 * 1024,
-      5,
-      false,
-    ]);
+    expect([value('audit.rotate'), value('audit.keep'), value('audit.required')]).toEqual([10 * 1024 * 1024, 5, false]);
     expect(problems).toHaveLength(4);
   });
 
@@ -379,9 +372,7 @@ describe('wield audit', () => {
     expect(logFiles(workspace).length).toBeGreaterThan(2);
     for (const file of logFiles(workspace)) expect(statSync(file).size).toBeLessThan(4096);
     const { records } = json(await wield(workspace, ['audit', '--json']));
-    expect(records.map(({ input }: LogRecord) => input.name)).toEqual(
-      Array.from({ length: 12 }, (_, at) => `n${at}`),
-    );
+    expect(records.map(({ input }: LogRecord) => input.name)).toEqual(Array.from({ length: 12 }, (_, at) => `n${at}`));
     const few = await wield(workspace, ['audit', '--limit', '3']);
     expect(few.stdout.trimEnd().split('\n')).toHaveLength(4);
     expect(few.stderr).toContain('the newest 3 of 12; --limit 12 shows all');
@@ -449,15 +440,7 @@ describe('wield audit', () => {
     await until(7);
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
-    expect(lines().map(({ record }) => record.input.name)).toEqual([
-      'before',
-      'n0',
-      'n1',
-      'n2',
-      'n3',
-      'n4',
-      'last',
-    ]);
+    expect(lines().map(({ record }) => record.input.name)).toEqual(['before', 'n0', 'n1', 'n2', 'n3', 'n4', 'last']);
     expect(lines().every(({ ok, schema }) => ok === true && schema === 1)).toBe(true);
   });
 

@@ -24,9 +24,7 @@ const exporter = new InMemorySpanExporter();
 
 beforeEach(() => {
   exporter.reset();
-  trace.setGlobalTracerProvider(
-    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
-  );
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 });
 
@@ -124,9 +122,7 @@ describe('spans', () => {
     const toolbox = createToolbox({ tools });
     await toolbox.call('hello', {});
     expect(spans()).toEqual([]);
-    trace.setGlobalTracerProvider(
-      new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
-    );
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
     await toolbox.call('hello', {});
     expect(spans()).toHaveLength(1);
     trace.disable();

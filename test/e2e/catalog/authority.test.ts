@@ -16,10 +16,7 @@ const MINUTE = 60_000;
 
 /** A `SKILL.md` at the root of a directory below the workdir. */
 function govern(workspace: Workspace, directory: string, name: string, header = ''): string {
-  return workspace.write(
-    join(directory, 'SKILL.md'),
-    `---\nname: ${name}\ndescription: x\n${header}\n---\nText.\n`,
-  );
+  return workspace.write(join(directory, 'SKILL.md'), `---\nname: ${name}\ndescription: x\n${header}\n---\nText.\n`);
 }
 
 const authorityOf = async (toolbox: NodeToolbox, tool: string): Promise<string | undefined> =>
@@ -83,20 +80,16 @@ describe('authority', () => {
     expect(await authorityOf(toolbox, 'run-it')).toBeUndefined();
   });
 
-  spec(
-    'RES-16',
-    'that cannot be read is a problem, and the tools it governs may not call anything',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('run-it', shellScript('true'));
-      const path = workspace.write('SKILL.md', 'allowed-tools: everything\n');
-      const toolbox = workspace.toolbox();
-      expect(await toolbox.catalog.problems()).toMatchObject([
-        { severity: 'error', path, message: 'has no frontmatter' },
-      ]);
-      expect(await toolbox.catalog.cascade('run-it')).toMatchObject({ authority: null, permissions: [[]] });
-    },
-  );
+  spec('RES-16', 'that cannot be read is a problem, and the tools it governs may not call anything', async () => {
+    const workspace = createWorkspace();
+    workspace.script('run-it', shellScript('true'));
+    const path = workspace.write('SKILL.md', 'allowed-tools: everything\n');
+    const toolbox = workspace.toolbox();
+    expect(await toolbox.catalog.problems()).toMatchObject([
+      { severity: 'error', path, message: 'has no frontmatter' },
+    ]);
+    expect(await toolbox.catalog.cascade('run-it')).toMatchObject({ authority: null, permissions: [[]] });
+  });
 });
 
 describe('the cascade', () => {
@@ -172,9 +165,7 @@ describe('the cascade', () => {
     const shown = json(await wield(workspace, ['show', 'notes', '--json']));
     expect(shown.cascade).toMatchObject({ authority: join(workspace.dir, '.agents/SKILL.md') });
     expect(shown.cascade.permissions).toContainEqual(['a', 'e']);
-    expect((await wield(workspace, ['show', 'notes'])).stdout).toMatch(
-      /governed +by agents, .*\n +may call +a e; and/,
-    );
+    expect((await wield(workspace, ['show', 'notes'])).stdout).toMatch(/governed +by agents, .*\n +may call +a e; and/);
   });
 
   spec('RES-17', 'does not inherit tags, visibility or the name', async () => {
@@ -187,24 +178,20 @@ describe('the cascade', () => {
     expect((await toolbox.list()).map(({ name }) => name)).toContain('bare');
   });
 
-  spec(
-    'RES-17',
-    'lets a workspace shorten time limits of others, and raise only its own when trusted',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('local', shellScript('true'));
-      const tools = [{ name: 'given', description: 'x', execute: () => 1 }];
-      const untrusted = workspace.toolbox({ tools });
-      const trusted = workspace.toolbox({ tools, trust: true });
-      govern(workspace, '.', 'project', 'metadata:\n  timeout: 60m');
-      expect(await timeoutOf(trusted, 'local')).toBe(60 * MINUTE);
-      expect(await timeoutOf(trusted, 'given')).toBe(5 * MINUTE);
-      expect(await timeoutOf(untrusted, 'local')).toBe(5 * MINUTE);
-      govern(workspace, '.', 'project', 'metadata:\n  timeout: 1m');
-      for (const toolbox of [trusted, untrusted])
-        for (const tool of ['local', 'given']) expect(await timeoutOf(toolbox, tool)).toBe(MINUTE);
-    },
-  );
+  spec('RES-17', 'lets a workspace shorten time limits of others, and raise only its own when trusted', async () => {
+    const workspace = createWorkspace();
+    workspace.script('local', shellScript('true'));
+    const tools = [{ name: 'given', description: 'x', execute: () => 1 }];
+    const untrusted = workspace.toolbox({ tools });
+    const trusted = workspace.toolbox({ tools, trust: true });
+    govern(workspace, '.', 'project', 'metadata:\n  timeout: 60m');
+    expect(await timeoutOf(trusted, 'local')).toBe(60 * MINUTE);
+    expect(await timeoutOf(trusted, 'given')).toBe(5 * MINUTE);
+    expect(await timeoutOf(untrusted, 'local')).toBe(5 * MINUTE);
+    govern(workspace, '.', 'project', 'metadata:\n  timeout: 1m');
+    for (const toolbox of [trusted, untrusted])
+      for (const tool of ['local', 'given']) expect(await timeoutOf(toolbox, tool)).toBe(MINUTE);
+  });
 
   spec('RES-15', 'with a cycle or a missing skill is a problem, and its tools do not run', async () => {
     const workspace = createSkillWorkspace();

@@ -101,18 +101,14 @@ async function live(workspace: Workspace, root: string, steps: readonly Step[]):
       case 'list': {
         const known = await answers(toolbox);
         expect(known).toEqual(await answers(open(`fresh${fresh++}`)));
-        const given = known.tools.filter(
-          ({ origin }) => origin.uri !== null && !origin.uri.endsWith('/SKILL.md'),
-        );
+        const given = known.tools.filter(({ origin }) => origin.uri !== null && !origin.uri.endsWith('/SKILL.md'));
         expect(Object.fromEntries(given.map(({ name, origin }) => [name, origin.uri]))).toEqual(
           predict({ workdir, home, config, registered }),
         );
         break;
       }
       case 'find':
-        expect(await findOne(toolbox, action.ref)).toEqual(
-          await findOne(open(`fresh${fresh++}`), action.ref),
-        );
+        expect(await findOne(toolbox, action.ref)).toEqual(await findOne(open(`fresh${fresh++}`), action.ref));
         break;
       case 'findAll': {
         const predicted = predict({ workdir, home, config, registered });

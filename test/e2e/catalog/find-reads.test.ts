@@ -55,8 +55,7 @@ spec(
     const workspace = createSkillWorkspace();
     const tools = join(workspace.dir, '.agents/tools');
     mkdirSync(tools, { recursive: true });
-    for (let at = 0; at < MANY; at++)
-      writeFileSync(join(tools, `tool${at}`), saying(`w${at}`), { mode: 0o755 });
+    for (let at = 0; at < MANY; at++) writeFileSync(join(tools, `tool${at}`), saying(`w${at}`), { mode: 0o755 });
     const { run, opened } = await wieldOpens(workspace, ['call', 'tool711']);
     expect(run.stdout).toBe('w711\n');
     expect(below(workspace, opened)).toEqual([join(tools, 'tool711')]);
@@ -118,26 +117,22 @@ describe('a toolbox', () => {
     expect(json(other).tools.map((tool: { name: string }) => tool.name)).toEqual(all);
   });
 
-  spec(
-    'RES-14',
-    'clears the list, index and file of one tool, and nothing of other directories',
-    async () => {
-      const { workspace, toolbox } = createSettled();
-      const look = async () => {
-        await toolbox.list();
-        await toolbox.find('declared_3');
-      };
-      await look();
-      await look();
-      expect(await read(workspace, look)).toEqual([]);
-      clearToolCache(toolbox, 'nothing');
-      expect(await read(workspace, look)).toEqual([]);
-      clearToolCache(toolbox, 'declared_3');
-      const again = await read(workspace, look);
-      expect(again.filter((path) => path.endsWith('tools.json'))).toHaveLength(20);
-      expect(again.filter((path) => path.includes('script'))).toEqual([]);
-      clearAllCaches(toolbox);
-      expect((await read(workspace, look)).length).toBeGreaterThanOrEqual(40);
-    },
-  );
+  spec('RES-14', 'clears the list, index and file of one tool, and nothing of other directories', async () => {
+    const { workspace, toolbox } = createSettled();
+    const look = async () => {
+      await toolbox.list();
+      await toolbox.find('declared_3');
+    };
+    await look();
+    await look();
+    expect(await read(workspace, look)).toEqual([]);
+    clearToolCache(toolbox, 'nothing');
+    expect(await read(workspace, look)).toEqual([]);
+    clearToolCache(toolbox, 'declared_3');
+    const again = await read(workspace, look);
+    expect(again.filter((path) => path.endsWith('tools.json'))).toHaveLength(20);
+    expect(again.filter((path) => path.includes('script'))).toEqual([]);
+    clearAllCaches(toolbox);
+    expect((await read(workspace, look)).length).toBeGreaterThanOrEqual(40);
+  });
 });

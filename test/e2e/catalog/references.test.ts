@@ -33,26 +33,22 @@ function create(): { workspace: SkillWorkspace; toolbox: NodeToolbox } {
 }
 
 describe('a path', () => {
-  spec(
-    'RES-2 RES-1',
-    'finds a script outside the search path, relative, absolute and below home',
-    async () => {
-      const { workspace, toolbox } = create();
-      workspace.script('greet', saying('listed'));
-      const path = workspace.write('lab/greet', saying('direct'), 0o755);
-      mkdirSync(join(workspace.home, 'own'));
-      symlinkSync(path, join(workspace.home, 'own/greet'));
-      expect(await say(toolbox, 'greet')).toBe('listed');
-      for (const ref of ['lab/greet', './lab/greet', './lab/../lab/greet', path, '~/own/greet'])
-        expect([ref, await say(toolbox, ref)]).toEqual([ref, 'direct']);
-      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['greet']);
-      expect((await toolbox.find('lab/greet')).origin).toMatchObject({
-        uri: pathToFileURL(path).href,
-        owner: 'workspace',
-        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-      });
-    },
-  );
+  spec('RES-2 RES-1', 'finds a script outside the search path, relative, absolute and below home', async () => {
+    const { workspace, toolbox } = create();
+    workspace.script('greet', saying('listed'));
+    const path = workspace.write('lab/greet', saying('direct'), 0o755);
+    mkdirSync(join(workspace.home, 'own'));
+    symlinkSync(path, join(workspace.home, 'own/greet'));
+    expect(await say(toolbox, 'greet')).toBe('listed');
+    for (const ref of ['lab/greet', './lab/greet', './lab/../lab/greet', path, '~/own/greet'])
+      expect([ref, await say(toolbox, ref)]).toEqual([ref, 'direct']);
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['greet']);
+    expect((await toolbox.find('lab/greet')).origin).toMatchObject({
+      uri: pathToFileURL(path).href,
+      owner: 'workspace',
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
 
   spec('RES-2', 'finds the tools of a skill by its directory or its tools.json', async () => {
     const { workspace, toolbox } = create();
@@ -126,8 +122,7 @@ describe('a URI', () => {
     const { workspace, toolbox } = create();
     workspace.script('greet', saying('listed'));
     writeSkill(join(workspace.dir, '.agents/skills/one'), 'single', ['alone']);
-    for (const tool of await toolbox.list())
-      expect((await toolbox.find(tool.origin.uri!)).name).toBe(tool.name);
+    for (const tool of await toolbox.list()) expect((await toolbox.find(tool.origin.uri!)).name).toBe(tool.name);
   });
 });
 
@@ -168,10 +163,8 @@ spec('RES-19', 'find, plan, call and nested calls accept the same references', a
     name: 'outer',
     description: 'Calls another.',
     inputSchema: { type: 'object', properties: { ref: { type: 'string' } } } as const,
-    execute: async (
-      { ref }: { ref: string },
-      context: { toolbox: { call(ref: string, input: unknown): unknown } },
-    ) => context.toolbox.call(ref, {}),
+    execute: async ({ ref }: { ref: string }, context: { toolbox: { call(ref: string, input: unknown): unknown } }) =>
+      context.toolbox.call(ref, {}),
   };
   const toolbox = workspace.toolbox({ tools: [outer] });
   for (const ref of ['lab/greet', path, pathToFileURL(path).href]) {

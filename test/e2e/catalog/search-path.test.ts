@@ -18,47 +18,36 @@ const wordOf = async (toolbox: NodeToolbox, ref: string, caller = {}): Promise<s
   const text = textOf(result).trim();
   return result.error?.code ?? (text.startsWith('[') ? JSON.parse(text)[1] : text);
 };
-const names = async (toolbox: NodeToolbox): Promise<string[]> =>
-  (await toolbox.list()).map((tool) => tool.name);
+const names = async (toolbox: NodeToolbox): Promise<string[]> => (await toolbox.list()).map((tool) => tool.name);
 const project = (workspace: SkillWorkspace, text: string): void => {
   workspace.write('.agents/config.toml', text);
 };
 
 describe('the default', () => {
-  spec(
-    'RES-6 RES-3 SCR-17',
-    'is searched in order, before the scripts; registered tools come first',
-    async () => {
-      const workspace = createSkillWorkspace();
-      const toolbox = workspace.toolbox({ offer: ['workdir'] });
-      const own = join(workspace.home, '.agents/skills/x');
-      mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
-      const steps: [string, () => void][] = [
-        [
-          'own-script',
-          () =>
-            writeFileSync(join(workspace.home, '.agents/tools/pick'), saying('own-script'), { mode: 0o755 }),
-        ],
-        ['script', () => workspace.script('pick', saying('script'))],
-        ['own', () => writeSkill(own, 'own', ['pick'])],
-        ...[...DEFAULTS]
-          .reverse()
-          .map((dir): [string, () => void] => [
-            dir,
-            () => writeSkill(join(workspace.dir, dir, 'x'), dir, ['pick']),
-          ]),
-        ['program', () => registerTool(toolbox, { name: 'pick', fn: () => 'program' })],
-      ];
-      for (const [at, [word, step]] of steps.entries()) {
-        step();
-        expect(await wordOf(toolbox, 'pick')).toBe(word);
-        expect((await names(toolbox)).filter((name) => name === 'pick')).toEqual(['pick']);
-        expect((await toolbox.catalog.shadowed()).filter(({ tool }) => tool.name === 'pick')).toHaveLength(
-          at,
-        );
-      }
-    },
-  );
+  spec('RES-6 RES-3 SCR-17', 'is searched in order, before the scripts; registered tools come first', async () => {
+    const workspace = createSkillWorkspace();
+    const toolbox = workspace.toolbox({ offer: ['workdir'] });
+    const own = join(workspace.home, '.agents/skills/x');
+    mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
+    const steps: [string, () => void][] = [
+      [
+        'own-script',
+        () => writeFileSync(join(workspace.home, '.agents/tools/pick'), saying('own-script'), { mode: 0o755 }),
+      ],
+      ['script', () => workspace.script('pick', saying('script'))],
+      ['own', () => writeSkill(own, 'own', ['pick'])],
+      ...[...DEFAULTS]
+        .reverse()
+        .map((dir): [string, () => void] => [dir, () => writeSkill(join(workspace.dir, dir, 'x'), dir, ['pick'])]),
+      ['program', () => registerTool(toolbox, { name: 'pick', fn: () => 'program' })],
+    ];
+    for (const [at, [word, step]] of steps.entries()) {
+      step();
+      expect(await wordOf(toolbox, 'pick')).toBe(word);
+      expect((await names(toolbox)).filter((name) => name === 'pick')).toEqual(['pick']);
+      expect((await toolbox.catalog.shadowed()).filter(({ tool }) => tool.name === 'pick')).toHaveLength(at);
+    }
+  });
 
   spec('RES-3 SRV-14', 'reserves built-in names on disk; code may take one that is not offered', async () => {
     const workspace = createSkillWorkspace();
@@ -138,37 +127,27 @@ describe('configuration', () => {
     expect(await wordOf(toolbox, './skills/kept')).toBe('x');
   });
 
-  spec(
-    'RES-6 POL-11',
-    'of a project can name directories of its workdir only; others are a problem',
-    async () => {
-      const workspace = createSkillWorkspace();
-      writeSkill(join(workspace.dir, 'lib/x'), 'lib', ['from_lib']);
-      writeSkill(join(workspace.home, 'secret/x'), 'secret', ['from_secret']);
-      const named = [
-        'lib',
-        '../home/secret',
-        join(workspace.home, 'secret'),
-        '~/secret',
-        'lib/../../home/secret',
-      ];
-      const entries = [...named.map((dir) => JSON.stringify(dir)), '{ external = "~/secret" }'];
-      project(workspace, `paths = ["...", ${entries.join(', ')}]\n`);
-      const toolbox = workspace.toolbox();
-      expect(await names(toolbox)).toEqual(['from_lib']);
-      const problems = await toolbox.catalog.problems();
-      expect(problems).toHaveLength(5);
-      for (const problem of problems) {
-        expect(problem).toMatchObject({
-          severity: 'error',
-          path: join(workspace.dir, '.agents/config.toml'),
-          message: expect.stringContaining('outside its workdir'),
-          hint: expect.stringContaining('~/.wield/config.toml'),
-        });
-      }
-      expect(json(await wield(workspace, ['doctor', '--json'])).problems).toHaveLength(5);
-    },
-  );
+  spec('RES-6 POL-11', 'of a project can name directories of its workdir only; others are a problem', async () => {
+    const workspace = createSkillWorkspace();
+    writeSkill(join(workspace.dir, 'lib/x'), 'lib', ['from_lib']);
+    writeSkill(join(workspace.home, 'secret/x'), 'secret', ['from_secret']);
+    const named = ['lib', '../home/secret', join(workspace.home, 'secret'), '~/secret', 'lib/../../home/secret'];
+    const entries = [...named.map((dir) => JSON.stringify(dir)), '{ external = "~/secret" }'];
+    project(workspace, `paths = ["...", ${entries.join(', ')}]\n`);
+    const toolbox = workspace.toolbox();
+    expect(await names(toolbox)).toEqual(['from_lib']);
+    const problems = await toolbox.catalog.problems();
+    expect(problems).toHaveLength(5);
+    for (const problem of problems) {
+      expect(problem).toMatchObject({
+        severity: 'error',
+        path: join(workspace.dir, '.agents/config.toml'),
+        message: expect.stringContaining('outside its workdir'),
+        hint: expect.stringContaining('~/.wield/config.toml'),
+      });
+    }
+    expect(json(await wield(workspace, ['doctor', '--json'])).problems).toHaveLength(5);
+  });
 
   spec('RES-6 POL-11', "keeps directories of the user's file, regardless of the project", async () => {
     const workspace = createSkillWorkspace();
@@ -193,42 +172,31 @@ describe('configuration', () => {
     expect(await toolbox.catalog.problems()).toMatchObject([
       { severity: 'warning', path: join(workspace.home, 'nowhere'), hint: expect.stringContaining('paths') },
     ]);
-    for (const wrong of [
-      'paths = "skills"',
-      'paths = [3]',
-      'paths = [{ ignore = "[" }]',
-      'paths = [{ a = "b" }]',
-    ]) {
+    for (const wrong of ['paths = "skills"', 'paths = [3]', 'paths = [{ ignore = "[" }]', 'paths = [{ a = "b" }]']) {
       workspace.config(`${wrong}\n`);
-      expect(await toolbox.catalog.problems()).toMatchObject([
-        { message: expect.stringContaining('paths must be') },
-      ]);
+      expect(await toolbox.catalog.problems()).toMatchObject([{ message: expect.stringContaining('paths must be') }]);
     }
   });
 });
 
 describe('the owner', () => {
-  spec(
-    'RES-5 POL-20',
-    'is a library outside the workspace, which needs no trust; inside it does',
-    async () => {
-      const workspace = createSkillWorkspace();
-      const outside = join(workspace.home, 'lib');
-      writeSkill(join(outside, 'x'), 'outside', ['outside']);
-      writeSkill(join(workspace.dir, 'vendor/x'), 'inside', ['inside']);
-      symlinkSync(join(workspace.dir, 'vendor'), join(workspace.home, 'link'));
-      const open = (dir: string) => workspace.toolbox({ paths: ['...', { external: dir }] });
-      const library = open(outside);
-      expect((await library.find('outside')).origin.owner).toBe('library');
-      expect(await wordOf(library, 'outside', { caller: MODEL })).toBe('outside');
-      for (const dir of ['vendor', join(workspace.dir, 'vendor'), join(workspace.home, 'link')]) {
-        const toolbox = open(dir);
-        expect([dir, (await toolbox.find('inside')).origin.owner]).toEqual([dir, 'workspace']);
-        expect(await wordOf(toolbox, 'inside', { caller: MODEL })).toBe('needs_trust');
-        expect(await wordOf(toolbox, 'inside')).toBe('inside');
-      }
-    },
-  );
+  spec('RES-5 POL-20', 'is a library outside the workspace, which needs no trust; inside it does', async () => {
+    const workspace = createSkillWorkspace();
+    const outside = join(workspace.home, 'lib');
+    writeSkill(join(outside, 'x'), 'outside', ['outside']);
+    writeSkill(join(workspace.dir, 'vendor/x'), 'inside', ['inside']);
+    symlinkSync(join(workspace.dir, 'vendor'), join(workspace.home, 'link'));
+    const open = (dir: string) => workspace.toolbox({ paths: ['...', { external: dir }] });
+    const library = open(outside);
+    expect((await library.find('outside')).origin.owner).toBe('library');
+    expect(await wordOf(library, 'outside', { caller: MODEL })).toBe('outside');
+    for (const dir of ['vendor', join(workspace.dir, 'vendor'), join(workspace.home, 'link')]) {
+      const toolbox = open(dir);
+      expect([dir, (await toolbox.find('inside')).origin.owner]).toEqual([dir, 'workspace']);
+      expect(await wordOf(toolbox, 'inside', { caller: MODEL })).toBe('needs_trust');
+      expect(await wordOf(toolbox, 'inside')).toBe('inside');
+    }
+  });
 
   spec('RES-5 POL-20', 'is not a library for a checkout after the workdir moved', async () => {
     const workspace = createSkillWorkspace();

@@ -9,10 +9,7 @@ const script = (...header: string[]): string => `#!/bin/sh\n${header.map((line) 
 
 spec('CLI-11', 'ranks visible tools by name, description, tags and parameters', async () => {
   const workspace = createWorkspace();
-  workspace.script(
-    'deploy',
-    script('@description Publish the site to staging.', '@param branch string Branch'),
-  );
+  workspace.script('deploy', script('@description Publish the site to staging.', '@param branch string Branch'));
   workspace.script('status', script('@description Tell whether the deployed site is up.'));
   workspace.script('invoice', script('@description Make one.', '@tag accounting'));
   workspace.script('secret', script('@description Deploy in secret.', '@hidden'));
@@ -29,9 +26,7 @@ spec('CLI-11', 'ranks visible tools by name, description, tags and parameters', 
     offers: [],
     schema: 1,
     query: 'invoice',
-    results: [
-      { name: 'invoice', description: 'Make one.', format: 'script', group: null, tags: ['accounting'] },
-    ],
+    results: [{ name: 'invoice', description: 'Make one.', format: 'script', group: null, tags: ['accounting'] }],
   });
   expect((await wield(workspace, ['search', 'branch'])).stdout).toContain('Publish the site to staging.');
   expect((await wield(workspace, ['search', 'zebra'])).stdout).toContain('No matching tools');
@@ -43,8 +38,7 @@ spec('CLI-11', 'ranks visible tools by name, description, tags and parameters', 
 spec('CLI-11', 'ranks an exact name first', async () => {
   const workspace = createWorkspace();
   const names = ['send', 'send_mail', 'send_mail_all', 'mail-send', 'mail'];
-  for (const name of names)
-    workspace.script(name, script('@description Send mail, send all mail, send mail to all.'));
+  for (const name of names) workspace.script(name, script('@description Send mail, send all mail, send mail to all.'));
   const toolbox = workspace.toolbox();
   for (const name of names) expect((await toolbox.search(name, 5))[0]?.name).toBe(name);
   expect((await toolbox.search('Send Mail All', 5))[0]?.name).toBe('send_mail_all');
@@ -58,9 +52,7 @@ spec('CLI-11', 'finds tools of a skill by the current description of the skill',
   workspace.write(
     '.agents/skills/vault/tools.json',
     JSON.stringify({
-      tools: [
-        { name: 'vault_list', description: 'List all.', parameters: { type: 'object', properties: {} } },
-      ],
+      tools: [{ name: 'vault_list', description: 'List all.', parameters: { type: 'object', properties: {} } }],
       allowlist: { ls: [''] },
       execution: [{ tool: 'vault_list', binary: 'ls', subcommand: '', args: [] }],
     }),

@@ -9,13 +9,7 @@ import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';
 import { opensOf } from '../../support/opens.js';
 import { sleep } from '../../support/processes.js';
-import {
-  createSkillWorkspace,
-  MODEL,
-  printing,
-  type SkillWorkspace,
-  writeSkill,
-} from '../../support/search.js';
+import { createSkillWorkspace, MODEL, printing, type SkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
 import { LATER } from '../../support/workspace.js';
 
@@ -38,10 +32,7 @@ async function createLibrary(now?: () => number): Promise<Library> {
   const directory = join(workspace.home, 'library');
   for (let at = 0; at < COUNT; at++) {
     const skill = writeSkill(join(directory, `entry${at}`), `w${at}`, [`tool_${at}`]);
-    writeFileSync(
-      join(skill, 'SKILL.md'),
-      `---\nname: entry${at}\ndescription: About ${at}.\n---\nText ${at}.\n`,
-    );
+    writeFileSync(join(skill, 'SKILL.md'), `---\nname: entry${at}\ndescription: About ${at}.\n---\nText ${at}.\n`);
   }
   const made = json(await wield(workspace, ['index', directory, '--json']));
   expect(made).toMatchObject({ ok: true, directory, entries: COUNT, tools: 2 * COUNT });
@@ -161,46 +152,42 @@ describe('a library with an index', () => {
     }
   });
 
-  spec(
-    'RES-22 RES-13',
-    'that was tampered with still runs its own files and finds nothing else',
-    async () => {
-      const { workspace, directory, file, open } = await createSettledLibrary();
-      const states = (document: Record<string, Record<string, ForgedEntry>>, entry: string) =>
-        document['tools-json']![entry]!;
-      forge(file, (document) => {
-        states(document, 'entry1').tools[0]!.description = 'Forged.';
-        states(document, 'entry2').tools = [];
-        states(document, 'entry3').tools[0]!.name = 'tool_4';
-        states(document, 'entry5').tools[0]!.action = { kind: 'process', runs: 'script', file: '/bin/false' };
-        states(document, 'entry6').tools[0]!.traits = { tags: ['Meta'], hidden: false, destructive: false };
-        document.skill!.entry7!.skills[0]!.file = '/etc/passwd';
-        document.skill!.entry7!.skills[0]!.directory = '/etc';
-        document['tools-json']!['../../evil'] = states(document, 'entry8');
-      });
-      const forged = await descriptions(open());
-      // Accepted for listings, otherwise this test would prove nothing.
-      expect(forged).toMatchObject({ tool_1: 'Forged.' });
-      expect(Object.keys(forged)).not.toContain('tool_2');
-      for (let at = 0; at < COUNT; at++) {
-        const toolbox = open();
-        await toolbox.list();
-        expect([at, await say(toolbox, `tool_${at}`)]).toEqual([at, `["say","w${at}"]`]);
-        expect((await toolbox.find(`tool_${at}`)).description).toBe(`Says w${at}.`);
-      }
-      const reader = open();
-      const skill = await reader.call('read_skill', { skill_name: 'entry7' }, { caller: MODEL });
-      expect(textOf(skill)).toContain('Text 7.');
-      // A script of the removed name does not take its place.
-      workspace.script('tool_2', '#!/bin/sh\n# @description Evil.\necho evil\n');
-      expect(await say(open(), 'tool_2')).toBe('["say","w2"]');
-      // A call reads the files; from then on the machine's own index is used, which is correct.
-      const machine = open();
-      await say(machine, 'tool_1');
-      expect(await descriptions(machine)).toMatchObject({ tool_1: 'Says w1.', tool_2: 'Says w2.' });
-      expect(directory).toBe(join(file, '..'));
-    },
-  );
+  spec('RES-22 RES-13', 'that was tampered with still runs its own files and finds nothing else', async () => {
+    const { workspace, directory, file, open } = await createSettledLibrary();
+    const states = (document: Record<string, Record<string, ForgedEntry>>, entry: string) =>
+      document['tools-json']![entry]!;
+    forge(file, (document) => {
+      states(document, 'entry1').tools[0]!.description = 'Forged.';
+      states(document, 'entry2').tools = [];
+      states(document, 'entry3').tools[0]!.name = 'tool_4';
+      states(document, 'entry5').tools[0]!.action = { kind: 'process', runs: 'script', file: '/bin/false' };
+      states(document, 'entry6').tools[0]!.traits = { tags: ['Meta'], hidden: false, destructive: false };
+      document.skill!.entry7!.skills[0]!.file = '/etc/passwd';
+      document.skill!.entry7!.skills[0]!.directory = '/etc';
+      document['tools-json']!['../../evil'] = states(document, 'entry8');
+    });
+    const forged = await descriptions(open());
+    // Accepted for listings, otherwise this test would prove nothing.
+    expect(forged).toMatchObject({ tool_1: 'Forged.' });
+    expect(Object.keys(forged)).not.toContain('tool_2');
+    for (let at = 0; at < COUNT; at++) {
+      const toolbox = open();
+      await toolbox.list();
+      expect([at, await say(toolbox, `tool_${at}`)]).toEqual([at, `["say","w${at}"]`]);
+      expect((await toolbox.find(`tool_${at}`)).description).toBe(`Says w${at}.`);
+    }
+    const reader = open();
+    const skill = await reader.call('read_skill', { skill_name: 'entry7' }, { caller: MODEL });
+    expect(textOf(skill)).toContain('Text 7.');
+    // A script of the removed name does not take its place.
+    workspace.script('tool_2', '#!/bin/sh\n# @description Evil.\necho evil\n');
+    expect(await say(open(), 'tool_2')).toBe('["say","w2"]');
+    // A call reads the files; from then on the machine's own index is used, which is correct.
+    const machine = open();
+    await say(machine, 'tool_1');
+    expect(await descriptions(machine)).toMatchObject({ tool_1: 'Says w1.', tool_2: 'Says w2.' });
+    expect(directory).toBe(join(file, '..'));
+  });
 
   spec('RES-22', 'is used only for files of the recorded size and time', async () => {
     const { directory, open } = await createLibrary();

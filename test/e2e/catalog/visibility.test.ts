@@ -155,18 +155,13 @@ describe('tags', () => {
     workspace.script('two', shellScript('true', '@tag api', '@tag slow'));
     workspace.skill('notes', { 'tools.json': declare([], { tool: 'note' }) });
     writeSkill(workspace, 'slow-notes', { header: 'metadata:\n  tags: [slow]' });
-    const list = async (...args: string[]) =>
-      names(json(await wield(workspace, ['list', ...args, '--json'])).tools);
+    const list = async (...args: string[]) => names(json(await wield(workspace, ['list', ...args, '--json'])).tools);
     expect(await list('--tag', 'api')).toEqual(['one', 'two']);
     expect(await list('--tag', 'api', '--tag', 'Slow')).toEqual(['two']);
     expect(await list('--tag=slow')).toEqual(['two', 'slow-notes']);
     expect(await list('--tag', 'none')).toEqual([]);
     expect(await list('--format', 'script')).toEqual(['one', 'two']);
-    expect(await list('--format', 'skill', '--format', 'tools-json')).toEqual([
-      'note',
-      'notes',
-      'slow-notes',
-    ]);
+    expect(await list('--format', 'skill', '--format', 'tools-json')).toEqual(['note', 'notes', 'slow-notes']);
     expect(await list('--format', 'skill', '--tag', 'slow')).toEqual(['slow-notes']);
     const run = await wield(workspace, ['list', '--tag', 'none']);
     expect(run).toMatchObject({ status: 0, stdout: 'No matching tools. wield list --all shows all.\n' });
@@ -190,9 +185,7 @@ describe('tags', () => {
       expect((await toolbox.list()).find((tool) => tool.name === name)?.traits.tags).toEqual(tags);
       expect((await toolbox.plan(name, {})).plan.tool.traits.tags).toEqual(tags);
     }
-    expect(
-      (await toolbox.catalog.problems()).map(({ severity, path, message }) => [severity, path, message]),
-    ).toEqual([
+    expect((await toolbox.catalog.problems()).map(({ severity, path, message }) => [severity, path, message])).toEqual([
       ['warning', 'given', expect.stringContaining('#meta-internal')],
       ['warning', script, expect.stringContaining('#meta-internal')],
       ['warning', skill, expect.stringContaining('#meta-action')],
@@ -220,7 +213,4 @@ describe('tags', () => {
   });
 });
 
-type CallOther = (
-  ref: string,
-  input: unknown,
-) => Promise<Parameters<typeof textOf>[0] & { error?: { code: string } }>;
+type CallOther = (ref: string, input: unknown) => Promise<Parameters<typeof textOf>[0] & { error?: { code: string } }>;

@@ -40,10 +40,7 @@ describe('errors', () => {
 
   spec('TJS-4 TJS-3', 'a misspelt subcommand is an error with its position and a suggestion', async () => {
     const workspace = withSkill(misspelt);
-    const { ok, status, checked, errors, warnings, findings } = await check(
-      workspace,
-      '.agents/skills/notes',
-    );
+    const { ok, status, checked, errors, warnings, findings } = await check(workspace, '.agents/skills/notes');
     expect({ ok, status, checked, errors, warnings }).toEqual({
       ok: true,
       status: 1,
@@ -107,10 +104,7 @@ describe('errors', () => {
 
 describe('advice', () => {
   const adviceOn = async (descriptor: unknown, more: Record<string, unknown> = {}) => {
-    const { status, errors, findings } = await check(
-      withSkill(descriptor, more),
-      join('.agents', 'skills', 'notes'),
-    );
+    const { status, errors, findings } = await check(withSkill(descriptor, more), join('.agents', 'skills', 'notes'));
     expect([status, errors]).toEqual([0, 0]);
     return findings.map(({ level, path, pointer, message, hint }) => {
       expect([level, hint === '']).toEqual(['warning', false]);
@@ -146,11 +140,7 @@ describe('advice', () => {
     expect(await adviceOn(descriptor)).toEqual([
       ['notes/tools.json', '/allowlist/args/1', '"push" is never used'],
       ['notes/tools.json', '/allowlist/other/0', '"x" is never used'],
-      [
-        'notes/tools.json',
-        '/tools/0/parameters/properties/dead',
-        '"dead" of run is never passed to the command',
-      ],
+      ['notes/tools.json', '/tools/0/parameters/properties/dead', '"dead" of run is never passed to the command'],
     ]);
   });
 

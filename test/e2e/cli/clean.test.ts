@@ -22,10 +22,7 @@ spec('CLI-15', 'clean removes caches only, and --dry-run lists them', async () =
   expect(planned).toMatchObject({
     ok: true,
     dryRun: true,
-    removed: [
-      { path: expect.stringContaining(cache) },
-      { path: expect.stringContaining(join('cache', 'code')) },
-    ],
+    removed: [{ path: expect.stringContaining(cache) }, { path: expect.stringContaining(join('cache', 'code')) }],
   });
   expect(readdirSync(cache)).toHaveLength(1);
 
@@ -50,7 +47,5 @@ spec('CLI-15', 'config shows each value with its file and line', async () => {
     file: join(workspace.env.WIELD_HOME!, 'config.toml'),
     line: 3,
   });
-  expect((await wieldProcess(workspace, ['config'])).stdout).toMatch(
-    /limits\.timeout +"9s" +.*config\.toml:3/,
-  );
+  expect((await wieldProcess(workspace, ['config'])).stdout).toMatch(/limits\.timeout +"9s" +.*config\.toml:3/);
 });

@@ -76,19 +76,15 @@ describe('input', () => {
     [['--trust=maybe', '--text', 'x'], '', 2, 'usage'],
     [['--cwd', '/', '--text', 'x'], '', 2, 'usage'],
   ] as const) {
-    spec(
-      'CLI-8 CLI-3 ERR-4',
-      `${args.join(' ') || 'bad standard input'} is ${code}, in one document`,
-      async () => {
-        const run = await wield(create(), ['call', '--json', 'give', ...args], { stdin });
-        expect(run.status).toBe(status);
-        expect(json(run)).toMatchObject({
-          ok: false,
-          schema: 1,
-          error: { code, hint: expect.stringMatching(/./) },
-        });
-      },
-    );
+    spec('CLI-8 CLI-3 ERR-4', `${args.join(' ') || 'bad standard input'} is ${code}, in one document`, async () => {
+      const run = await wield(create(), ['call', '--json', 'give', ...args], { stdin });
+      expect(run.status).toBe(status);
+      expect(json(run)).toMatchObject({
+        ok: false,
+        schema: 1,
+        error: { code, hint: expect.stringMatching(/./) },
+      });
+    });
   }
 
   spec('CLI-1', 'an unknown flag suggests the nearest flag of the tool or of wield', async () => {
@@ -102,19 +98,7 @@ describe('input', () => {
 describe('own flags', () => {
   spec('CLI-13', 'a parameter with the name of an own flag is passed as --param-<name>', async () => {
     const workspace = createWorkspace();
-    const names = [
-      'json',
-      'input',
-      'dry-run',
-      'timeout',
-      'trust',
-      'yes',
-      'full',
-      'cwd',
-      'verbose',
-      'plain',
-      'help',
-    ];
+    const names = ['json', 'input', 'dry-run', 'timeout', 'trust', 'yes', 'full', 'cwd', 'verbose', 'plain', 'help'];
     const header = names.map((name) => `# @param ${name} string`).join('\n');
     workspace.script('odd', `#!/bin/sh\n# @description D\n${header}\n# @param h int\ncat\n`);
     const args = names.flatMap((name) => [`--param-${name}`, `v-${name}`]);
@@ -197,13 +181,7 @@ describe('output', () => {
     const script = join(workspace.dir, '.agents/tools/touch');
     const text = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run']);
     expect(text.status).toBe(0);
-    for (const part of [
-      `would run   ${script}`,
-      workspace.dir,
-      'WIELD_PARAM_NAME',
-      '{"name":"x"}',
-      'allow',
-    ]) {
+    for (const part of [`would run   ${script}`, workspace.dir, 'WIELD_PARAM_NAME', '{"name":"x"}', 'allow']) {
       expect(text.stdout).toContain(part);
     }
     const run = await wield(workspace, ['call', 'touch', '--name', 'x', '--dry-run', '--json']);

@@ -74,13 +74,7 @@ describe('exit statuses', () => {
   const cases: [string, string, string[], number, string][] = [
     ['a tool that fails', `${header()}exit 9\n`, [], 1, 'tool_failed'],
     ['a missing interpreter', '#!/no/such/thing\n# @description D\n', [], 1, 'exec_failed'],
-    [
-      'output that breaks its word',
-      `${header('# @returns integer N\n')}echo many\n`,
-      [],
-      1,
-      'invalid_output',
-    ],
+    ['output that breaks its word', `${header('# @returns integer N\n')}echo many\n`, [], 1, 'invalid_output'],
     ['input that does not fit', `${header('# @param *a int\n')}`, [], 2, 'invalid_input'],
     ['a time limit', `${header('# @timeout 300ms\n')}sleep 60\n`, [], 6, 'timeout'],
     ['a variable that is not granted', header('# @env SOME_TOKEN\n'), [], 8, 'unavailable'],
@@ -118,9 +112,7 @@ describe('exit statuses', () => {
   spec('ERR-3 RES-11', 'a missing tool suggests the nearest, or lists the searched directories', async () => {
     const workspace = create();
     expect((await wield(workspace, ['call', 'helo'])).stderr).toContain('did you mean hello?');
-    expect((await wield(workspace, ['call', 'xyzzy'])).stderr).toContain(
-      join(workspace.dir, '.agents/tools'),
-    );
+    expect((await wield(workspace, ['call', 'xyzzy'])).stderr).toContain(join(workspace.dir, '.agents/tools'));
   });
 });
 

@@ -17,32 +17,8 @@ import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const VERBS = [
-  ...[
-    'init',
-    'list',
-    'show',
-    'call',
-    'search',
-    'serve',
-    'check',
-    'doctor',
-    'explain',
-    'trust',
-    'approvals',
-    'audit',
-  ],
-  ...[
-    'add',
-    'install',
-    'uninstall',
-    'remove-source',
-    'sync',
-    'upgrade',
-    'verify',
-    'connect',
-    'completions',
-    'version',
-  ],
+  ...['init', 'list', 'show', 'call', 'search', 'serve', 'check', 'doctor', 'explain', 'trust', 'approvals', 'audit'],
+  ...['add', 'install', 'uninstall', 'remove-source', 'sync', 'upgrade', 'verify', 'connect', 'completions', 'version'],
 ];
 const HELLO = '#!/bin/sh\n# @description Say hello.\necho hello\n';
 const isRoot = process.getuid?.() === 0;
@@ -53,16 +29,9 @@ describe('help', () => {
     const alone = await wieldProcess(workspace, []);
     expect(alone).toMatchObject({ status: 0, stderr: '' });
     const commands = alone.stdout.split('\n').filter((line) => /^ {2}[a-z]+ {2,}\S/.test(line));
-    expect(commands.map((line) => line.trim().split(' ')[0])).toEqual([
-      'init',
-      'list',
-      'call',
-      'serve',
-      'doctor',
-    ]);
+    expect(commands.map((line) => line.trim().split(' ')[0])).toEqual(['init', 'list', 'call', 'serve', 'doctor']);
     expect(alone.stdout.split('\n').length).toBeLessThan(25);
-    for (const args of [['--help'], ['-h'], ['help']])
-      expect(await wieldProcess(workspace, args)).toEqual(alone);
+    for (const args of [['--help'], ['-h'], ['help']]) expect(await wieldProcess(workspace, args)).toEqual(alone);
   });
 
   for (const verb of VERBS) {
@@ -126,22 +95,18 @@ describe('help', () => {
 });
 
 describe('init', () => {
-  spec(
-    'CLI-5',
-    'creates a tool and a commented policy file, trusts them, and prints next steps',
-    async () => {
-      const workspace = createWorkspace();
-      const { status, stdout } = await wield(workspace, ['init']);
-      expect(status).toBe(0);
-      expect(stdout).toContain('wield call hello --name Ada');
-      const hello = join(workspace.dir, '.agents/tools/hello');
-      expect(statSync(hello).mode & 0o777).toBe(0o755);
-      expect(readFileSync(join(workspace.dir, '.agents/config.toml'), 'utf8')).toMatch(/^#/);
-      expect((await wield(workspace, ['call', 'hello', '--name', 'Ada'])).stdout).toBe('Hello, Ada!\n');
-      expect((await wield(workspace, ['doctor'])).status).toBe(0);
-      expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
-    },
-  );
+  spec('CLI-5', 'creates a tool and a commented policy file, trusts them, and prints next steps', async () => {
+    const workspace = createWorkspace();
+    const { status, stdout } = await wield(workspace, ['init']);
+    expect(status).toBe(0);
+    expect(stdout).toContain('wield call hello --name Ada');
+    const hello = join(workspace.dir, '.agents/tools/hello');
+    expect(statSync(hello).mode & 0o777).toBe(0o755);
+    expect(readFileSync(join(workspace.dir, '.agents/config.toml'), 'utf8')).toMatch(/^#/);
+    expect((await wield(workspace, ['call', 'hello', '--name', 'Ada'])).stdout).toBe('Hello, Ada!\n');
+    expect((await wield(workspace, ['doctor'])).status).toBe(0);
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
+  });
 
   spec('CLI-5', 'overwrites nothing, and does not trust existing files', async () => {
     const workspace = createWorkspace();
@@ -254,23 +219,19 @@ describe('list, show, doctor', () => {
 });
 
 describe('the workdir', () => {
-  spec(
-    'RES-40',
-    'is the nearest parent directory with .agents, else the current one; --cwd overrides it',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('where', '#!/bin/sh\n# @description D\npwd\n');
-      const deep = join(workspace.dir, 'a/b/c');
-      mkdirSync(deep, { recursive: true });
-      const where = async (cwd: string, ...flags: string[]) =>
-        (await wield(workspace, [...flags, 'call', 'where'], { cwd })).stdout.trim();
-      expect(await where(deep)).toBe(workspace.dir);
-      expect(await where('/', '--cwd', workspace.dir)).toBe(workspace.dir);
-      expect(json(await wield(workspace, ['list', '--json', '--cwd', deep])).tools).toEqual([]);
-      workspace.write('a/.agents/tools/where', '#!/bin/sh\n# @description D\npwd\n', 0o755);
-      expect(await where(deep)).toBe(join(workspace.dir, 'a'));
-    },
-  );
+  spec('RES-40', 'is the nearest parent directory with .agents, else the current one; --cwd overrides it', async () => {
+    const workspace = createWorkspace();
+    workspace.script('where', '#!/bin/sh\n# @description D\npwd\n');
+    const deep = join(workspace.dir, 'a/b/c');
+    mkdirSync(deep, { recursive: true });
+    const where = async (cwd: string, ...flags: string[]) =>
+      (await wield(workspace, [...flags, 'call', 'where'], { cwd })).stdout.trim();
+    expect(await where(deep)).toBe(workspace.dir);
+    expect(await where('/', '--cwd', workspace.dir)).toBe(workspace.dir);
+    expect(json(await wield(workspace, ['list', '--json', '--cwd', deep])).tools).toEqual([]);
+    workspace.write('a/.agents/tools/where', '#!/bin/sh\n# @description D\npwd\n', 0o755);
+    expect(await where(deep)).toBe(join(workspace.dir, 'a'));
+  });
 
   spec('RES-40', 'is never home or a parent of it, also through a link', async () => {
     const workspace = createWorkspace();
@@ -302,9 +263,7 @@ describe('the workdir', () => {
       workspace.script('mine', HELLO);
       workspace.write('theirs/.agents/tools/trap', HELLO, 0o755);
       for (const path of ['theirs', 'theirs/.agents']) chownSync(join(workspace.dir, path), 12345, 12345);
-      const { tools } = json(
-        await wield(workspace, ['list', '--json'], { cwd: join(workspace.dir, 'theirs') }),
-      );
+      const { tools } = json(await wield(workspace, ['list', '--json'], { cwd: join(workspace.dir, 'theirs') }));
       expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['mine']);
     },
   );

@@ -19,10 +19,7 @@ function create(): SkillWorkspace {
   const workspace = createSkillWorkspace();
   createProgram(workspace, 'wield', `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`);
   workspace.script('greet', GREET);
-  workspace.script(
-    'note_read',
-    '#!/bin/sh\n# @description Read.\n# @group note\n# @param *path string Where\ncat\n',
-  );
+  workspace.script('note_read', '#!/bin/sh\n# @description Read.\n# @group note\n# @param *path string Where\ncat\n');
   workspace.script('note_list', '#!/bin/sh\n# @description List.\n# @group note\ncat\n');
   workspace.script('secret', '#!/bin/sh\n# @description Hidden.\n# @hidden\ncat\n');
   workspace.skill('ops', {
@@ -83,9 +80,7 @@ function inBash(workspace: SkillWorkspace, lines: readonly string[]): Reply[] {
 describe('in bash', () => {
   spec('CLI-9', 'offers verbs, tools and groups, but no hidden tools', () => {
     const [{ reply, files }] = inBash(create(), ['wield ']) as [Reply];
-    expect(reply).toEqual(
-      expect.arrayContaining(['list', 'call', 'completions', 'greet', 'note', 'ops:publish']),
-    );
+    expect(reply).toEqual(expect.arrayContaining(['list', 'call', 'completions', 'greet', 'note', 'ops:publish']));
     for (const word of ['secret', 'note_read', 'note-read', 'hidden']) expect(reply).not.toContain(word);
     expect(files).toBe(false);
   });
@@ -194,12 +189,7 @@ const SETUP: Readonly<Record<string, string>> = {
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[@-_=>])|\r(?!\n)/g;
 
 /** Types keys at a prompt of a shell in a terminal, and gives what the terminal showed when `until` appeared. */
-async function type(
-  workspace: SkillWorkspace,
-  { name, start }: Shell,
-  keys: string,
-  until: string,
-): Promise<string> {
+async function type(workspace: SkillWorkspace, { name, start }: Shell, keys: string, until: string): Promise<string> {
   const env = { ...workspace.env, TERM: 'dumb', CI: '' };
   const child = spawn('script', ['-qfec', start, '/dev/null'], { cwd: workspace.dir, env });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -267,15 +257,7 @@ describe('the verb', () => {
       const workspace = create();
       const offered = await wield(workspace, ['__complete', 'fish', '--', 'gre']);
       expect(offered).toEqual({ status: 0, stderr: '', stdout: 'words\ngreet\tGreet someone.\n' });
-      const gone = await wield(workspace, [
-        '__complete',
-        'zsh',
-        '--',
-        '--cwd',
-        '/nowhere/at/all',
-        'note',
-        'x',
-      ]);
+      const gone = await wield(workspace, ['__complete', 'zsh', '--', '--cwd', '/nowhere/at/all', 'note', 'x']);
       expect([gone.status, gone.stderr]).toEqual([0, '']);
       workspace.config('limits = nonsense [');
       expect((await wield(workspace, ['__complete', 'zsh', '--', 'gre'])).stdout).toBe(

@@ -42,8 +42,7 @@ function readAsClient(client: string, text: string, directory: string): Started 
   const read = (): Started => {
     if (client === 'codex') return parseToml(text).mcp_servers as never;
     if (client === 'goose') return parseYaml(text).extensions;
-    if (client === 'vscode')
-      return parseJsonc(text.replace(/^\ufeff/, ''), [], { allowTrailingComma: true }).servers;
+    if (client === 'vscode') return parseJsonc(text.replace(/^\ufeff/, ''), [], { allowTrailingComma: true }).servers;
     return JSON.parse(text).mcpServers;
   };
   const entry = (read() as unknown as Record<string, Started & { cmd?: string }>).wield!;
@@ -53,9 +52,7 @@ function readAsClient(client: string, text: string, directory: string): Started 
 
 async function listTools(workspace: Workspace, { command, args }: Started, cwd: string): Promise<string[]> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(
-    new StdioClientTransport({ command, args, cwd, env: workspace.env, stderr: 'ignore' }),
-  );
+  await client.connect(new StdioClientTransport({ command, args, cwd, env: workspace.env, stderr: 'ignore' }));
   onTestFinished(() => client.close());
   return (await client.listTools()).tools.map((tool) => tool.name);
 }
@@ -67,13 +64,7 @@ function isPartOf(part: string, whole: string): boolean {
   return at === part.length;
 }
 
-const flagsOf = ({ client, scope }: ClientFixture): string[] => [
-  'connect',
-  client,
-  '--scope',
-  scope,
-  '--yes',
-];
+const flagsOf = ({ client, scope }: ClientFixture): string[] => ['connect', client, '--scope', scope, '--yes'];
 
 describe('entries', () => {
   for (const client of ['claude-code', 'cursor', 'vscode', 'codex']) {
@@ -94,18 +85,14 @@ describe('entries', () => {
   }
 
   for (const client of ['claude-code', 'cursor', 'vscode', 'codex', 'goose', 'claude-desktop']) {
-    spec(
-      'SRV-11',
-      `${client} starts the server of this directory from anywhere, in the user scope`,
-      async () => {
-        const workspace = createServed();
-        const fixture = fixtureOf(client, 'user');
-        const path = writeClientFile(workspace, fixture);
-        expect((await wield(workspace, flagsOf(fixture))).status).toBe(0);
-        const started = readAsClient(client, readFileSync(path, 'utf8'), '/nowhere');
-        expect(await listTools(workspace, started, workspace.home)).toContain('greet');
-      },
-    );
+    spec('SRV-11', `${client} starts the server of this directory from anywhere, in the user scope`, async () => {
+      const workspace = createServed();
+      const fixture = fixtureOf(client, 'user');
+      const path = writeClientFile(workspace, fixture);
+      expect((await wield(workspace, flagsOf(fixture))).status).toBe(0);
+      const started = readAsClient(client, readFileSync(path, 'utf8'), '/nowhere');
+      expect(await listTools(workspace, started, workspace.home)).toContain('greet');
+    });
   }
 
   test('uses the name wield if it is on PATH, and the full path for the user scope', async () => {
@@ -120,9 +107,7 @@ describe('entries', () => {
       args: ['serve'],
     });
     await wield(workspace, ['connect', 'claude-code', '--scope', 'user', '--yes'], { env });
-    expect(
-      readAsClient('claude-code', readFileSync(join(workspace.home, '.claude.json'), 'utf8'), ''),
-    ).toEqual({
+    expect(readAsClient('claude-code', readFileSync(join(workspace.home, '.claude.json'), 'utf8'), '')).toEqual({
       command: join(bin, 'wield'),
       args: ['serve', '--cwd', workspace.dir],
     });
@@ -231,11 +216,7 @@ describe('existing files', () => {
 
   spec('SRV-11', 'undo keeps later changes', async () => {
     const workspace = createServed();
-    for (const fixture of [
-      fixtureOf('vscode', 'project'),
-      fixtureOf('codex', 'user'),
-      fixtureOf('goose', 'user'),
-    ]) {
+    for (const fixture of [fixtureOf('vscode', 'project'), fixtureOf('codex', 'user'), fixtureOf('goose', 'user')]) {
       const path = writeClientFile(workspace, fixture);
       await wield(workspace, flagsOf(fixture));
       const comment = fixture.client === 'vscode' ? '// Mine' : '# Mine';
@@ -312,19 +293,15 @@ describe('files that cannot be edited', () => {
     ['codex', '.codex/config.toml', '[mcp_servers]\nwield = { command = "a" }\n', /not a separate table/],
   ];
   for (const [client, file, text, message] of broken) {
-    spec(
-      'SRV-11',
-      `${client}: ${JSON.stringify(text)} is rejected with its line and left as it is`,
-      async () => {
-        const workspace = createServed();
-        const path = workspace.write(file, text);
-        const run = await wield(workspace, ['connect', client, '--yes']);
-        expect(run.status).toBe(2);
-        expect(run.stderr).toMatch(message);
-        expect(run.stderr).toContain('hint');
-        expect(readFileSync(path, 'utf8')).toBe(text);
-      },
-    );
+    spec('SRV-11', `${client}: ${JSON.stringify(text)} is rejected with its line and left as it is`, async () => {
+      const workspace = createServed();
+      const path = workspace.write(file, text);
+      const run = await wield(workspace, ['connect', client, '--yes']);
+      expect(run.status).toBe(2);
+      expect(run.stderr).toMatch(message);
+      expect(run.stderr).toContain('hint');
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    });
   }
 
   spec('SRV-11', 'rejects files that are not UTF-8', async () => {
@@ -346,9 +323,7 @@ describe('the list of clients', () => {
     expect(byId.get('windsurf')).toMatchObject({ found: true, connected: false });
     expect(byId.get('cursor')).toMatchObject({ found: true, connected: true });
     expect(byId.get('zed')).toMatchObject({ found: false, connected: false });
-    expect([...new Set(CLIENT_FILES.map((fixture) => fixture.client))].sort()).toEqual(
-      [...byId.keys()].sort(),
-    );
+    expect([...new Set(CLIENT_FILES.map((fixture) => fixture.client))].sort()).toEqual([...byId.keys()].sort());
     expect((await wield(workspace, ['connect'])).stdout).toMatch(/cursor +Cursor +connected/);
   });
 

@@ -10,8 +10,7 @@ import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const destination = (workspace: Workspace): string => join(workspace.home, '.agents/mcp.json');
-const readWritten = (workspace: Workspace) =>
-  JSON.parse(readFileSync(destination(workspace), 'utf8')).mcpServers;
+const readWritten = (workspace: Workspace) => JSON.parse(readFileSync(destination(workspace), 'utf8')).mcpServers;
 const secretsOf = (workspace: Workspace): string => join(workspace.env.WIELD_HOME!, 'secrets');
 
 /** Imports the servers of a client and returns the written entries. */
@@ -34,31 +33,23 @@ async function importAll(client: string, scope: 'project' | 'user', args: string
 const file = (workspace: Workspace, name: string): string => join(secretsOf(workspace), name);
 
 describe('clients', () => {
-  spec(
-    'UPS-7',
-    'claude-code: servers, a variable with a default, and a reason for skipped servers',
-    async () => {
-      const { workspace, written, document, notes } = await importAll('claude-code', 'user');
-      expect(written).toEqual({
-        github: {
-          command: 'npx',
-          args: ['-y', '@modelcontextprotocol/server-github'],
-          env: {
-            GITHUB_PERSONAL_ACCESS_TOKEN: `file:${file(workspace, 'github.GITHUB_PERSONAL_ACCESS_TOKEN')}`,
-            LOG_LEVEL: '$' + '{LOG_LEVEL:-info}',
-          },
+  spec('UPS-7', 'claude-code: servers, a variable with a default, and a reason for skipped servers', async () => {
+    const { workspace, written, document, notes } = await importAll('claude-code', 'user');
+    expect(written).toEqual({
+      github: {
+        command: 'npx',
+        args: ['-y', '@modelcontextprotocol/server-github'],
+        env: {
+          GITHUB_PERSONAL_ACCESS_TOKEN: `file:${file(workspace, 'github.GITHUB_PERSONAL_ACCESS_TOKEN')}`,
+          LOG_LEVEL: '$' + '{LOG_LEVEL:-info}',
         },
-        sentry: { type: 'http', url: 'https://mcp.sentry.dev/mcp' },
-      });
-      expect(document.servers.map((one: { status: string }) => one.status)).toEqual([
-        'new',
-        'new',
-        'unusable',
-      ]);
-      expect(document.servers[0]).toMatchObject({ secrets: ['GITHUB_PERSONAL_ACCESS_TOKEN'], variables: [] });
-      expect(notes.old[0]).toContain('SSE');
-    },
-  );
+      },
+      sentry: { type: 'http', url: 'https://mcp.sentry.dev/mcp' },
+    });
+    expect(document.servers.map((one: { status: string }) => one.status)).toEqual(['new', 'new', 'unusable']);
+    expect(document.servers[0]).toMatchObject({ secrets: ['GITHUB_PERSONAL_ACCESS_TOKEN'], variables: [] });
+    expect(notes.old[0]).toContain('SSE');
+  });
 
   spec('UPS-7', 'claude-desktop: text that looks like a reference is kept', async () => {
     const { workspace, written } = await importAll('claude-desktop', 'user');
@@ -245,8 +236,7 @@ describe('secrets', () => {
     const run = await wield(workspace, ['mcp', 'import', 'servers.json', '--yes', '--json']);
     expect(run.stdout).not.toContain(SEEDED);
     expect(json(run).written).toBe(false);
-    for (const server of json(run).servers)
-      expect([server.name, server.status]).toEqual([server.name, 'unusable']);
+    for (const server of json(run).servers) expect([server.name, server.status]).toEqual([server.name, 'unusable']);
     expect((await wield(workspace, ['mcp', 'import', 'servers.json', '--yes'])).stdout).not.toContain(SEEDED);
     expect(existsSync(secretsOf(workspace))).toBe(false);
   });
@@ -324,9 +314,7 @@ describe('existing servers', () => {
       status: 'unusable',
       notes: expect.arrayContaining(['it is wield itself']),
     });
-    expect((await wield(workspace, [...args, '--server', 'playwrigth'])).stdout).toContain(
-      'did you mean playwright?',
-    );
+    expect((await wield(workspace, [...args, '--server', 'playwrigth'])).stdout).toContain('did you mean playwright?');
   });
 
   spec('UPS-7', 'a trusted workspace stays trusted after a confirmed import', async () => {
@@ -367,10 +355,7 @@ describe('sources', () => {
     const none = await wield(workspace, ['mcp', 'import', 'zed']);
     expect([none.status, none.stderr]).toEqual([3, expect.stringContaining('zed/settings.json')]);
     const action = await wield(workspace, ['mcp', 'imprt']);
-    expect([action.status, action.stderr]).toEqual([
-      2,
-      expect.stringContaining('did you mean wield mcp import?'),
-    ]);
+    expect([action.status, action.stderr]).toEqual([2, expect.stringContaining('did you mean wield mcp import?')]);
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     mkdirSync(join(workspace.home, '.agents'));
     writeFileSync(destination(workspace), '{ broken');

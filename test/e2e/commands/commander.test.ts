@@ -163,27 +163,19 @@ describe('mounted on commander', () => {
     expect((await run('note', 'help', 'copy')).out).toBe(help.out);
   });
 
-  spec(
-    'MOD-26 MOD-25',
-    'a command of the program takes precedence, and the collision is reported',
-    async () => {
-      const { run, problems } = await create();
-      expect((await run('serve')).out).toBe('the program\n');
-      expect(problems.map((problem) => problem.message)).toEqual([
-        'has no command: "serve" is a command of app',
-      ]);
-      expect(problems[0]?.hint).toBe('rename it to get a command');
-    },
-  );
+  spec('MOD-26 MOD-25', 'a command of the program takes precedence, and the collision is reported', async () => {
+    const { run, problems } = await create();
+    expect((await run('serve')).out).toBe('the program\n');
+    expect(problems.map((problem) => problem.message)).toEqual(['has no command: "serve" is a command of app']);
+    expect(problems[0]?.hint).toBe('rename it to get a command');
+  });
 
   spec('MOD-26', 'a handler replaces printing', async () => {
     const outcomes: CommandOutcome[] = [];
     const { run } = await create({ handle: (outcome) => void outcomes.push(outcome) });
     expect(await run('fail', '--json')).toEqual({ out: '', err: '', status: 0 });
     expect(await run('note', 'read')).toEqual({ out: '', err: '', status: 0 });
-    expect(
-      outcomes.map(({ tool, exitStatus, json, result }) => [tool.name, exitStatus, json, result.ok]),
-    ).toEqual([
+    expect(outcomes.map(({ tool, exitStatus, json, result }) => [tool.name, exitStatus, json, result.ok])).toEqual([
       ['fail', 1, true, false],
       ['note_read', 2, false, false],
     ]);

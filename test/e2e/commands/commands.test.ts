@@ -9,9 +9,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 function script(description: string, ...lines: string[]): string {
-  return ['#!/bin/sh', `# @description ${description}`, ...lines.map((line) => `# ${line}`), 'cat', ''].join(
-    '\n',
-  );
+  return ['#!/bin/sh', `# @description ${description}`, ...lines.map((line) => `# ${line}`), 'cat', ''].join('\n');
 }
 
 function create(): Workspace {
@@ -20,10 +18,7 @@ function create(): Workspace {
     'membot_read',
     script('Read a note.', '@group membot', '@param *path string Path', '@param limit integer How many'),
   );
-  workspace.script(
-    'membot_deepSearch',
-    script('Search notes.', '@group membot', '@param *query string Words'),
-  );
+  workspace.script('membot_deepSearch', script('Search notes.', '@group membot', '@param *query string Words'));
   workspace.script('tree', script('Show all notes.', '@group membot'));
   workspace.script(
     'deploy_site',
@@ -57,10 +52,7 @@ describe('commands', () => {
 
   spec('MOD-20', 'has the flags, output and exit statuses of wield call', async () => {
     const workspace = create();
-    workspace.script(
-      'fail',
-      '#!/bin/sh\n# @description Fail.\n# @param n integer N\necho out\necho err >&2\nexit 4\n',
-    );
+    workspace.script('fail', '#!/bin/sh\n# @description Fail.\n# @param n integer N\necho out\necho err >&2\nexit 4\n');
     const named = createWorkspace();
     named.write('in.json', '{"branch":"f"}');
     for (const args of [
@@ -79,8 +71,7 @@ describe('commands', () => {
     ]) {
       const called = await wield(workspace, ['call', ...args]);
       const commanded = await wield(workspace, args);
-      const withoutCall = (text: string): string =>
-        text.replaceAll('wield call ', 'wield ').replaceAll(' call ', ' ');
+      const withoutCall = (text: string): string => text.replaceAll('wield call ', 'wield ').replaceAll(' call ', ' ');
       expect([args, commanded.status, commanded.stdout, withoutCall(commanded.stderr)]).toEqual([
         args,
         called.status,
@@ -210,15 +201,11 @@ describe('help', () => {
     ])
       expect(await wield(workspace, args)).toEqual(run);
     expect(json(await wield(workspace, ['membot', 'read', '--help', '--json'])).help).toBe(run.stdout);
-    expect((await wield(workspace, ['membot_read', '--help'])).stdout).toContain(
-      '  wield membot_read <path>',
-    );
+    expect((await wield(workspace, ['membot_read', '--help'])).stdout).toContain('  wield membot_read <path>');
     expect((await wield(workspace, ['call', 'membot_read', '--help'])).stdout).toContain(
       '  wield call membot_read <path>',
     );
-    expect((await wield(workspace, ['show', 'membot_read'])).stdout).toContain(
-      'wield membot read --path path',
-    );
+    expect((await wield(workspace, ['show', 'membot_read'])).stdout).toContain('wield membot read --path path');
   });
 });
 
@@ -259,57 +246,41 @@ describe('validation', () => {
       { path: 'x', pth: 'x' },
       { caller: { kind: 'model', door: 'mcp' } },
     );
-    expect([run.error.code, run.error.message, run.error.data]).toEqual([
-      error?.code,
-      error?.message,
-      error?.data,
-    ]);
+    expect([run.error.code, run.error.message, run.error.data]).toEqual([error?.code, error?.message, error?.data]);
     expect(run.error.hint).toBe('did you mean --path? wield membot read --help shows all');
   });
 });
 
 describe('collisions', () => {
-  spec(
-    'MOD-25',
-    'a verb takes precedence; a tool of its name is a problem and needs wield call',
-    async () => {
-      const workspace = create();
-      const path = workspace.script('list', script('Mine.'));
-      workspace.script('help', script('Mine too.'));
-      const listed = await wield(workspace, ['list']);
-      expect(listed.stdout).toContain('NAME');
-      expect(listed.stderr).toContain('2 problems; wield doctor');
-      expect((await wieldProcess(workspace, ['help'])).stdout).toContain('a tool runtime for AI agents');
-      expect((await wield(workspace, ['call', 'list'])).stdout).toBe('{}');
-      const { problems } = json(await wield(workspace, ['doctor', '--json']));
-      expect(problems).toContainEqual({
-        severity: 'error',
-        path,
-        message: 'has no command: "list" is a command of wield',
-        hint: 'wield call list calls it; rename it to get a command',
-      });
-      expect(json(await wield(workspace, ['list', '--json'])).problems).toEqual(problems);
-      expect((await wield(workspace, ['doctor'])).status).toBe(1);
-    },
-  );
+  spec('MOD-25', 'a verb takes precedence; a tool of its name is a problem and needs wield call', async () => {
+    const workspace = create();
+    const path = workspace.script('list', script('Mine.'));
+    workspace.script('help', script('Mine too.'));
+    const listed = await wield(workspace, ['list']);
+    expect(listed.stdout).toContain('NAME');
+    expect(listed.stderr).toContain('2 problems; wield doctor');
+    expect((await wieldProcess(workspace, ['help'])).stdout).toContain('a tool runtime for AI agents');
+    expect((await wield(workspace, ['call', 'list'])).stdout).toBe('{}');
+    const { problems } = json(await wield(workspace, ['doctor', '--json']));
+    expect(problems).toContainEqual({
+      severity: 'error',
+      path,
+      message: 'has no command: "list" is a command of wield',
+      hint: 'wield call list calls it; rename it to get a command',
+    });
+    expect(json(await wield(workspace, ['list', '--json'])).problems).toEqual(problems);
+    expect((await wield(workspace, ['doctor'])).status).toBe(1);
+  });
 
-  spec(
-    'MOD-25',
-    'a group with the name of a verb is a problem; its tools can be called by name',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('search_web', script('Search the web.', '@group search', '@param *q string Words'));
-      expect((await wield(workspace, ['search', 'web'])).stdout).toContain('search_web');
-      expect((await wield(workspace, ['search_web', 'x'])).stdout).toBe('{"q":"x"}');
-      const [problem] = json(await wield(workspace, ['doctor', '--json'])).problems;
-      expect(problem.message).toBe(
-        'the group "search" has no command: the name is taken by a command of wield',
-      );
-      expect((await wield(workspace, ['search_web', '--brr'])).stderr).toContain(
-        'wield call search_web --help',
-      );
-    },
-  );
+  spec('MOD-25', 'a group with the name of a verb is a problem; its tools can be called by name', async () => {
+    const workspace = createWorkspace();
+    workspace.script('search_web', script('Search the web.', '@group search', '@param *q string Words'));
+    expect((await wield(workspace, ['search', 'web'])).stdout).toContain('search_web');
+    expect((await wield(workspace, ['search_web', 'x'])).stdout).toBe('{"q":"x"}');
+    const [problem] = json(await wield(workspace, ['doctor', '--json'])).problems;
+    expect(problem.message).toBe('the group "search" has no command: the name is taken by a command of wield');
+    expect((await wield(workspace, ['search_web', '--brr'])).stderr).toContain('wield call search_web --help');
+  });
 
   spec('MOD-20 MOD-25', 'a command of two tools calls neither', async () => {
     const workspace = createWorkspace();
@@ -328,8 +299,7 @@ describe('collisions', () => {
     expect(both.status).toBe(4);
     expect(both.stderr).toContain('"a-b" is the command of aB and a_b');
     expect((await wield(workspace, ['a_b'])).status).toBe(0);
-    for (const name of ['read', 'note-read'])
-      expect(existsSync(join(workspace.dir, `ran-${name}`))).toBe(false);
+    for (const name of ['read', 'note-read']) expect(existsSync(join(workspace.dir, `ran-${name}`))).toBe(false);
     const messages = json(await wield(workspace, ['doctor', '--json'])).problems.map(
       (one: { message: string }) => one.message,
     );
@@ -337,24 +307,18 @@ describe('collisions', () => {
       '"a-b" is the command of aB and a_b',
       '"note read" is the command of note-read and note_read and read',
     ]);
-    expect((await wield(workspace, ['note'])).stdout).toMatch(
-      / {2}note-read .*\n {2}note_read .*\n {2}read /,
-    );
+    expect((await wield(workspace, ['note'])).stdout).toMatch(/ {2}note-read .*\n {2}note_read .*\n {2}read /);
   });
 
-  spec(
-    'MOD-20',
-    'a tool with the name of a group keeps its command, and the collision is a problem',
-    async () => {
-      const workspace = create();
-      workspace.script('membot', script('Alone.', '@param *word string W'));
-      expect((await wield(workspace, ['membot', 'read'])).stdout).toBe('{"word":"read"}');
-      const { problems } = json(await wield(workspace, ['doctor', '--json']));
-      expect(problems.map((one: { message: string }) => one.message)).toEqual([
-        'the group "membot" has no command: the name is taken by the tool membot',
-      ]);
-    },
-  );
+  spec('MOD-20', 'a tool with the name of a group keeps its command, and the collision is a problem', async () => {
+    const workspace = create();
+    workspace.script('membot', script('Alone.', '@param *word string W'));
+    expect((await wield(workspace, ['membot', 'read'])).stdout).toBe('{"word":"read"}');
+    const { problems } = json(await wield(workspace, ['doctor', '--json']));
+    expect(problems.map((one: { message: string }) => one.message)).toEqual([
+      'the group "membot" has no command: the name is taken by the tool membot',
+    ]);
+  });
 
   spec('MOD-20', 'a tool with the name of its own group is a command of the group', async () => {
     const workspace = createWorkspace();

@@ -43,9 +43,7 @@ describe('handles', () => {
       expect(await callText(other, 'read_result', { id, page: 1 })).toContain('not_found');
       // A guessed id gets the same error.
       const guess = await callText(other, 'read_result', { id: 'r_AAAAAAAAAAAAAAAAAAAAAA', page: 1 });
-      expect(guess.replace('r_AAAAAAAAAAAAAAAAAAAAAA', id)).toBe(
-        await callText(other, 'read_result', { id, page: 1 }),
-      );
+      expect(guess.replace('r_AAAAAAAAAAAAAAAAAAAAAA', id)).toBe(await callText(other, 'read_result', { id, page: 1 }));
       // It is unknown on the command line too.
       const shell = await wield(workspace, ['call', 'read_result', '--id', id]);
       expect(shell.status).toBe(3);

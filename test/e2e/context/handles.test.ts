@@ -8,8 +8,7 @@ import { wield } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-const CAT =
-  '#!/bin/sh\n# @description Prints a file.\n# @param *file string File\nexec cat "$WIELD_PARAM_FILE"\n';
+const CAT = '#!/bin/sh\n# @description Prints a file.\n# @param *file string File\nexec cat "$WIELD_PARAM_FILE"\n';
 
 /** Creates a workspace whose tool `print` prints exactly these bytes. */
 function createPrinter(bytes: Uint8Array, config = ''): { workspace: Workspace; file: string } {
@@ -34,9 +33,7 @@ const FIXED = {
   'text of 100 kB': textOfSize(100_000),
   'text of 5 MB': textOfSize(5_000_000),
   'one line of 200 kB of emoji': Buffer.from('😀'.repeat(50_000)),
-  'JSON of 1 MB': Buffer.from(
-    JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id, email: `a${id}@b.c` }))),
-  ),
+  'JSON of 1 MB': Buffer.from(JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id, email: `a${id}@b.c` })))),
   'binary of 60 kB': Buffer.from(Uint8Array.from({ length: 60_000 }, (_, at) => (at * 7) % 256)),
   'invalid UTF-8 of 50 kB': Buffer.concat([
     Buffer.from('text\n'.repeat(9000)),
@@ -77,8 +74,7 @@ describe('recovery', () => {
       const isJson = handle.kind === 'json';
       const all: Buffer[] = isJson ? [] : [first.bytes];
       if (isJson) expect(first.bytes.toString()).toBe(handle.shape);
-      for (let page = 2; page <= pages; page++)
-        all.push((await read(toolbox, { id: handle.id, page })).bytes);
+      for (let page = 2; page <= pages; page++) all.push((await read(toolbox, { id: handle.id, page })).bytes);
       expect(Buffer.concat(all).equals(payload)).toBe(true);
       if (handle.kind !== 'binary') {
         for (const bytes of all) expect(bytes.toString('utf8')).not.toContain('\ufffd');
@@ -155,9 +151,7 @@ spec(
     const { id } = meta.handle!;
     for (const line of [1, 2, Math.floor(lines / 2), lines - 1, lines]) {
       const expected = `${String(line).padStart(15, '0')}\n`;
-      expect((await read(toolbox, { id, offset: (line - 1) * 16, limit: 16 })).bytes.toString()).toBe(
-        expected,
-      );
+      expect((await read(toolbox, { id, offset: (line - 1) * 16, limit: 16 })).bytes.toString()).toBe(expected);
       expect((await read(toolbox, { id, lines: `${line}` })).bytes.toString()).toBe(expected);
     }
     const { pages = 0 } = (await read(toolbox, { id, page: 1 })).structured;
@@ -294,14 +288,7 @@ describe('the command line', () => {
       expect(full.meta.handle).toBeUndefined();
       expect((await wield(workspace, args)).stdout).toBe(payload.toString());
       // A later command in the same workdir can read it; in another workdir it is unknown.
-      const more = await wield(workspace, [
-        'call',
-        'read_result',
-        '--id',
-        brief.meta.handle.id,
-        '--lines',
-        '2-3',
-      ]);
+      const more = await wield(workspace, ['call', 'read_result', '--id', brief.meta.handle.id, '--lines', '2-3']);
       expect(more.stdout).toBe(`${payload.toString().split('\n').slice(1, 3).join('\n')}\n`);
       mkdirSync(join(workspace.dir, 'other'));
       const elsewhere = await wield(workspace, [
@@ -323,42 +310,35 @@ describe('expiry', () => {
     return join(projects, readdirSync(projects)[0]!, 'results');
   };
 
-  spec(
-    'CTX-3',
-    'stores private files that expire by age and total size, least recently read first',
-    async () => {
-      const { workspace, file } = createPrinter(
-        textOfSize(30_000),
-        '[results]\nkeep = "1h"\ntotal = "100K"\n',
-      );
-      const toolbox = workspace.toolbox();
-      const call = async () => (await toolbox.call('print', { file })).meta.handle!.id;
-      const ids = [await call(), await call(), await call()];
-      const directory = resultsOf(workspace);
-      expect(statSync(directory).mode & 0o777).toBe(0o700);
-      expect(statSync(join(directory, ids[0]!)).mode & 0o777).toBe(0o600);
-      const age = (id: string, minutes: number): void => {
-        const time = Date.now() / 1000 - minutes * 60;
-        for (const name of [id, `${id}.json`]) utimesSync(join(directory, name), time, time);
-      };
-      age(ids[0]!, 120);
-      age(ids[1]!, 30);
-      age(ids[2]!, 20);
-      ids.push(await call());
-      const known = async () =>
-        Promise.all(ids.map(async (id) => (await toolbox.call('read_result', { id, page: 1 })).ok));
-      // The first has expired; the others fit into the total.
-      expect(await known()).toEqual([false, true, true, true]);
-      age(ids[1]!, 30);
-      age(ids[2]!, 20);
-      ids.push(await call());
-      // Over the total: the least recently read one is removed.
-      expect(await known()).toEqual([false, false, true, true, true]);
-      // Results read just now are kept even over the total.
-      ids.push(await call(), await call());
-      expect((await known()).slice(2)).toEqual([true, true, true, true, true]);
-    },
-  );
+  spec('CTX-3', 'stores private files that expire by age and total size, least recently read first', async () => {
+    const { workspace, file } = createPrinter(textOfSize(30_000), '[results]\nkeep = "1h"\ntotal = "100K"\n');
+    const toolbox = workspace.toolbox();
+    const call = async () => (await toolbox.call('print', { file })).meta.handle!.id;
+    const ids = [await call(), await call(), await call()];
+    const directory = resultsOf(workspace);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, ids[0]!)).mode & 0o777).toBe(0o600);
+    const age = (id: string, minutes: number): void => {
+      const time = Date.now() / 1000 - minutes * 60;
+      for (const name of [id, `${id}.json`]) utimesSync(join(directory, name), time, time);
+    };
+    age(ids[0]!, 120);
+    age(ids[1]!, 30);
+    age(ids[2]!, 20);
+    ids.push(await call());
+    const known = async () =>
+      Promise.all(ids.map(async (id) => (await toolbox.call('read_result', { id, page: 1 })).ok));
+    // The first has expired; the others fit into the total.
+    expect(await known()).toEqual([false, true, true, true]);
+    age(ids[1]!, 30);
+    age(ids[2]!, 20);
+    ids.push(await call());
+    // Over the total: the least recently read one is removed.
+    expect(await known()).toEqual([false, false, true, true, true]);
+    // Results read just now are kept even over the total.
+    ids.push(await call(), await call());
+    expect((await known()).slice(2)).toEqual([true, true, true, true, true]);
+  });
 
   spec('CTX-3', 'A58 a flood of results cannot fill the disk, whatever their size', async () => {
     for (const size of [60_000, 18_000]) {
@@ -369,10 +349,7 @@ describe('expiry', () => {
       for (let count = 0; count < 6_000_000 / size; count++)
         last = (await toolbox.call('print', { file })).meta.handle!.id;
       const directory = resultsOf(workspace);
-      const used = readdirSync(directory).reduce(
-        (sum, name) => sum + statSync(join(directory, name)).size,
-        0,
-      );
+      const used = readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
       // Twice the limit, one result, and their metadata.
       expect(used).toBeLessThan(2 * 2_097_152 + size + 600_000);
       expect((await toolbox.call('read_result', { id: last, page: 1 })).ok).toBe(true);

@@ -73,10 +73,7 @@ const TOOLS = [
     description: 'Calls another.',
     inputSchema: { type: 'object', properties: { tool: { type: 'string' } }, required: ['tool'] },
     execute: async ({ tool }: { tool: string }, { toolbox }: ToolContext) => {
-      const inner = await toolbox.call(
-        tool,
-        tool === 'context_pipe' ? { tool_name: 'say', path: 'inner' } : {},
-      );
+      const inner = await toolbox.call(tool, tool === 'context_pipe' ? { tool_name: 'say', path: 'inner' } : {});
       return { code: inner.error?.code ?? null };
     },
   }),
@@ -155,9 +152,7 @@ describe('rejects', () => {
     const toolbox = createWorkspace().toolbox({ tools: TOOLS });
     const before = seen.length;
     for (const tool_name of ['finish', 'context_pipe']) {
-      expect(
-        await refused(toolbox, { tool_name, tool_input: { tool_name: 'say', path: 'x' } }),
-      ).toMatchObject({
+      expect(await refused(toolbox, { tool_name, tool_input: { tool_name: 'say', path: 'x' } })).toMatchObject({
         code: 'forbidden_tool',
         hint: expect.any(String),
       });
@@ -182,10 +177,7 @@ describe('rejects', () => {
   spec('CTX-21', 'the same tools by path, by URI, and from a module in the tool host', async () => {
     const workspace = createWorkspace();
     const mark = workspace.write('mark', '');
-    const file = workspace.script(
-      'done',
-      `#!/bin/sh\n# @description D\n# @terminal\necho ran >> '${mark}'\n`,
-    );
+    const file = workspace.script('done', `#!/bin/sh\n# @description D\n# @terminal\necho ran >> '${mark}'\n`);
     workspace.write(
       '.agents/tools/inner.tool.mjs',
       `export default {
@@ -268,11 +260,7 @@ describe('rejects', () => {
     workspace.script('slow', '#!/bin/sh\n# @description S\necho begun\nexec sleep 60\n');
     const toolbox = workspace.toolbox();
     const controller = new AbortController();
-    const running = toolbox.call(
-      'context_pipe',
-      { tool_name: 'slow', path: 'out' },
-      { signal: controller.signal },
-    );
+    const running = toolbox.call('context_pipe', { tool_name: 'slow', path: 'out' }, { signal: controller.signal });
     setTimeout(() => controller.abort(), 300);
     expect((await running).error?.code).toBe('cancelled');
     expect(await toolbox.state.stores.documents.list()).toEqual([]);

@@ -58,16 +58,9 @@ async function ask(toolbox: NodeToolbox, { dataset, data, expr }: Case): Promise
     const content = Buffer.from(JSON.stringify(data === undefined ? null : data));
     await toolbox.state.stores.documents.write(path, content, { overwrite: true });
   } else if ((await toolbox.state.stores.documents.versions(path)).length === 0) {
-    await toolbox.state.stores.documents.write(
-      path,
-      readFileSync(resolve(CORPORA, 'jsonata/datasets', path)),
-    );
+    await toolbox.state.stores.documents.write(path, readFileSync(resolve(CORPORA, 'jsonata/datasets', path)));
   }
-  const { structured, error } = await toolbox.call(
-    'context_query',
-    { path, expression: expr },
-    { full: true },
-  );
+  const { structured, error } = await toolbox.call('context_query', { path, expression: expr }, { full: true });
   return error === undefined ? structured : { error };
 }
 
@@ -113,9 +106,7 @@ describe('compared with unmodified JSONata', () => {
   type Evaluator = typeof jsonata;
 
   async function loadOurs(): Promise<Evaluator> {
-    const { toSynchronous, readJsonata } = await import(
-      new URL('../../../scripts/jsonata.mjs', import.meta.url).href
-    );
+    const { toSynchronous, readJsonata } = await import(new URL('../../../scripts/jsonata.mjs', import.meta.url).href);
     const directory = mkdtempSync(join(tmpdir(), 'wield-jsonata-'));
     try {
       const file = join(directory, 'jsonata.cjs');

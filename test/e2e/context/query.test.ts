@@ -65,8 +65,7 @@ describe('expressions', () => {
       });
     }
     const tool = await toolbox.find('context_query');
-    for (const [expression] of shown.slice(0, 6))
-      expect(tool.description).toContain(expression.replaceAll("'", '"'));
+    for (const [expression] of shown.slice(0, 6)) expect(tool.description).toContain(expression.replaceAll("'", '"'));
     expect(tool.description.length).toBeLessThan(500);
     expect(await fail(toolbox, { expression: '$sum' })).toMatchObject({
       code: 'invalid_input',
@@ -173,9 +172,7 @@ describe('expressions', () => {
     const call = (expression: string) =>
       client.callTool({ name: 'context_query', arguments: { path: 'a.json', expression } });
     expect((await call('$sum($)')).content).toEqual([{ type: 'text', text: '3' }]);
-    expect(JSON.stringify((await call('$sum(')).content)).toMatch(
-      /\[invalid_input\].*at character.*in short/,
-    );
+    expect(JSON.stringify((await call('$sum(')).content)).toMatch(/\[invalid_input\].*at character.*in short/);
   });
 });
 
@@ -233,10 +230,7 @@ describe('hostile expressions', () => {
     },
     'endless growth': {
       '($f := function($n, $s) { $n = 0 ? $s : $f($n - 1, $s & $s) }; $f(60, "xx"))': ['too_large'],
-      '($f := function($n, $a) { $n = 0 ? $a : $f($n - 1, $append($a, $a)) }; $f(60, [1,2]))': [
-        'too_large',
-        'timeout',
-      ],
+      '($f := function($n, $a) { $n = 0 ? $a : $f($n - 1, $append($a, $a)) }; $f(60, [1,2]))': ['too_large', 'timeout'],
       '$sum($map([1..9999999], function($x) { $x * 2 }).[$, $])': ['too_large', 'timeout'],
     },
     'a catastrophic regular expression, and results of 100 and 200 MB': {
@@ -254,11 +248,9 @@ describe('hostile expressions', () => {
           const toolbox = await createInbox();
           let answered = 0;
           let over = false;
-          const running = toolbox
-            .call('context_query', { path: 'mcp/inbox.json', expression })
-            .finally(() => {
-              over = true;
-            });
+          const running = toolbox.call('context_query', { path: 'mcp/inbox.json', expression }).finally(() => {
+            over = true;
+          });
           while (!over) {
             const { ok } = await toolbox.call('context_exists', { path: 'mcp/inbox.json' });
             expect(ok).toBe(true);

@@ -7,18 +7,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const COUNT = 100_000;
-const WORDS = [
-  'river',
-  'stone',
-  'market',
-  'letter',
-  'engine',
-  'garden',
-  'winter',
-  'paper',
-  'signal',
-  'harbour',
-];
+const WORDS = ['river', 'stone', 'market', 'letter', 'engine', 'garden', 'winter', 'paper', 'signal', 'harbour'];
 
 const textOfNote = (at: number): string =>
   `note ${at}\n${Array.from({ length: 12 }, (_, word) => `${WORDS[(at + word * word) % 10]}${(at * word) % 977}`).join(' ')}\n`;

@@ -153,9 +153,7 @@ describe('documents', () => {
   spec('CTX-12', 'have normalised paths in every tool', async () => {
     const toolbox = createWorkspace().toolbox();
     await call(toolbox, 'context_write', { path: './notes//caf\u0065\u0301.md', content: 'x' });
-    expect((await call(toolbox, 'context_read', { path: 'notes/caf\u00e9.md' })).path).toBe(
-      'notes/caf\u00e9.md',
-    );
+    expect((await call(toolbox, 'context_read', { path: 'notes/caf\u00e9.md' })).path).toBe('notes/caf\u00e9.md');
     const tools = [
       (path: string) => ['context_write', { path, content: 'x' }],
       (path: string) => ['context_read', { path }],
@@ -289,50 +287,41 @@ describe('search', () => {
     });
     expect(read.text).toContain('quarterly revenue rose');
     expect(text).toMatch(/^notes\/q3\.md:\d+-\d+\n {2}.*quarterly revenue rose/);
-    for (let at = 0; at < 5; at++)
-      await call(toolbox, 'context_write', { path: `other/${at}.md`, content: 'revenue' });
-    expect(
-      (await call(toolbox, 'context_search', { query: 'revenue', path: 'other', limit: 3 })).hits,
-    ).toHaveLength(3);
+    for (let at = 0; at < 5; at++) await call(toolbox, 'context_write', { path: `other/${at}.md`, content: 'revenue' });
+    expect((await call(toolbox, 'context_search', { query: 'revenue', path: 'other', limit: 3 })).hits).toHaveLength(3);
     expect((await call(toolbox, 'context_search', { query: 'zebra' })).text).toBe('no results for "zebra"');
     await call(toolbox, 'context_delete', { path: 'notes/q3.md' });
     expect((await call(toolbox, 'context_search', { query: 'quarterly' })).hits).toEqual([]);
   });
 });
 
-spec(
-  'CTX-40 CTX-10',
-  'indexing a large document does not block other writes, reads and searches',
-  async () => {
-    const toolbox = createWorkspace().toolbox();
-    await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
-    await call(toolbox, 'context_write', { path: 'large', content: 'before' });
-    const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
-    let over = false;
-    const writing = toolbox.state.stores.documents
-      .write('large', content, { overwrite: true })
-      .finally(() => {
-        over = true;
-      });
-    let answered = 0;
-    while (!over) {
-      expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
-      // Not visible until it is complete.
-      const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
-      if (!over) expect(text).toBe('before');
-      answered++;
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-    expect(answered).toBeGreaterThan(5);
-    expect(await writing).toMatchObject({ version: 2 });
-    expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
-    // Of concurrent writes to one path, one succeeds.
-    const results = await Promise.all(
-      Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
-    );
-    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
-  },
-);
+spec('CTX-40 CTX-10', 'indexing a large document does not block other writes, reads and searches', async () => {
+  const toolbox = createWorkspace().toolbox();
+  await call(toolbox, 'context_write', { path: 'small', content: 'a zebra' });
+  await call(toolbox, 'context_write', { path: 'large', content: 'before' });
+  const content = Buffer.from('the quick brown fox jumps over some lazy dogs\n'.repeat(500_000));
+  let over = false;
+  const writing = toolbox.state.stores.documents.write('large', content, { overwrite: true }).finally(() => {
+    over = true;
+  });
+  let answered = 0;
+  while (!over) {
+    expect((await call(toolbox, 'context_search', { query: 'zebra' })).hits).toHaveLength(1);
+    // Not visible until it is complete.
+    const { text } = await call(toolbox, 'context_read', { path: 'large', limit: 1 });
+    if (!over) expect(text).toBe('before');
+    answered++;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  expect(answered).toBeGreaterThan(5);
+  expect(await writing).toMatchObject({ version: 2 });
+  expect((await call(toolbox, 'context_search', { query: 'fox' })).hits).toHaveLength(1);
+  // Of concurrent writes to one path, one succeeds.
+  const results = await Promise.all(
+    Array.from({ length: 10 }, () => toolbox.call('context_write', { path: 'new', content: 'x' })),
+  );
+  expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+});
 
 describe('as commands', () => {
   spec('CTX-14', 'read, tree and search take path and query as positional arguments', async () => {
@@ -359,18 +348,7 @@ describe('as commands', () => {
     expect((await without.listTools()).tools.map(({ name }) => name)).not.toContain('context_read');
     const client = await connectStdio(workspace, 'newer', ['--with', 'context']);
     const names = (await client.listTools()).tools.map(({ name }) => name);
-    for (const name of [
-      'write',
-      'read',
-      'edit',
-      'tree',
-      'list',
-      'exists',
-      'copy',
-      'delete',
-      'restore',
-      'search',
-    ])
+    for (const name of ['write', 'read', 'edit', 'tree', 'list', 'exists', 'copy', 'delete', 'restore', 'search'])
       expect(names).toContain(`context_${name}`);
     await client.callTool({ name: 'context_write', arguments: { path: 'a', content: 'hello\n' } });
     const { content } = await client.callTool({ name: 'context_read', arguments: { path: 'a' } });

@@ -70,9 +70,7 @@ describe('a text', () => {
       );
       expect((await toolbox.call('trip', {})).error?.code).toBe('invalid_input');
       expect((await toolbox.call('trip', { city: 'x', other: 1 })).error?.code).toBe('invalid_input');
-      expect((await wield(workspace, ['call', 'trip', 'Oslo', '--days', '2'])).stdout).toContain(
-        'Oslo for 2',
-      );
+      expect((await wield(workspace, ['call', 'trip', 'Oslo', '--days', '2'])).stdout).toContain('Oslo for 2');
     }
   });
 
@@ -145,11 +143,7 @@ describe('a text', () => {
     expect(textOf(await toolbox.call('notes', {}))).toBe('["ran"]\n');
     expect(textOf(await toolbox.call('deploy', {}))).toBe('deployed\n');
     expect(
-      (await toolbox.catalog.shadowed()).map(({ tool, by }) => [
-        tool.name,
-        tool.origin.format,
-        by.origin.format,
-      ]),
+      (await toolbox.catalog.shadowed()).map(({ tool, by }) => [tool.name, tool.origin.format, by.origin.format]),
     ).toEqual([
       ['deploy', 'skill', 'script'],
       ['notes', 'skill', 'tools-json'],
@@ -329,38 +323,33 @@ describe('a delegate', () => {
     expect(textOf(await toolbox.call('a', {}))).toBe('Text of c.\n');
   });
 
-  spec(
-    'RES-15',
-    'that calls its own skill is limited by depth, and allowing itself is not a cycle',
-    async () => {
-      const workspace = createWorkspace();
-      writeSkill(workspace, 'loop', { header: 'allowed-tools: loop again\nmetadata:\n  delegate: again' });
-      let calls = 0;
-      const toolbox = workspace.toolbox({
-        tools: [
-          {
-            name: 'again',
-            description: 'Calls the skill that calls it.',
-            execute: async (_input: object, { toolbox: inner }) => {
-              calls++;
-              const result = await inner.call('loop', {});
-              return result.error?.code ?? 'fine';
-            },
+  spec('RES-15', 'that calls its own skill is limited by depth, and allowing itself is not a cycle', async () => {
+    const workspace = createWorkspace();
+    writeSkill(workspace, 'loop', { header: 'allowed-tools: loop again\nmetadata:\n  delegate: again' });
+    let calls = 0;
+    const toolbox = workspace.toolbox({
+      tools: [
+        {
+          name: 'again',
+          description: 'Calls the skill that calls it.',
+          execute: async (_input: object, { toolbox: inner }) => {
+            calls++;
+            const result = await inner.call('loop', {});
+            return result.error?.code ?? 'fine';
           },
-        ],
-      });
-      expect(await toolbox.catalog.problems()).toEqual([]);
-      await toolbox.call('loop', {});
-      expect(calls).toBeLessThanOrEqual(9);
-      expect(calls).toBeGreaterThan(1);
-    },
-  );
+        },
+      ],
+    });
+    expect(await toolbox.catalog.problems()).toEqual([]);
+    await toolbox.call('loop', {});
+    expect(calls).toBeLessThanOrEqual(9);
+    expect(calls).toBeGreaterThan(1);
+  });
 });
 
 describe('references in a text', () => {
   const TEXT = 'Call :tool[find], read :skill[notes], not :tool[gone] or `:tool[find]`.\n';
-  const RENDERED =
-    'Call `find` (Find things.), read `notes` (About notes.), not :tool[gone] or `:tool[find]`.\n';
+  const RENDERED = 'Call `find` (Find things.), read `notes` (About notes.), not :tool[gone] or `:tool[find]`.\n';
 
   const withReferences = (): Workspace => {
     const workspace = createWorkspace();
@@ -392,10 +381,7 @@ describe('references in a text', () => {
     ]);
     for (const directory of ['.', '.agents/skills/guide']) {
       const { findings, errors } = json(await wield(workspace, ['check', directory, '--json']));
-      expect([findings.map((finding: { message: string }) => finding.message), errors]).toEqual([
-        [message],
-        0,
-      ]);
+      expect([findings.map((finding: { message: string }) => finding.message), errors]).toEqual([[message], 0]);
     }
   });
 

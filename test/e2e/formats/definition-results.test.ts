@@ -27,37 +27,31 @@ describe('output', () => {
     expect((await give({ count: 'three' }, raw)).error?.code).toBe('invalid_output');
   });
 
-  spec(
-    'MOD-13',
-    'returns a failed result for a returned failure, before checking the output schema',
-    async () => {
-      const failed = {
-        is_error: true,
-        error_type: 'path_conflict',
-        message: 'it exists',
-        next_action_hint: 'overwrite',
-      };
-      for (const schema of [undefined, z.object({ count: z.number() })]) {
-        const result = await give(failed, schema);
-        expect(result).toMatchObject({
-          ok: false,
-          error: { code: 'path_conflict', message: 'it exists', hint: 'overwrite' },
-        });
-        expect(textOf(result)).toBe('it exists');
-      }
-      expect((await give({ ...failed, error_type: 'no_such_note' }, undefined)).error).toEqual({
-        code: 'tool_failed',
-        message: 'it exists',
-        hint: 'overwrite',
-        data: { error_type: 'no_such_note' },
+  spec('MOD-13', 'returns a failed result for a returned failure, before checking the output schema', async () => {
+    const failed = {
+      is_error: true,
+      error_type: 'path_conflict',
+      message: 'it exists',
+      next_action_hint: 'overwrite',
+    };
+    for (const schema of [undefined, z.object({ count: z.number() })]) {
+      const result = await give(failed, schema);
+      expect(result).toMatchObject({
+        ok: false,
+        error: { code: 'path_conflict', message: 'it exists', hint: 'overwrite' },
       });
-      expect((await give({ is_error: true }, undefined)).error).toMatchObject({ code: 'tool_failed' });
-      expect((await give({ ...failed, error_type: 'constructor' }, undefined)).error?.code).toBe(
-        'tool_failed',
-      );
-      expect((await give({ is_error: false, message: 'fine' }, undefined)).ok).toBe(true);
-    },
-  );
+      expect(textOf(result)).toBe('it exists');
+    }
+    expect((await give({ ...failed, error_type: 'no_such_note' }, undefined)).error).toEqual({
+      code: 'tool_failed',
+      message: 'it exists',
+      hint: 'overwrite',
+      data: { error_type: 'no_such_note' },
+    });
+    expect((await give({ is_error: true }, undefined)).error).toMatchObject({ code: 'tool_failed' });
+    expect((await give({ ...failed, error_type: 'constructor' }, undefined)).error?.code).toBe('tool_failed');
+    expect((await give({ is_error: false, message: 'fine' }, undefined)).ok).toBe(true);
+  });
 });
 
 describe('context', () => {

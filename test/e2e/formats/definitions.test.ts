@@ -3,13 +3,7 @@
 import { type } from 'arktype';
 import { describe, expect, expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import {
-  createToolbox,
-  defineTool,
-  type ToolContext,
-  type ToolDefinition,
-  textOf,
-} from '../../../src/index.js';
+import { createToolbox, defineTool, type ToolContext, type ToolDefinition, textOf } from '../../../src/index.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -85,9 +79,7 @@ describe('schemas', () => {
     });
     expect(textOf(await call(greet, { who: 'Ada', times: 2 }))).toBe('Ada 2');
     expect((await call(greet, { who: 'Ada', times: 12 })).error?.code).toBe('invalid_input');
-    expect((await call(greet, { who: 'Ada', wave: 1 })).error?.data?.faults).toMatchObject([
-      { path: '/wave' },
-    ]);
+    expect((await call(greet, { who: 'Ada', wave: 1 })).error?.data?.faults).toMatchObject([{ path: '/wave' }]);
   });
 
   spec('MOD-2', 'can be JSON Schemas, with input typed as unknown', async () => {
@@ -153,8 +145,7 @@ describe('schemas', () => {
     expect(Object.keys(input.json.$defs as object)).toHaveLength(1);
     expect(output?.json).toMatchObject({ required: ['count'] });
     expect(
-      (await call(tool, { path: 'a', tree: { name: 'x', children: [{ name: 1, children: [] }] } })).error
-        ?.code,
+      (await call(tool, { path: 'a', tree: { name: 'x', children: [{ name: 1, children: [] }] } })).error?.code,
     ).toBe('invalid_input');
   });
 });
@@ -189,29 +180,25 @@ describe('input', () => {
     expect(seen).toEqual([{ limit: 20, when: new Date('2026-01-02'), nested: { deep: 'd' } }, { limit: 3 }]);
   });
 
-  spec(
-    'MOD-4',
-    'is rejected if it does not match, with faults in one shape, refinements included',
-    async () => {
-      seen.length = 0;
-      for (const [input, path, word] of [
-        [{ limit: 1.5 }, '/limit', 'integer'],
-        [{ even: 3 }, '/even', 'an even number'],
-        [{ lmit: 3 }, '/lmit', 'lmit'],
-        [{ nested: { deep: 1 } }, '/nested/deep', 'string'],
-        [{ when: 'soon' }, '/when', 'when'],
-      ] as const) {
-        const { error } = await call(tool, input);
-        expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(word) });
-        expect(error?.data?.faults).toContainEqual({
-          path,
-          expected: expect.any(String),
-          got: expect.any(String),
-        });
-      }
-      expect(seen).toEqual([]);
-    },
-  );
+  spec('MOD-4', 'is rejected if it does not match, with faults in one shape, refinements included', async () => {
+    seen.length = 0;
+    for (const [input, path, word] of [
+      [{ limit: 1.5 }, '/limit', 'integer'],
+      [{ even: 3 }, '/even', 'an even number'],
+      [{ lmit: 3 }, '/lmit', 'lmit'],
+      [{ nested: { deep: 1 } }, '/nested/deep', 'string'],
+      [{ when: 'soon' }, '/when', 'when'],
+    ] as const) {
+      const { error } = await call(tool, input);
+      expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(word) });
+      expect(error?.data?.faults).toContainEqual({
+        path,
+        expected: expect.any(String),
+        got: expect.any(String),
+      });
+    }
+    expect(seen).toEqual([]);
+  });
 
   spec('MOD-4', 'gets the defaults of a JSON Schema, at every depth', async () => {
     const part = { type: 'object', properties: { b: { type: 'array', default: [1] } } };

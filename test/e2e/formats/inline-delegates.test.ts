@@ -63,12 +63,7 @@ describe('inline code of a skill', () => {
     const toolbox = workspace.toolbox();
     for (const ref of ['trip', 'inline://trip', path, join(path, '..'), `file://${path}`]) {
       const { origin, name } = await toolbox.find(ref);
-      expect([ref, name, origin.uri, origin.directory]).toEqual([
-        ref,
-        'trip',
-        'inline://trip',
-        join(path, '..'),
-      ]);
+      expect([ref, name, origin.uri, origin.directory]).toEqual([ref, 'trip', 'inline://trip', join(path, '..')]);
       expect([ref, (await toolbox.call(ref, { city: 'x' }, MODEL)).ok]).toEqual([ref, true]);
     }
     expect((await toolbox.call('inline://other', {})).error?.code).toBe('not_found');
@@ -167,9 +162,7 @@ describe('inline code of a skill', () => {
     expect(await toolbox.catalog.problems()).toMatchObject([{ severity: 'error', path, message }]);
     expect((await toolbox.call('trip', {})).error?.code).toBe('not_found');
     expect((await toolbox.call('read_skill', { skill_name: 'trip' })).ok).toBe(true);
-    expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([
-      { level: 'error', message },
-    ]);
+    expect(json(await wield(workspace, ['check', '--json'])).findings).toMatchObject([{ level: 'error', message }]);
   });
 
   spec('SKL-6 MOD-15', 'that ends its process or hangs only fails that call', async () => {

@@ -17,9 +17,7 @@ const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
 
 /** A module with tools of these names, each of which answers with its own and `word`. */
 const several = (names: readonly string[], word = 'ran'): string =>
-  names
-    .map((name) => moduleText(name, `() => '${name} ${word}'`).replace('const tool', `const ${name}`))
-    .join('\n');
+  names.map((name) => moduleText(name, `() => '${name} ${word}'`).replace('const tool', `const ${name}`)).join('\n');
 
 describe('a typed definition', () => {
   spec('MOD-16', 'can be registered in every toolbox, and is a tool like any other', async () => {
@@ -91,52 +89,41 @@ describe('a module on the search path', () => {
     for (const place of ['.agents/skills', 'skills', 'tools'])
       workspace.write(`${place}/${place.replace(/\W/g, '')}.tool.mjs`, several(['a']));
     const toolbox = workspace.toolbox();
-    expect((await toolbox.list()).map(({ name }) => name).sort()).toEqual([
-      'agentsskills',
-      'skills',
-      'tools',
-    ]);
+    expect((await toolbox.list()).map(({ name }) => name).sort()).toEqual(['agentsskills', 'skills', 'tools']);
     expect((await toolbox.call('tools', {}, MODEL)).error?.code).toBe('needs_trust');
     expect(hostsOf(workspace)).toEqual([]);
   });
 
-  spec(
-    'MOD-17 RES-2',
-    'addresses one of several definitions by #name, from code and in a shell',
-    async () => {
-      const workspace = createModuleWorkspace();
-      const names = ['note_read', 'note_write'];
-      const file = workspace.write('tools/note.tool.mjs', several(names));
-      const elsewhere = workspace.write('far/away/note.tool.ts', several(names, 'far away'));
-      const toolbox = workspace.toolbox();
-      for (const ref of [file, pathToFileURL(file).href, './tools/note.tool.mjs', 'tools/note.tool.mjs']) {
-        for (const name of names)
-          expect(textOf(await toolbox.call(`${ref}#${name}`, {}))).toBe(`${name} ran`);
-        expect((await toolbox.call(ref, {})).error).toMatchObject({
-          code: 'ambiguous',
-          hint: `use one of ${ref}#note_read, ${ref}#note_write`,
-        });
-        expect((await toolbox.call(`${ref}#gone`, {})).error).toMatchObject({
-          code: 'not_found',
-          hint: `it has note_read, note_write; write ${ref}#note_read`,
-        });
-        // For a model a path is another way to write the name.
-        expect(textOf(await toolbox.call(`${ref}#note_read`, {}, MODEL))).toBe('note_read ran');
-      }
-      expect(textOf(await toolbox.call(`${elsewhere}#note_read`, {}))).toBe('note_read far away');
-      expect((await toolbox.call(`${elsewhere}#note_read`, {}, MODEL)).error?.code).toBe('not_found');
-      for (const [cwd, ref] of [
-        [workspace.dir, './tools/note.tool.mjs#note_write'],
-        [join(workspace.dir, 'tools'), './note.tool.mjs#note_write'],
-      ] as const)
-        expect((await wield(workspace, ['call', ref], { cwd })).stdout).toBe('note_write ran\n');
-      expect((await wield(workspace, ['show', './tools/note.tool.mjs#note_read'])).stdout).toContain(
-        'note_read',
-      );
-      const many = await wield(workspace, ['call', './tools/note.tool.mjs', '--json']);
-      expect(json(many).error.code).toBe('ambiguous');
-    },
-  );
+  spec('MOD-17 RES-2', 'addresses one of several definitions by #name, from code and in a shell', async () => {
+    const workspace = createModuleWorkspace();
+    const names = ['note_read', 'note_write'];
+    const file = workspace.write('tools/note.tool.mjs', several(names));
+    const elsewhere = workspace.write('far/away/note.tool.ts', several(names, 'far away'));
+    const toolbox = workspace.toolbox();
+    for (const ref of [file, pathToFileURL(file).href, './tools/note.tool.mjs', 'tools/note.tool.mjs']) {
+      for (const name of names) expect(textOf(await toolbox.call(`${ref}#${name}`, {}))).toBe(`${name} ran`);
+      expect((await toolbox.call(ref, {})).error).toMatchObject({
+        code: 'ambiguous',
+        hint: `use one of ${ref}#note_read, ${ref}#note_write`,
+      });
+      expect((await toolbox.call(`${ref}#gone`, {})).error).toMatchObject({
+        code: 'not_found',
+        hint: `it has note_read, note_write; write ${ref}#note_read`,
+      });
+      // For a model a path is another way to write the name.
+      expect(textOf(await toolbox.call(`${ref}#note_read`, {}, MODEL))).toBe('note_read ran');
+    }
+    expect(textOf(await toolbox.call(`${elsewhere}#note_read`, {}))).toBe('note_read far away');
+    expect((await toolbox.call(`${elsewhere}#note_read`, {}, MODEL)).error?.code).toBe('not_found');
+    for (const [cwd, ref] of [
+      [workspace.dir, './tools/note.tool.mjs#note_write'],
+      [join(workspace.dir, 'tools'), './note.tool.mjs#note_write'],
+    ] as const)
+      expect((await wield(workspace, ['call', ref], { cwd })).stdout).toBe('note_write ran\n');
+    expect((await wield(workspace, ['show', './tools/note.tool.mjs#note_read'])).stdout).toContain('note_read');
+    const many = await wield(workspace, ['call', './tools/note.tool.mjs', '--json']);
+    expect(json(many).error.code).toBe('ambiguous');
+  });
 });
 
 describe('an author', () => {
@@ -149,9 +136,7 @@ describe('an author', () => {
     const run = await wield(workspace, ['check', '--json']);
     const { checked, findings } = json(run);
     expect([run.status, checked]).toEqual([1, 4]);
-    expect(
-      findings.map((finding: { path: string; message: string }) => [finding.path, finding.message]),
-    ).toEqual([
+    expect(findings.map((finding: { path: string; message: string }) => [finding.path, finding.message])).toEqual([
       ['.agents/tools/empty.tool.mjs', 'exports no tool'],
       ['.agents/tools/torn.tool.ts', expect.stringMatching(/torn\.tool\.ts:1: SyntaxError/)],
       ['tools/thrown.tool.mjs', expect.stringMatching(/thrown\.tool\.mjs:2: Error: no luck/)],
@@ -162,10 +147,7 @@ describe('an author', () => {
   spec('MOD-9 POL-20', 'sees that a module of an untrusted workspace was not loaded', async () => {
     const workspace = createModuleWorkspace({ trusted: false });
     const mark = join(workspace.home, 'mark');
-    workspace.module(
-      'good.tool.mjs',
-      `import { writeFileSync } from 'node:fs';\nwriteFileSync('${mark}', '');\n`,
-    );
+    workspace.module('good.tool.mjs', `import { writeFileSync } from 'node:fs';\nwriteFileSync('${mark}', '');\n`);
     workspace.module('no name.tool.mjs', several(['a']));
     const run = await wield(workspace, ['check', '--json']);
     expect(run.status).toBe(1);

@@ -62,14 +62,7 @@ export const helper = 3;
     );
     for (const other of ['plain.ts', 'x.tool.cjs', 'x.tool.test.ts', '.hidden.tool.ts', 'x.tool.tsx'])
       workspace.module(other, moduleText(`never_${other.replace(/\W/g, '_')}`, '() => 1'));
-    expect((await names(workspace)).sort()).toEqual([
-      'one',
-      'tool_js',
-      'tool_mjs',
-      'tool_mts',
-      'tool_ts',
-      'two',
-    ]);
+    expect((await names(workspace)).sort()).toEqual(['one', 'tool_js', 'tool_mjs', 'tool_mts', 'tool_ts', 'two']);
     const toolbox = workspace.toolbox();
     expect(textOf(await toolbox.call('two', {}))).toBe('two');
     expect(textOf(await toolbox.call('tool_mts', {}))).toMatch(/^file:.*\/mts.tool.mts$/);
@@ -81,10 +74,7 @@ export const helper = 3;
     workspace.write('node_modules/pad/x.mjs', 'export const pad = (text) => "[" + text + "]";');
     workspace.write('node_modules/old/package.json', '{ "name": "old", "main": "x.cjs" }');
     workspace.write('node_modules/old/x.cjs', 'exports.old = () => "old";');
-    workspace.write(
-      'lib/shape.ts',
-      'export interface Shape { x: number }\nexport enum Kind { Big = "big" }\n',
-    );
+    workspace.write('lib/shape.ts', 'export interface Shape { x: number }\nexport enum Kind { Big = "big" }\n');
     workspace.write('lib/data.json', '{ "answer": 42 }');
     workspace.write('lib/late.mjs', 'export const late = "late";');
     workspace.module(
@@ -179,17 +169,14 @@ export function sendMail(input: { to: string; copies: number }): string { return
     ]);
     const client = await connectStdio(workspace, 'newer', []);
     const { tools } = await client.listTools();
-    expect(tools).toMatchObject([
-      { name: 'note_read', inputSchema: { required: ['path'] } },
-      { name: 'read_result' },
-    ]);
+    expect(tools).toMatchObject([{ name: 'note_read', inputSchema: { required: ['path'] } }, { name: 'read_result' }]);
     const called = await client.callTool({ name: 'note_read', arguments: { path: 'a.md' } });
     expect(called.content).toMatchObject([{ text: expect.stringContaining('"limit":20') }]);
     const help = await wield(workspace, ['call', 'note_read', '--help']);
     expect(help.stdout).toContain('Path');
-    expect(
-      (await wield(workspace, ['call', 'note_read', '--path', 'a.md', '--limit', '5'])).stdout,
-    ).toContain('"limit":5');
+    expect((await wield(workspace, ['call', 'note_read', '--path', 'a.md', '--limit', '5'])).stdout).toContain(
+      '"limit":5',
+    );
     expect(filesBelow(workspace.dir)).toHaveLength(before.length + 1);
   });
 });

@@ -23,8 +23,7 @@ interface Case {
 }
 
 const CORPORA =
-  process.env.WIELD_CORPORA ??
-  resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
+  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'scripts/contract-cases.jsonl');
 const cases: Case[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')
@@ -34,9 +33,7 @@ const cases: Case[] = existsSync(FILE)
   : [];
 
 // Each difference: the statement that says so, and what holds instead.
-const DIFFERENT: Readonly<
-  Record<string, { readonly why: string; readonly expect: Partial<Case['expect']> }>
-> = {
+const DIFFERENT: Readonly<Record<string, { readonly why: string; readonly expect: Partial<Case['expect']> }>> = {
   'blank-ends-header': {
     why: 'SCR-3: a blank line does not end the header',
     expect: { params: [{ name: 'a', type: 'string', description: 'x', required: false }] },

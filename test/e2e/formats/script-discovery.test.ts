@@ -34,41 +34,37 @@ const settle = (...paths: string[]): void => {
 };
 
 describe('one toolbox', () => {
-  spec(
-    'SCR-15',
-    'sees a new, edited, removed, chmod-ed and renamed file at once, in list and call',
-    async () => {
-      const workspace = createWorkspace();
-      const toolbox = workspace.toolbox();
-      expect(await names(toolbox)).toEqual([]);
-      expect(await say(toolbox, 'one')).toBe('not_found');
+  spec('SCR-15', 'sees a new, edited, removed, chmod-ed and renamed file at once, in list and call', async () => {
+    const workspace = createWorkspace();
+    const toolbox = workspace.toolbox();
+    expect(await names(toolbox)).toEqual([]);
+    expect(await say(toolbox, 'one')).toBe('not_found');
 
-      const one = workspace.script('one', saying('red'));
-      expect(await names(toolbox)).toEqual(['one']);
-      expect(await say(toolbox, 'one')).toBe('red');
+    const one = workspace.script('one', saying('red'));
+    expect(await names(toolbox)).toEqual(['one']);
+    expect(await say(toolbox, 'one')).toBe('red');
 
-      writeFileSync(one, saying('violet'));
-      expect(await describeOne(toolbox, 'one')).toBe('Say violet.');
-      expect(await say(toolbox, 'one')).toBe('violet');
+    writeFileSync(one, saying('violet'));
+    expect(await describeOne(toolbox, 'one')).toBe('Say violet.');
+    expect(await say(toolbox, 'one')).toBe('violet');
 
-      chmodSync(one, 0o644);
-      expect(await names(toolbox)).toEqual([]);
-      expect((await toolbox.catalog.problems())[0]?.message).toBe('not executable');
-      expect(await say(toolbox, 'one')).toBe('not_found');
-      chmodSync(one, 0o755);
-      expect(await names(toolbox)).toEqual(['one']);
-      expect(await toolbox.catalog.problems()).toEqual([]);
+    chmodSync(one, 0o644);
+    expect(await names(toolbox)).toEqual([]);
+    expect((await toolbox.catalog.problems())[0]?.message).toBe('not executable');
+    expect(await say(toolbox, 'one')).toBe('not_found');
+    chmodSync(one, 0o755);
+    expect(await names(toolbox)).toEqual(['one']);
+    expect(await toolbox.catalog.problems()).toEqual([]);
 
-      renameSync(one, join(one, '../two'));
-      expect(await names(toolbox)).toEqual(['two']);
-      expect(await say(toolbox, 'one')).toBe('not_found');
-      expect(await say(toolbox, 'two')).toBe('violet');
+    renameSync(one, join(one, '../two'));
+    expect(await names(toolbox)).toEqual(['two']);
+    expect(await say(toolbox, 'one')).toBe('not_found');
+    expect(await say(toolbox, 'two')).toBe('violet');
 
-      unlinkSync(join(one, '../two'));
-      expect(await names(toolbox)).toEqual([]);
-      expect(await say(toolbox, 'two')).toBe('not_found');
-    },
-  );
+    unlinkSync(join(one, '../two'));
+    expect(await names(toolbox)).toEqual([]);
+    expect(await say(toolbox, 'two')).toBe('not_found');
+  });
 
   spec('SCR-15', 'sees an edit of the same size within the same millisecond, in list and call', async () => {
     const workspace = createWorkspace();

@@ -84,9 +84,7 @@ describe('candidates', () => {
   spec('SCR-4', 'reports "missing @description" for a script with parameters', async () => {
     const workspace = createWorkspace();
     const path = workspace.script('mute', '#!/bin/sh\n# @param a string A\n');
-    expect(await workspace.toolbox().catalog.problems()).toMatchObject([
-      { path, message: 'missing @description' },
-    ]);
+    expect(await workspace.toolbox().catalog.problems()).toMatchObject([{ path, message: 'missing @description' }]);
   });
 
   spec('SCR-6 SCR-11', 'skips only a script with a duplicate, invalid or colliding parameter', async () => {

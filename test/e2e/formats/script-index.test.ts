@@ -131,8 +131,7 @@ spec('RES-13', 'does not change calls with a forged index', async () => {
 
 spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill', async () => {
   const workspace = createSkillWorkspace();
-  for (let at = 0; at < COUNT; at++)
-    writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
+  for (let at = 0; at < COUNT; at++) writeSkill(join(workspace.dir, 'skills', `entry${at}`), `w${at}`, [`tool_${at}`]);
   await settled();
   await wield(workspace, ['list', '--json']);
   const forge = (): void => {
@@ -152,8 +151,7 @@ spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill'
   expect(await said('tool_2')).toBe('["say","w2"]\n');
   forge();
   const toolbox = workspace.toolbox();
-  const described = async (name: string) =>
-    (await toolbox.list()).find((tool) => tool.name === name)?.description;
+  const described = async (name: string) => (await toolbox.list()).find((tool) => tool.name === name)?.description;
   // Accepted for listings; wield clean removes it.
   expect(await described('tool_3')).toBe('Forged.');
   toolbox.catalog.clearToolCache('tool_3');

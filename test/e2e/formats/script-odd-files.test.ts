@@ -31,19 +31,13 @@ describe('odd files', () => {
       0o755,
     );
     truncateSync(workspace.script('sparse', GOOD), 65 * 1024 * 1024);
-    workspace.write(
-      '.agents/tools/latin1',
-      Buffer.from('#!/bin/sh\n# @description caf\xe9\n', 'latin1'),
-      0o755,
-    );
+    workspace.write('.agents/tools/latin1', Buffer.from('#!/bin/sh\n# @description caf\xe9\n', 'latin1'), 0o755);
     workspace.script('README.md', '# Read me');
     workspace.script('config.json', '{}');
     const toolbox = workspace.toolbox();
     expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
     const problems = await toolbox.catalog.problems();
-    const said = Object.fromEntries(
-      problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]),
-    );
+    const said = Object.fromEntries(problems.map((problem) => [problem.path.slice(tools.length + 1), problem.message]));
     expect(said).toEqual({
       'circle-a': 'broken symbolic link',
       'circle-b': 'broken symbolic link',
@@ -85,19 +79,13 @@ describe('odd files', () => {
     expect((await toolbox.call('mem', {})).error?.code).toBe('not_found');
   });
 
-  specIf(
-    !isRoot,
-    'root reads everything',
-    'SCR-19',
-    'a file without read permission is a problem',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('noread', GOOD, 0o111);
-      const toolbox = workspace.toolbox();
-      expect(await toolbox.list()).toEqual([]);
-      expect((await toolbox.catalog.problems())[0]?.message).toContain('cannot be read');
-    },
-  );
+  specIf(!isRoot, 'root reads everything', 'SCR-19', 'a file without read permission is a problem', async () => {
+    const workspace = createWorkspace();
+    workspace.script('noread', GOOD, 0o111);
+    const toolbox = workspace.toolbox();
+    expect(await toolbox.list()).toEqual([]);
+    expect((await toolbox.catalog.problems())[0]?.message).toContain('cannot be read');
+  });
 
   spec('SCR-19', 'requires UTF-8 only in the first 80 lines', async () => {
     const workspace = createWorkspace();
@@ -175,19 +163,15 @@ spec(
     for (let index = 0; index < MANY; index++) {
       const name = `t${(index * 7919) % MANY}`;
       names.push(name);
-      writeFileSync(
-        join(tools, name),
-        `#!/bin/sh\n# @description Tool ${name}.\n# @param *a int A\necho ${name}\n`,
-        { mode: 0o755 },
-      );
+      writeFileSync(join(tools, name), `#!/bin/sh\n# @description Tool ${name}.\n# @param *a int A\necho ${name}\n`, {
+        mode: 0o755,
+      });
     }
     names.sort((a, b) => (a < b ? -1 : 1));
     const first = json(await wield(workspace, ['list', '--json'], { now: LATER }));
     expect(first.tools.map((tool: { name: string }) => tool.name)).toEqual(names);
     expect(
-      first.tools.every(
-        (tool: { name: string; description: string }) => tool.description === `Tool ${tool.name}.`,
-      ),
+      first.tools.every((tool: { name: string; description: string }) => tool.description === `Tool ${tool.name}.`),
     ).toBe(true);
     expect(json(await wield(workspace, ['list', '--json'], { now: LATER }))).toEqual(first);
     expect((await wield(workspace, ['call', 't77', '--a', '1'])).stdout).toBe('t77\n');

@@ -51,41 +51,33 @@ describe('precedence', () => {
     expect((await wield(workspace, ['list', '--all'])).stdout).toContain('shadowed by file://');
   });
 
-  spec(
-    'SCR-25',
-    "a person's own scripts come after the workdir's, for every workdir, and need no trust",
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('both', saying('workdir'));
-      workspace.script('zz', saying('zz'));
-      homeScript(workspace, 'both', saying('home'));
-      homeScript(workspace, 'mine', '#!/bin/sh\n# @description Where.\npwd\n');
-      const toolbox = workspace.toolbox();
-      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['both', 'zz', 'mine']);
-      expect(textOf(await toolbox.call('both', {}))).toBe('workdir\n');
-      expect(textOf(await toolbox.call('mine', {}, { caller: MODEL }))).toBe(`${workspace.dir}\n`);
-      expect((await toolbox.call('both', {}, { caller: MODEL })).error?.code).toBe('needs_trust');
-      expect((await toolbox.find('mine')).origin.owner).toBe('user');
-      const elsewhere = join(workspace.dir, 'elsewhere');
-      mkdirSync(elsewhere);
-      toolbox.workspace.setWorkdir(elsewhere);
-      expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['both', 'mine']);
-      expect(textOf(await toolbox.call('both', {}))).toBe('home\n');
-    },
-  );
+  spec('SCR-25', "a person's own scripts come after the workdir's, for every workdir, and need no trust", async () => {
+    const workspace = createWorkspace();
+    workspace.script('both', saying('workdir'));
+    workspace.script('zz', saying('zz'));
+    homeScript(workspace, 'both', saying('home'));
+    homeScript(workspace, 'mine', '#!/bin/sh\n# @description Where.\npwd\n');
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['both', 'zz', 'mine']);
+    expect(textOf(await toolbox.call('both', {}))).toBe('workdir\n');
+    expect(textOf(await toolbox.call('mine', {}, { caller: MODEL }))).toBe(`${workspace.dir}\n`);
+    expect((await toolbox.call('both', {}, { caller: MODEL })).error?.code).toBe('needs_trust');
+    expect((await toolbox.find('mine')).origin.owner).toBe('user');
+    const elsewhere = join(workspace.dir, 'elsewhere');
+    mkdirSync(elsewhere);
+    toolbox.workspace.setWorkdir(elsewhere);
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['both', 'mine']);
+    expect(textOf(await toolbox.call('both', {}))).toBe('home\n');
+  });
 
-  spec(
-    'SCR-25',
-    'lists the scripts once, as those of the user, if the workdir is the home directory',
-    async () => {
-      const workspace = createWorkspace();
-      homeScript(workspace, 'mine', saying('mine'));
-      const toolbox = workspace.toolbox({ workdir: workspace.home });
-      expect(await toolbox.list()).toHaveLength(1);
-      expect(await toolbox.catalog.shadowed()).toEqual([]);
-      expect((await toolbox.call('mine', {}, { caller: MODEL })).ok).toBe(true);
-    },
-  );
+  spec('SCR-25', 'lists the scripts once, as those of the user, if the workdir is the home directory', async () => {
+    const workspace = createWorkspace();
+    homeScript(workspace, 'mine', saying('mine'));
+    const toolbox = workspace.toolbox({ workdir: workspace.home });
+    expect(await toolbox.list()).toHaveLength(1);
+    expect(await toolbox.catalog.shadowed()).toEqual([]);
+    expect((await toolbox.call('mine', {}, { caller: MODEL })).ok).toBe(true);
+  });
 
   spec('SCR-25 RES-8', 'is not affected by a broken script of the workdir', async () => {
     const workspace = createWorkspace();
@@ -127,15 +119,7 @@ describe('the workdir tool', () => {
     workspace.write('file', 'no directory');
     const toolbox = workspace.toolbox();
     const move = async (path: string) => (await toolbox.call('workdir', { path })).error?.code;
-    for (const path of [
-      '/',
-      '..',
-      `${workspace.dir}-sibling`,
-      'out',
-      'out/tmp',
-      workspace.home,
-      'sub/../..',
-    ]) {
+    for (const path of ['/', '..', `${workspace.dir}-sibling`, 'out', 'out/tmp', workspace.home, 'sub/../..']) {
       expect([path, await move(path)]).toEqual([path, 'path_escape']);
     }
     expect(await move('nowhere')).toBe('not_found');

@@ -54,27 +54,21 @@ echo "$greeting"
     expect((await wield(workspace, ['call', 'greet', 'Ada', '--shout'])).stdout).toBe('HELLO, ADA!\n');
   });
 
-  specIf(
-    has('python3'),
-    'no python3',
-    'SCR-10 SCR-12',
-    'python: sum of an array from standard input',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script(
-        'sum',
-        `#!/usr/bin/env python3
+  specIf(has('python3'), 'no python3', 'SCR-10 SCR-12', 'python: sum of an array from standard input', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'sum',
+      `#!/usr/bin/env python3
 # @description Sum numbers.
 # @param *values array The numbers
 import json, sys
 values = json.load(sys.stdin)["values"]
 print(json.dumps({"sum": sum(values), "count": len(values)}))
 `,
-      );
-      const result = await workspace.toolbox().call('sum', { values: [1, 2, 3.5] });
-      expect(result.structured).toEqual({ sum: 6.5, count: 3 });
-    },
-  );
+    );
+    const result = await workspace.toolbox().call('sum', { values: [1, 2, 3.5] });
+    expect(result.structured).toEqual({ sum: 6.5, count: 3 });
+  });
 
   spec('SCR-10', 'node: capitals of a text from stdin', async () => {
     const workspace = createWorkspace();
@@ -106,41 +100,35 @@ const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^
 console.log(JSON.stringify({ argv: process.argv.slice(2), cwd: process.cwd(), stdin: readFileSync(0, 'utf8'), env }));
 `;
 
-  spec(
-    'SCR-10 SCR-11',
-    'has no arguments, the workdir, one JSON object and variables with both prefixes',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('spy', SPY);
-      const input = { text: 'a\nb', 'my-number': -1.5, flag: false, list: [1, 'x'], thing: { a: null } };
-      const { structured } = await workspace.toolbox().call('spy', input);
-      const parameters = {
-        PARAM_TEXT: 'a\nb',
-        PARAM_MY_NUMBER: '-1.5',
-        PARAM_FLAG: 'false',
-        PARAM_LIST: '[1,"x"]',
-        PARAM_THING: '{"a":null}',
-        TOOL_NAME: 'spy',
-        WORKDIR: workspace.dir,
-      };
-      const named = (prefix: string) =>
-        Object.fromEntries(Object.entries(parameters).map(([name, value]) => [`${prefix}_${name}`, value]));
-      expect(structured).toEqual({
-        argv: [],
-        cwd: workspace.dir,
-        stdin: JSON.stringify(input),
-        env: { ...named('WIELD'), ...named('OCTOMIND') },
-      });
-    },
-  );
+  spec('SCR-10 SCR-11', 'has no arguments, the workdir, one JSON object and variables with both prefixes', async () => {
+    const workspace = createWorkspace();
+    workspace.script('spy', SPY);
+    const input = { text: 'a\nb', 'my-number': -1.5, flag: false, list: [1, 'x'], thing: { a: null } };
+    const { structured } = await workspace.toolbox().call('spy', input);
+    const parameters = {
+      PARAM_TEXT: 'a\nb',
+      PARAM_MY_NUMBER: '-1.5',
+      PARAM_FLAG: 'false',
+      PARAM_LIST: '[1,"x"]',
+      PARAM_THING: '{"a":null}',
+      TOOL_NAME: 'spy',
+      WORKDIR: workspace.dir,
+    };
+    const named = (prefix: string) =>
+      Object.fromEntries(Object.entries(parameters).map(([name, value]) => [`${prefix}_${name}`, value]));
+    expect(structured).toEqual({
+      argv: [],
+      cwd: workspace.dir,
+      stdin: JSON.stringify(input),
+      env: { ...named('WIELD'), ...named('OCTOMIND') },
+    });
+  });
 
   spec('SCR-11', 'passes a value that is too large for a variable only on stdin', async () => {
     const workspace = createWorkspace();
     workspace.script('spy', SPY);
     const large = 'x'.repeat(96 * 1024 + 1);
-    const { structured } = await workspace
-      .toolbox()
-      .call('spy', { text: large, other: 'small' }, { full: true });
+    const { structured } = await workspace.toolbox().call('spy', { text: large, other: 'small' }, { full: true });
     const { env, stdin } = structured as { env: Record<string, string>; stdin: string };
     expect(env).not.toHaveProperty('WIELD_PARAM_TEXT');
     expect(env).toHaveProperty('WIELD_PARAM_OTHER', 'small');

@@ -13,8 +13,7 @@ interface Found {
 }
 
 const CORPORA =
-  process.env.WIELD_CORPORA ??
-  resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
+  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'skills/wshobson-agents.jsonl');
 const found: Found[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')
@@ -63,9 +62,7 @@ specIf(
       [warned, WARNED],
     ] as const) {
       expect(seen).toEqual(
-        Object.fromEntries(
-          Object.entries(known).map(([name, reason]) => [name, expect.stringMatching(reason)]),
-        ),
+        Object.fromEntries(Object.entries(known).map(([name, reason]) => [name, expect.stringMatching(reason)])),
       );
     }
     expect(read).toBe(found.length - Object.keys(REFUSED).length);

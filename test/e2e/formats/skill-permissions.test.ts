@@ -82,8 +82,7 @@ describe('allowed-tools of a skill', () => {
     const toolbox = workspace.toolbox();
     const leaf = join(workspace.dir, '.agents/tools/leaf');
     writeSkill(workspace, 'trip', { header: code('allowed-tools: leaf') });
-    for (const ref of ['leaf', leaf, `file://${leaf}`])
-      expect(await workspace.ask(toolbox, 'trip', ref)).toBe('ran');
+    for (const ref of ['leaf', leaf, `file://${leaf}`]) expect(await workspace.ask(toolbox, 'trip', ref)).toBe('ran');
     for (const ref of ['other', join(leaf, '../other'), 'relay', 'trip', 'workdir'])
       expect(await workspace.ask(toolbox, 'trip', ref)).toMatch(/^(denied|not_found)$/);
     writeSkill(workspace, 'trip', { header: code('allowed-tools: leaf(op=log) other(op={push,reset})') });
@@ -93,44 +92,35 @@ describe('allowed-tools of a skill', () => {
     expect(await workspace.ask(toolbox, 'trip', 'other', { op: 'push' })).toBe('ran');
   });
 
-  spec(
-    'SKL-4 RES-17',
-    'of a main skill apply to the modules and registered tools that it governs',
-    async () => {
-      const workspace = createPermissionWorkspace();
-      const toolbox = workspace.toolbox();
-      const relay = async (
-        { ref }: { ref: string },
-        {
-          toolbox: inner,
-        }: { toolbox: { call(ref: string, input: object): Promise<{ error?: { code: string } }> } },
-      ) => (await inner.call(ref, {})).error?.code ?? 'ran';
-      const params = { type: 'object', properties: { ref: { type: 'string' }, input: {} } } as const;
-      registerTool(toolbox, { name: 'given', fn: relay, params });
-      registerTool(toolbox, { name: 'bound', fn: relay, params, allowedTools: 'leaf third' });
-      const callback = createCallbackRef(toolbox, 'back', relay);
-      const throughs = ['relay', 'given', 'bound', callback];
-      for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
-      expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
+  spec('SKL-4 RES-17', 'of a main skill apply to the modules and registered tools that it governs', async () => {
+    const workspace = createPermissionWorkspace();
+    const toolbox = workspace.toolbox();
+    const relay = async (
+      { ref }: { ref: string },
+      { toolbox: inner }: { toolbox: { call(ref: string, input: object): Promise<{ error?: { code: string } }> } },
+    ) => (await inner.call(ref, {})).error?.code ?? 'ran';
+    const params = { type: 'object', properties: { ref: { type: 'string' }, input: {} } } as const;
+    registerTool(toolbox, { name: 'given', fn: relay, params });
+    registerTool(toolbox, { name: 'bound', fn: relay, params, allowedTools: 'leaf third' });
+    const callback = createCallbackRef(toolbox, 'back', relay);
+    const throughs = ['relay', 'given', 'bound', callback];
+    for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
+    expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
 
-      const main = (allowed: string): unknown =>
-        workspace.write(
-          'SKILL.md',
-          `---\nname: project\ndescription: x\nallowed-tools: ${allowed}\n---\nText.\n`,
-        );
-      main('leaf other');
-      for (const through of throughs) {
-        expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
-        expect(await workspace.ask(toolbox, through, 'third')).toBe('denied');
-      }
-      // Its own list and the one above it together.
-      expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
-      main('other');
-      for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('denied');
-      // A caller outside is not bound by what governs the tool.
-      expect((await toolbox.call('leaf', {}, MODEL)).ok).toBe(true);
-    },
-  );
+    const main = (allowed: string): unknown =>
+      workspace.write('SKILL.md', `---\nname: project\ndescription: x\nallowed-tools: ${allowed}\n---\nText.\n`);
+    main('leaf other');
+    for (const through of throughs) {
+      expect(await workspace.ask(toolbox, through, 'leaf')).toBe('ran');
+      expect(await workspace.ask(toolbox, through, 'third')).toBe('denied');
+    }
+    // Its own list and the one above it together.
+    expect(await workspace.ask(toolbox, 'bound', 'other')).toBe('denied');
+    main('other');
+    for (const through of throughs) expect(await workspace.ask(toolbox, through, 'leaf')).toBe('denied');
+    // A caller outside is not bound by what governs the tool.
+    expect((await toolbox.call('leaf', {}, MODEL)).ok).toBe(true);
+  });
 
   spec('SKL-4 RES-17', 'of all levels are intersected, also over MCP', async () => {
     const workspace = createPermissionWorkspace();
@@ -139,17 +129,13 @@ describe('allowed-tools of a skill', () => {
     writeSkill(workspace, 'notes', {
       header: 'allowed-tools: leaf other third\nmetadata:\n  $inherit: base',
     });
-    workspace.write(
-      '.agents/SKILL.md',
-      '---\nname: agents\ndescription: x\nallowed-tools: leaf other inner\n---\n',
-    );
+    workspace.write('.agents/SKILL.md', '---\nname: agents\ndescription: x\nallowed-tools: leaf other inner\n---\n');
     writeSkill(workspace, 'outer', {
       header: 'allowed-tools: inner leaf other third\nmetadata:\n  delegate: ../notes/inner.tool.mjs',
     });
     const toolbox = workspace.toolbox();
     const inner = join(workspace.dir, '.agents/skills/notes/inner.tool.mjs');
-    const throughCode = async (ref: string): Promise<string> =>
-      textOf(await toolbox.call(inner, { ref, input: {} }));
+    const throughCode = async (ref: string): Promise<string> => textOf(await toolbox.call(inner, { ref, input: {} }));
     // notes and agents allow other, and base, which notes inherits from, does not.
     expect([await throughCode('leaf'), await throughCode('other'), await throughCode('third')]).toEqual([
       'ran',

@@ -39,50 +39,39 @@ function createReferenceWorkspace(): ReferenceWorkspace {
 }
 
 describe('references in skills', () => {
-  spec(
-    'RES-41',
-    '`delegate` accepts a name, a path relative to the skill, or a URI, with #name',
-    async () => {
-      const workspace = createReferenceWorkspace();
-      const toolbox = workspace.toolbox();
-      const answers: readonly (readonly [string, string])[] = [
-        ...workspace.toScript.map((ref) => [ref, 'found\n'] as const),
-        ['./own', 'own\n'],
-        ['own.d/../own', 'own\n'],
-        ['~/bin/mine', 'mine\n'],
-        ['note_read', 'note_read ran'],
-        ['../../tools/note.tool.mjs#note_write', 'note_write ran'],
-        ['inline://coded', 'code ran'],
-        ['../coded', 'code ran'],
-        ['../notes/SKILL.md', 'Read them.\n'],
-      ];
-      workspace.write('.agents/skills/guide/own', shellScript('echo own'), 0o755);
-      // A file of the workdir that the same path would mean from there.
-      workspace.write('own', shellScript('echo workdir'), 0o755);
-      for (const [ref, answer] of answers) {
-        writeSkill(workspace, 'guide', { header: `metadata:\n  delegate: ${ref}` });
-        expect([ref, await toolbox.catalog.problems()]).toEqual([ref, []]);
-        expect([ref, textOf(await toolbox.call('guide', {}))]).toEqual([ref, answer]);
-        expect([ref, textOf(await toolbox.call('guide', {}, MODEL))]).toEqual([ref, answer]);
-      }
-      writeSkill(workspace, 'guide', { header: 'metadata:\n  delegate: ./own' });
-      for (const cwd of [workspace.dir, join(workspace.dir, '.agents')])
-        expect((await wield(workspace, ['call', 'guide'], { cwd })).stdout).toBe('own\n');
-      for (const ref of [
-        './gone',
-        '../../tools/note.tool.mjs',
-        'inline://gone',
-        '../../tools/note.tool.mjs#gone',
-      ]) {
-        writeSkill(workspace, 'guide', { header: `metadata:\n  delegate: ${ref}` });
-        expect([ref, (await toolbox.call('guide', {})).error?.code]).toEqual([ref, 'invalid_ref']);
-        const { findings } = json(await wield(workspace, ['check', '--json']));
-        expect(findings).toMatchObject([
-          { level: 'error', message: `delegates to "${ref}", which does not exist` },
-        ]);
-      }
-    },
-  );
+  spec('RES-41', '`delegate` accepts a name, a path relative to the skill, or a URI, with #name', async () => {
+    const workspace = createReferenceWorkspace();
+    const toolbox = workspace.toolbox();
+    const answers: readonly (readonly [string, string])[] = [
+      ...workspace.toScript.map((ref) => [ref, 'found\n'] as const),
+      ['./own', 'own\n'],
+      ['own.d/../own', 'own\n'],
+      ['~/bin/mine', 'mine\n'],
+      ['note_read', 'note_read ran'],
+      ['../../tools/note.tool.mjs#note_write', 'note_write ran'],
+      ['inline://coded', 'code ran'],
+      ['../coded', 'code ran'],
+      ['../notes/SKILL.md', 'Read them.\n'],
+    ];
+    workspace.write('.agents/skills/guide/own', shellScript('echo own'), 0o755);
+    // A file of the workdir that the same path would mean from there.
+    workspace.write('own', shellScript('echo workdir'), 0o755);
+    for (const [ref, answer] of answers) {
+      writeSkill(workspace, 'guide', { header: `metadata:\n  delegate: ${ref}` });
+      expect([ref, await toolbox.catalog.problems()]).toEqual([ref, []]);
+      expect([ref, textOf(await toolbox.call('guide', {}))]).toEqual([ref, answer]);
+      expect([ref, textOf(await toolbox.call('guide', {}, MODEL))]).toEqual([ref, answer]);
+    }
+    writeSkill(workspace, 'guide', { header: 'metadata:\n  delegate: ./own' });
+    for (const cwd of [workspace.dir, join(workspace.dir, '.agents')])
+      expect((await wield(workspace, ['call', 'guide'], { cwd })).stdout).toBe('own\n');
+    for (const ref of ['./gone', '../../tools/note.tool.mjs', 'inline://gone', '../../tools/note.tool.mjs#gone']) {
+      writeSkill(workspace, 'guide', { header: `metadata:\n  delegate: ${ref}` });
+      expect([ref, (await toolbox.call('guide', {})).error?.code]).toEqual([ref, 'invalid_ref']);
+      const { findings } = json(await wield(workspace, ['check', '--json']));
+      expect(findings).toMatchObject([{ level: 'error', message: `delegates to "${ref}", which does not exist` }]);
+    }
+  });
 
   spec('RES-41 RES-15', 'a delegate that leads back by a path is a cycle', async () => {
     const workspace = createReferenceWorkspace();
@@ -127,41 +116,35 @@ describe('references in skills', () => {
     });
   });
 
-  spec(
-    'RES-41 SKL-5',
-    '`:tool[]` and `:skill[]` accept the same, when called, read and sent to a model',
-    async () => {
-      const workspace = createReferenceWorkspace();
-      workspace.config('[skills]\ncontext-mode = "full"\n');
-      const toolbox = workspace.toolbox();
-      const refs = [
-        ...workspace.toScript.map((ref) => [`:tool[${ref}]`, '`find` (Made by a test.)']),
-        [':tool[../../tools/note.tool.mjs#note_read]', '`note_read` (About note_read.)'],
-        [':tool[inline://coded]', '`coded` (About coded.)'],
-        [':skill[notes]', '`notes` (About notes.)'],
-        [':skill[../notes]', '`notes` (About notes.)'],
-        [':skill[../notes/SKILL.md]', '`notes` (About notes.)'],
-        [':skill[inline://coded]', '`coded` (About coded.)'],
-        [':::tool{ref="../../tools/find"}', '`find`: Made by a test.'],
-      ] as const;
-      const text = refs.map(([written]) => `${written}\n`).join('');
-      const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
-      writeSkill(workspace, 'guide', { text });
-      await toolbox.list();
-      expect(await toolbox.catalog.problems()).toEqual([]);
-      expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
-      expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
-      expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
-      expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
-      writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
-      expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
-        'refers to the tool "./find", which does not exist',
-        'refers to the skill "./notes", which does not exist',
-      ]);
-      // What lies elsewhere is there, and nothing that a model finds.
-      expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(
-        ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n',
-      );
-    },
-  );
+  spec('RES-41 SKL-5', '`:tool[]` and `:skill[]` accept the same, when called, read and sent to a model', async () => {
+    const workspace = createReferenceWorkspace();
+    workspace.config('[skills]\ncontext-mode = "full"\n');
+    const toolbox = workspace.toolbox();
+    const refs = [
+      ...workspace.toScript.map((ref) => [`:tool[${ref}]`, '`find` (Made by a test.)']),
+      [':tool[../../tools/note.tool.mjs#note_read]', '`note_read` (About note_read.)'],
+      [':tool[inline://coded]', '`coded` (About coded.)'],
+      [':skill[notes]', '`notes` (About notes.)'],
+      [':skill[../notes]', '`notes` (About notes.)'],
+      [':skill[../notes/SKILL.md]', '`notes` (About notes.)'],
+      [':skill[inline://coded]', '`coded` (About coded.)'],
+      [':::tool{ref="../../tools/find"}', '`find`: Made by a test.'],
+    ] as const;
+    const text = refs.map(([written]) => `${written}\n`).join('');
+    const rendered = refs.map(([, becomes]) => `${becomes}\n`).join('');
+    writeSkill(workspace, 'guide', { text });
+    await toolbox.list();
+    expect(await toolbox.catalog.problems()).toEqual([]);
+    expect(textOf(await toolbox.call('guide', {}))).toBe(rendered);
+    expect(textOf(await toolbox.call('read_skill', { skill_name: 'guide' }))).toContain(rendered);
+    expect(await toolbox.workspace.instructions()).toContain(rendered.trim());
+    expect(json(await wield(workspace, ['check', '--json'])).findings).toEqual([]);
+    writeSkill(workspace, 'guide', { text: ':tool[./find] :skill[./notes] :tool[~/bin/mine]\n' });
+    expect((await toolbox.catalog.problems()).map(({ message }) => message)).toEqual([
+      'refers to the tool "./find", which does not exist',
+      'refers to the skill "./notes", which does not exist',
+    ]);
+    // What lies elsewhere is there, and nothing that a model finds.
+    expect(textOf(await toolbox.call('guide', {}, MODEL))).toBe(':tool[./find] :skill[./notes] :tool[~/bin/mine]\n');
+  });
 });

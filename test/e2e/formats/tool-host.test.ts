@@ -48,10 +48,7 @@ describe('lifetime', () => {
 
   spec('MOD-15 MOD-5', 'gives a tool the whole context: calls, progress, questions, log', async () => {
     const workspace = createModuleWorkspace();
-    workspace.script(
-      'greet',
-      '#!/bin/sh\n# @description D\n# @param *who\nprintf "Hello, %s" "$WIELD_PARAM_WHO"\n',
-    );
+    workspace.script('greet', '#!/bin/sh\n# @description D\n# @param *who\nprintf "Hello, %s" "$WIELD_PARAM_WHO"\n');
     workspace.module(
       'outer.tool.ts',
       `import type { ToolContext } from 'wield';
@@ -90,19 +87,7 @@ export const outer = {
       refused: 'invalid_input',
       answer: 'yes: Sure?',
       frozen: true,
-      keys: [
-        'ask',
-        'config',
-        'elicit',
-        'log',
-        'mcp',
-        'progress',
-        'signal',
-        'store',
-        'toolbox',
-        'withStore',
-        'workdir',
-      ],
+      keys: ['ask', 'config', 'elicit', 'log', 'mcp', 'progress', 'signal', 'store', 'toolbox', 'withStore', 'workdir'],
       timeout: DEFAULT_SETTINGS.limits.timeoutMs,
       cwd: workspace.dir,
     });
@@ -165,11 +150,7 @@ export const outer = {
         origin,
         traits,
       };
-      const plan = await executor.plan(
-        tool,
-        { n: 2 },
-        { snapshot, rules: { trusted: true }, timeoutMs: 20_000 },
-      );
+      const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: true }, timeoutMs: 20_000 });
       const { config } = { config: { limits: DEFAULT_SETTINGS.limits, roots: [] } };
       const signal = new AbortController().signal;
       const call = async (): Promise<never> => {

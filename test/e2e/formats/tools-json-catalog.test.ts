@@ -24,9 +24,7 @@ function createFifty(): SkillWorkspace {
 spec('TJS-3', 'keeps 49 of fifty skills working if one is broken, through every door', async () => {
   const workspace = createFifty();
   const path = join(workspace.dir, '.agents/skills/skill-20/tools.json');
-  const names = Array.from({ length: 50 }, (_, index) => `tool-${index}`).filter(
-    (name) => name !== 'tool-20',
-  );
+  const names = Array.from({ length: 50 }, (_, index) => `tool-${index}`).filter((name) => name !== 'tool-20');
   const isFit = (found: readonly string[]) =>
     expect(found.filter((name) => name !== 'read_result').sort()).toEqual([...names, 'read_skill'].sort());
   const expected = [
@@ -38,9 +36,7 @@ spec('TJS-3', 'keeps 49 of fifty skills working if one is broken, through every 
       hint: 'did you mean "binary"?',
     },
   ];
-  const listed = json(
-    await wield(workspace, ['list', '--format', 'tools-json', '--format', 'builtin', '--json']),
-  );
+  const listed = json(await wield(workspace, ['list', '--format', 'tools-json', '--format', 'builtin', '--json']));
   isFit(listed.tools.map((tool: { name: string }) => tool.name));
   expect(listed.problems).toEqual(expected);
   expect(json(await wield(workspace, ['doctor', '--json'])).problems).toEqual(expected);
@@ -76,49 +72,39 @@ spec('TJS-5', 'publishes the parameters object unchanged, and validates input ag
   expect(existsSync(marker)).toBe(true);
 });
 
-spec(
-  'TJS-22',
-  'prefers the first of two skills with one tool name, and lists the other as shadowed',
-  async () => {
-    const workspace = createSkillWorkspace();
-    for (const name of ['b-second', 'a-first'])
-      workspace.skill(name, { 'tools.json': declare([{ kind: 'literal', value: name }]) });
-    workspace.write('skills/a-later/tools.json', JSON.stringify(declare([])));
-    const toolbox = workspace.toolbox();
-    expect(textOf(await toolbox.call('run', {}))).toBe('["a-first"]\n');
-    const { tools } = json(await wield(workspace, ['list', '--all', '--json']));
-    const ours = tools.filter((tool: { name: string }) => tool.name === 'run');
-    expect(
-      ours.map((tool: { uri: string; shadowedBy: unknown }) => [
-        tool.uri.split('/').at(-2),
-        tool.shadowedBy !== null,
-      ]),
-    ).toEqual([
-      ['a-first', false],
-      ['b-second', true],
-      ['a-later', true],
-    ]);
-    const client = await connectStdio(workspace, 'older');
-    expect((await client.listTools()).tools.filter((tool) => tool.name === 'run')).toHaveLength(1);
-  },
-);
+spec('TJS-22', 'prefers the first of two skills with one tool name, and lists the other as shadowed', async () => {
+  const workspace = createSkillWorkspace();
+  for (const name of ['b-second', 'a-first'])
+    workspace.skill(name, { 'tools.json': declare([{ kind: 'literal', value: name }]) });
+  workspace.write('skills/a-later/tools.json', JSON.stringify(declare([])));
+  const toolbox = workspace.toolbox();
+  expect(textOf(await toolbox.call('run', {}))).toBe('["a-first"]\n');
+  const { tools } = json(await wield(workspace, ['list', '--all', '--json']));
+  const ours = tools.filter((tool: { name: string }) => tool.name === 'run');
+  expect(
+    ours.map((tool: { uri: string; shadowedBy: unknown }) => [tool.uri.split('/').at(-2), tool.shadowedBy !== null]),
+  ).toEqual([
+    ['a-first', false],
+    ['b-second', true],
+    ['a-later', true],
+  ]);
+  const client = await connectStdio(workspace, 'older');
+  expect((await client.listTools()).tools.filter((tool) => tool.name === 'run')).toHaveLength(1);
+});
 
 spec('TJS-3', 'ignores unusual entries of a skills directory', async () => {
   const workspace = createSkillWorkspace();
   workspace.skill('good', { 'tools.json': declare([]) });
   workspace.write('.agents/skills/README.md', 'no skill');
   workspace.write('.agents/skills/dir-as-file/tools.json/inner', '');
-  symlinkSync(
-    join(workspace.dir, '.agents/skills/README.md'),
-    join(workspace.dir, '.agents/skills/link-to-file'),
-  );
+  symlinkSync(join(workspace.dir, '.agents/skills/README.md'), join(workspace.dir, '.agents/skills/link-to-file'));
   symlinkSync('nowhere', join(workspace.dir, '.agents/skills/dangling'));
   symlinkSync('circle', join(workspace.dir, '.agents/skills/circle'));
   const toolbox = workspace.toolbox();
   expect((await toolbox.list()).map((tool) => tool.name)).toContain('run');
-  expect(
-    (await toolbox.catalog.problems()).map(({ path, message }) => [path.split('/skills/')[1], message]),
-  ).toEqual([['dir-as-file/tools.json', expect.stringContaining('cannot be read')]]);
+  expect((await toolbox.catalog.problems()).map(({ path, message }) => [path.split('/skills/')[1], message])).toEqual([
+    ['dir-as-file/tools.json', expect.stringContaining('cannot be read')],
+  ]);
 });
 
 spec('TJS-1 TJS-3 RES-13', 'lists the same from the index on disk', async () => {

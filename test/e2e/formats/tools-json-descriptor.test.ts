@@ -45,9 +45,7 @@ describe('layouts', () => {
     workspace.program('notesmd-cli');
     workspace.skill('notes', { 'tools.json': SEED });
     const toolbox = workspace.toolbox();
-    expect(textOf(await toolbox.call('notesmd_search', { query: 'two words' }))).toBe(
-      '["search","two words"]\n',
-    );
+    expect(textOf(await toolbox.call('notesmd_search', { query: 'two words' }))).toBe('["search","two words"]\n');
     const run = await wield(workspace, ['call', 'notesmd_search', '--query', 'meeting']);
     expect(run).toMatchObject({ status: 0, stdout: '["search","meeting"]\n', stderr: '' });
   });
@@ -74,10 +72,7 @@ describe('layouts', () => {
     workspace.skill('plain');
     workspace.write('skills/second/tools.json', JSON.stringify(declare([], { tool: 'second' })));
     mkdirSync(join(workspace.home, '.agents/skills/own'), { recursive: true });
-    writeFileSync(
-      join(workspace.home, '.agents/skills/own/tools.json'),
-      JSON.stringify(declare([], { tool: 'own' })),
-    );
+    writeFileSync(join(workspace.home, '.agents/skills/own/tools.json'), JSON.stringify(declare([], { tool: 'own' })));
     const tools = await workspace.toolbox().list();
     expect(tools.map(({ name, origin }) => [name, origin.owner])).toEqual([
       ['read_skill', 'program'],
@@ -148,39 +143,33 @@ describe('problems', () => {
     },
   });
 
-  spec(
-    'TJS-2 TJS-24',
-    'reports an unknown key anywhere except in parameters, with its JSON pointer',
-    async () => {
-      for (const pointer of [
-        '/allowlists',
-        '/tools/0/descripton',
-        '/execution/0/timeout',
-        '/execution/0/args/0/flagg',
-        '/execution/0/args/0/resolveCommand/argz',
-        '/execution/0/paramCondition/presents',
-        '/execution/0/postProcess/onFailure',
-        '/execution/0/hintConditions/0/exit',
-      ]) {
-        const problems = await problemsOf(withValue(base, pointer, 'x'));
-        expect(problems).toEqual([
-          { file: 'tools.json', pointer, message: `${pointer}  unknown key "${pointer.split('/').pop()}"` },
-        ]);
-      }
-      const workspace = createSkillWorkspace();
-      workspace.skill('notes', {
-        'tools.json': withValue(base, '/tools/0/parameters/x-anything', { deep: true }),
-      });
-      expect(await workspace.toolbox().catalog.problems()).toEqual([]);
-    },
-  );
+  spec('TJS-2 TJS-24', 'reports an unknown key anywhere except in parameters, with its JSON pointer', async () => {
+    for (const pointer of [
+      '/allowlists',
+      '/tools/0/descripton',
+      '/execution/0/timeout',
+      '/execution/0/args/0/flagg',
+      '/execution/0/args/0/resolveCommand/argz',
+      '/execution/0/paramCondition/presents',
+      '/execution/0/postProcess/onFailure',
+      '/execution/0/hintConditions/0/exit',
+    ]) {
+      const problems = await problemsOf(withValue(base, pointer, 'x'));
+      expect(problems).toEqual([
+        { file: 'tools.json', pointer, message: `${pointer}  unknown key "${pointer.split('/').pop()}"` },
+      ]);
+    }
+    const workspace = createSkillWorkspace();
+    workspace.skill('notes', {
+      'tools.json': withValue(base, '/tools/0/parameters/x-anything', { deep: true }),
+    });
+    expect(await workspace.toolbox().catalog.problems()).toEqual([]);
+  });
 
   spec('TJS-2', 'reports the file and the pointer within it in the split layout', async () => {
     const { tools, allowlist, execution } = declare([{ param: 'a', knd: 'flag' }]);
     const split = { 'allowlist.json': allowlist, 'execution.json': execution };
-    expect(await problemsOf(tools, split)).toMatchObject([
-      { file: 'execution.json', pointer: '/0/args/0/knd' },
-    ]);
+    expect(await problemsOf(tools, split)).toMatchObject([{ file: 'execution.json', pointer: '/0/args/0/knd' }]);
     const good = declare([{ param: 'a' }]);
     expect(await problemsOf(good.tools, { 'execution.json': good.execution })).toMatchObject([
       { file: 'allowlist.json', message: 'the allowlist is missing' },
@@ -201,9 +190,9 @@ describe('problems', () => {
       { pointer: '/execution' },
     ]);
     expect(await problemsOf(`${'['.repeat(5000)}`)).toMatchObject([{ file: 'tools.json' }]);
-    expect(
-      await problemsOf(withValue(base, '/tools/0/parameters/properties/a', { pattern: '(' })),
-    ).toMatchObject([{ pointer: '/tools/0/parameters' }]);
+    expect(await problemsOf(withValue(base, '/tools/0/parameters/properties/a', { pattern: '(' }))).toMatchObject([
+      { pointer: '/tools/0/parameters' },
+    ]);
   });
 
   spec('TJS-4', 'reports inconsistent parts', async () => {
@@ -219,30 +208,15 @@ describe('problems', () => {
       ['/execution/0/args/0/flag', '', '/execution/0/args/0/flag', 'must be a non-empty string'],
       ['/execution/0/args/0/flagIfTrue', ' ', '/execution/0/args/0/flagIfTrue', 'must be a non-empty string'],
       ['/execution/0/args/0/kind', 'flags', '/execution/0/args/0/kind', 'is not a kind'],
-      [
-        '/execution/0/args/0/subcommandOverride',
-        'x',
-        '/execution/0/args/0/subcommandOverride',
-        'is not in allowlist',
-      ],
-      [
-        '/execution/0/paramCondition/present/0',
-        'b',
-        '/execution/0/paramCondition/present/0',
-        'is not a parameter',
-      ],
+      ['/execution/0/args/0/subcommandOverride', 'x', '/execution/0/args/0/subcommandOverride', 'is not in allowlist'],
+      ['/execution/0/paramCondition/present/0', 'b', '/execution/0/paramCondition/present/0', 'is not a parameter'],
       [
         '/execution/0/hintConditions/0/whenArg',
         { b: 1 },
         '/execution/0/hintConditions/0/whenArg/b',
         'is not a parameter',
       ],
-      [
-        '/execution/0/hintConditions/0/match',
-        undefined,
-        '/execution/0/hintConditions/0',
-        'a hint without a condition',
-      ],
+      ['/execution/0/hintConditions/0/match', undefined, '/execution/0/hintConditions/0', 'a hint without a condition'],
       ['/execution/1', base.execution[0], '/execution/1', 'a second execution'],
       ['/tools/0/name', 'has space', '/tools/0/name', 'is not a tool name'],
     ];

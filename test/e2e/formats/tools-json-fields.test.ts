@@ -5,12 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { wield } from '../../support/cli.js';
-import {
-  type CommandOptions,
-  createSkillWorkspace,
-  declare,
-  type SkillWorkspace,
-} from '../../support/commands.js';
+import { type CommandOptions, createSkillWorkspace, declare, type SkillWorkspace } from '../../support/commands.js';
 import { spec } from '../../support/spec.js';
 
 function withCommand(args: Parameters<typeof declare>[0], options: CommandOptions = {}): SkillWorkspace {
@@ -49,9 +44,7 @@ describe('output', () => {
       },
     });
     hinted.program('lines', '#!/bin/sh\nprintf "41\\ta\\n42\\tb\\n"\n');
-    expect(textOf(await hinted.toolbox().call('run', {}))).toBe(
-      '41\ta\n[1 of 2 more, start at 42, {else}]\n',
-    );
+    expect(textOf(await hinted.toolbox().call('run', {}))).toBe('41\ta\n[1 of 2 more, start at 42, {else}]\n');
   });
 
   spec('TJS-24', 'has a hint if all of its conditions hold', async () => {
@@ -79,29 +72,21 @@ describe('output', () => {
     expect(await hints({ status: '0', word: 'quiet' })).toBeNull();
   });
 
-  spec(
-    'TJS-24 TJS-17',
-    'is processed by an allowlisted postProcess, and unchanged if that fails',
-    async () => {
-      const options = { binary: 'say', allowlist: { say: [''], upper: [''] } };
-      const execution = { postProcess: { binary: 'upper', args: ['$who'] } };
-      const workspace = withCommand([{ param: 'who' }], { ...options, execution });
-      workspace.program('say', '#!/bin/sh\necho "hello $1"\n');
-      workspace.program('upper', '#!/bin/sh\ntr a-z A-Z\necho "$1"\n');
-      const toolbox = workspace.toolbox();
-      expect(textOf(await toolbox.call('run', { who: 'ada' }))).toBe('HELLO ADA\nada');
-      workspace.program('upper', '#!/bin/sh\necho broken >&2\nexit 1\n');
-      const kept = await toolbox.call('run', { who: 'ada' });
-      expect(textOf(kept)).toBe('hello ada\n');
-      expect(kept.meta.resolvers).toEqual([
-        { param: 'output', outcome: 'kept', reason: 'its resolver failed: broken' },
-      ]);
-      const unlisted = withCommand([], { execution: { postProcess: { binary: 'upper' } } });
-      expect(await unlisted.toolbox().catalog.problems()).toMatchObject([
-        { pointer: '/execution/0/postProcess/binary' },
-      ]);
-    },
-  );
+  spec('TJS-24 TJS-17', 'is processed by an allowlisted postProcess, and unchanged if that fails', async () => {
+    const options = { binary: 'say', allowlist: { say: [''], upper: [''] } };
+    const execution = { postProcess: { binary: 'upper', args: ['$who'] } };
+    const workspace = withCommand([{ param: 'who' }], { ...options, execution });
+    workspace.program('say', '#!/bin/sh\necho "hello $1"\n');
+    workspace.program('upper', '#!/bin/sh\ntr a-z A-Z\necho "$1"\n');
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('run', { who: 'ada' }))).toBe('HELLO ADA\nada');
+    workspace.program('upper', '#!/bin/sh\necho broken >&2\nexit 1\n');
+    const kept = await toolbox.call('run', { who: 'ada' });
+    expect(textOf(kept)).toBe('hello ada\n');
+    expect(kept.meta.resolvers).toEqual([{ param: 'output', outcome: 'kept', reason: 'its resolver failed: broken' }]);
+    const unlisted = withCommand([], { execution: { postProcess: { binary: 'upper' } } });
+    expect(await unlisted.toolbox().catalog.problems()).toMatchObject([{ pointer: '/execution/0/postProcess/binary' }]);
+  });
 
   spec('TJS-24 TJS-16', 'can be processed by a script, with an empty result if declared', async () => {
     for (const [emptyIsResult, expected] of [
@@ -122,10 +107,7 @@ describe('values', () => {
     const stdin = withCommand([{ param: 'text', kind: 'stdin' }]);
     expect(textOf(await stdin.toolbox().call('run', { text: '-a\nb' }))).toBe('[]\n-a\nb');
     const file = withCommand([{ param: 'text', kind: 'tempfile', flag: 'body' }], { binary: 'read-it' });
-    file.program(
-      'read-it',
-      '#!/bin/sh\necho "$1"\necho "$2"\nstat -c %a "$2"\ncat "$2"\n[ "$(cat "$2")" != fail ]\n',
-    );
+    file.program('read-it', '#!/bin/sh\necho "$1"\necho "$2"\nstat -c %a "$2"\ncat "$2"\n[ "$(cat "$2")" != fail ]\n');
     for (const text of ['-body\n', 'fail']) {
       const lines = textOf(await file.toolbox().call('run', { text }))
         .replace('[stdout]\n', '')
@@ -151,38 +133,34 @@ describe('values', () => {
     expect((await toolbox.call('run', { dir: 'missing' })).error?.code).toBe('exec_failed');
   });
 
-  spec(
-    'TJS-24',
-    'are restricted to the workdir by readPath and writePath, after following links and ..',
-    async () => {
-      for (const key of ['readPath', 'writePath']) {
-        const workspace = withCommand([{ param: 'path', [key]: true, split: key === 'writePath' }], {
-          properties: { path: { type: ['string', 'array'] } },
+  spec('TJS-24', 'are restricted to the workdir by readPath and writePath, after following links and ..', async () => {
+    for (const key of ['readPath', 'writePath']) {
+      const workspace = withCommand([{ param: 'path', [key]: true, split: key === 'writePath' }], {
+        properties: { path: { type: ['string', 'array'] } },
+      });
+      symlinkSync(workspace.home, join(workspace.dir, 'out'));
+      symlinkSync('nowhere', join(workspace.dir, 'dangling'));
+      const toolbox = workspace.toolbox();
+      for (const [path, real] of [
+        ['new/file', 'new/file'],
+        ['./x', 'x'],
+        ['sub/../x', 'x'],
+        [join(workspace.dir, 'x'), 'x'],
+      ] as const)
+        expect((await toolbox.call('run', { path })).structured, path).toEqual([join(workspace.dir, real)]);
+      for (const path of ['../x', '/etc/passwd', 'out', 'out/x', 'new/../../x', ['ok', '/etc/passwd']]) {
+        const { error } = await toolbox.call('run', { path });
+        expect(error, String(path)).toMatchObject({
+          code: 'path_escape',
+          hint: expect.stringMatching(/./),
         });
-        symlinkSync(workspace.home, join(workspace.dir, 'out'));
-        symlinkSync('nowhere', join(workspace.dir, 'dangling'));
-        const toolbox = workspace.toolbox();
-        for (const [path, real] of [
-          ['new/file', 'new/file'],
-          ['./x', 'x'],
-          ['sub/../x', 'x'],
-          [join(workspace.dir, 'x'), 'x'],
-        ] as const)
-          expect((await toolbox.call('run', { path })).structured, path).toEqual([join(workspace.dir, real)]);
-        for (const path of ['../x', '/etc/passwd', 'out', 'out/x', 'new/../../x', ['ok', '/etc/passwd']]) {
-          const { error } = await toolbox.call('run', { path });
-          expect(error, String(path)).toMatchObject({
-            code: 'path_escape',
-            hint: expect.stringMatching(/./),
-          });
-        }
-        if (key === 'writePath')
-          expect((await toolbox.call('run', { path: 'ok /etc/passwd' })).error?.code).toBe('path_escape');
       }
-      const free = withCommand([{ param: 'path', readPath: true, unsafePath: true }]);
-      expect((await free.toolbox().call('run', { path: '/etc/passwd' })).structured).toEqual(['/etc/passwd']);
-    },
-  );
+      if (key === 'writePath')
+        expect((await toolbox.call('run', { path: 'ok /etc/passwd' })).error?.code).toBe('path_escape');
+    }
+    const free = withCommand([{ param: 'path', readPath: true, unsafePath: true }]);
+    expect((await free.toolbox().call('run', { path: '/etc/passwd' })).structured).toEqual(['/etc/passwd']);
+  });
 
   spec('TJS-24', 'are resolved from the directory that the program runs in', async () => {
     const workspace = withCommand([
@@ -193,9 +171,7 @@ describe('values', () => {
     symlinkSync(workspace.home, join(workspace.dir, 'sub/out'));
     const toolbox = workspace.toolbox();
     expect((await toolbox.call('run', { dir: 'sub', path: 'out/x' })).error?.code).toBe('path_escape');
-    expect((await toolbox.call('run', { dir: 'sub', path: '../x' })).structured).toEqual([
-      join(workspace.dir, 'x'),
-    ]);
+    expect((await toolbox.call('run', { dir: 'sub', path: '../x' })).structured).toEqual([join(workspace.dir, 'x')]);
     expect((await toolbox.call('run', { dir: 'sub', path: '../../x' })).error?.code).toBe('path_escape');
   });
 });

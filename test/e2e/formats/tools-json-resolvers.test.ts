@@ -29,17 +29,13 @@ describe('scripts', () => {
   const files = { 'scripts/find.sh': 'printf "found %s %s\\n" "$1" "$2"\n' };
   const resolved = ['found x with y'];
 
-  spec(
-    'TJS-16 TJS-18',
-    'are disabled by default: the value is unchanged, and the result notes it',
-    async () => {
-      const result = await withResolver(script, files).toolbox().call('run', { a: 'x', other: 'y' });
-      expect(result.structured).toEqual(['x']);
-      expect(result.meta.resolvers).toEqual([
-        { param: 'a', outcome: 'kept', reason: 'scripts are disabled (skills.allow-scripts)' },
-      ]);
-    },
-  );
+  spec('TJS-16 TJS-18', 'are disabled by default: the value is unchanged, and the result notes it', async () => {
+    const result = await withResolver(script, files).toolbox().call('run', { a: 'x', other: 'y' });
+    expect(result.structured).toEqual(['x']);
+    expect(result.meta.resolvers).toEqual([
+      { param: 'a', outcome: 'kept', reason: 'scripts are disabled (skills.allow-scripts)' },
+    ]);
+  });
 
   spec('TJS-16', "run where the user's configuration says so, in either spelling", async () => {
     for (const config of [ALLOW, '[skills]\nallowScripts = true\n']) {
@@ -86,17 +82,7 @@ describe('scripts', () => {
   });
 
   spec('TJS-16', 'are rejected at load if the name has separators', async () => {
-    for (const name of [
-      '../find',
-      'sub/find',
-      '/bin/sh',
-      '..',
-      'a..b',
-      'sub\\find',
-      '.hidden',
-      '-x',
-      'a b',
-    ]) {
+    for (const name of ['../find', 'sub/find', '/bin/sh', '..', 'a..b', 'sub\\find', '.hidden', '-x', 'a b']) {
       const problems = await withResolver({ script: name }).toolbox().catalog.problems();
       expect(
         problems.map(({ pointer }) => pointer),
@@ -152,9 +138,7 @@ describe('programs', () => {
     workspace.program('look-up', '#!/bin/sh\nprintf "\\n  "\nprintf "%s|" "$@"\nprintf " \\n\\n"\n');
     const result = await workspace.toolbox().call('run', { a: 'x y', other: 'z' });
     expect(result.structured).toEqual(['up|x y|az|$unknown|']);
-    expect((await workspace.toolbox().call('run', { a: ['p', 'q'] })).structured).toEqual([
-      'up|["p","q"]|a|$unknown|',
-    ]);
+    expect((await workspace.toolbox().call('run', { a: ['p', 'q'] })).structured).toEqual(['up|["p","q"]|a|$unknown|']);
   });
 
   spec('TJS-17', 'are checked at load, also beside a script, which wins if scripts are enabled', async () => {
@@ -178,44 +162,38 @@ describe('programs', () => {
     ]);
   });
 
-  spec(
-    'TJS-18',
-    'keep the value or reject the call on failure, empty output or a missing program',
-    async () => {
-      const reasons: [string | undefined, RegExp][] = [
-        ['#!/bin/sh\necho no such note >&2\nexit 1\n', /failed: no such note/],
-        ['#!/bin/sh\necho "  "\n', /returned nothing/],
-        ['#!/bin/sh\nkill -9 $$\n', /./],
-        [undefined, /command not found: look-up/],
-      ];
-      for (const [program, reason] of reasons) {
-        for (const onFailure of ['keep', 'reject']) {
-          const workspace = withResolver({ ...look, onFailure });
-          const marker = join(workspace.dir, 'ran');
-          workspace.program('args', `#!/bin/sh\ntouch ${marker}\nprintf '["%s"]' "$1"\n`);
-          if (program !== undefined) workspace.program('look-up', program);
-          const result = await workspace.toolbox().call('run', { a: 'x' });
-          expect(existsSync(marker)).toBe(onFailure === 'keep');
-          if (onFailure === 'keep') {
-            expect(textOf(result)).toBe('["x"]');
-            expect(result.meta.resolvers).toEqual([
-              { param: 'a', outcome: 'kept', reason: expect.stringMatching(reason) },
-            ]);
-          } else {
-            expect(result.error).toMatchObject({
-              code: 'invalid_input',
-              message: expect.stringMatching(reason),
-            });
-            expect(result.error?.hint).toMatch(/\S/);
-          }
+  spec('TJS-18', 'keep the value or reject the call on failure, empty output or a missing program', async () => {
+    const reasons: [string | undefined, RegExp][] = [
+      ['#!/bin/sh\necho no such note >&2\nexit 1\n', /failed: no such note/],
+      ['#!/bin/sh\necho "  "\n', /returned nothing/],
+      ['#!/bin/sh\nkill -9 $$\n', /./],
+      [undefined, /command not found: look-up/],
+    ];
+    for (const [program, reason] of reasons) {
+      for (const onFailure of ['keep', 'reject']) {
+        const workspace = withResolver({ ...look, onFailure });
+        const marker = join(workspace.dir, 'ran');
+        workspace.program('args', `#!/bin/sh\ntouch ${marker}\nprintf '["%s"]' "$1"\n`);
+        if (program !== undefined) workspace.program('look-up', program);
+        const result = await workspace.toolbox().call('run', { a: 'x' });
+        expect(existsSync(marker)).toBe(onFailure === 'keep');
+        if (onFailure === 'keep') {
+          expect(textOf(result)).toBe('["x"]');
+          expect(result.meta.resolvers).toEqual([
+            { param: 'a', outcome: 'kept', reason: expect.stringMatching(reason) },
+          ]);
+        } else {
+          expect(result.error).toMatchObject({
+            code: 'invalid_input',
+            message: expect.stringMatching(reason),
+          });
+          expect(result.error?.hint).toMatch(/\S/);
         }
       }
-      const off = await withResolver({ script: 'find', onFailure: 'reject' })
-        .toolbox()
-        .call('run', { a: 'x' });
-      expect(off.error?.code).toBe('invalid_input');
-    },
-  );
+    }
+    const off = await withResolver({ script: 'find', onFailure: 'reject' }).toolbox().call('run', { a: 'x' });
+    expect(off.error?.code).toBe('invalid_input');
+  });
 
   spec('TJS-18 TJS-24', 'resolve a missing value only if it is optional', async () => {
     for (const [optional, expected] of [
@@ -242,9 +220,7 @@ describe('programs', () => {
     const result = await workspace.toolbox().call('run', { a: 'x' }, { timeoutMs: 1500 });
     expect(Date.now() - began).toBeLessThan(20_000);
     expect(textOf(result)).toBe('x\n');
-    expect(result.meta.resolvers).toMatchObject([
-      { reason: expect.stringContaining('did not end (timeout)') },
-    ]);
+    expect(result.meta.resolvers).toMatchObject([{ reason: expect.stringContaining('did not end (timeout)') }]);
   });
 
   spec(

@@ -56,14 +56,7 @@ describe('the program', () => {
     symlinkSync(join(workspace.dir, 'bin'), join(workspace.home, 'linked'));
     workspace.skill('own', { 'tools.json': declare([]) });
     const original = workspace.env.PATH;
-    for (const first of [
-      workspace.dir,
-      join(workspace.dir, 'bin'),
-      join(workspace.home, 'linked'),
-      '',
-      '.',
-      'bin',
-    ]) {
+    for (const first of [workspace.dir, join(workspace.dir, 'bin'), join(workspace.home, 'linked'), '', '.', 'bin']) {
       workspace.env.PATH = `${first}:${original}`;
       const toolbox = workspace.toolbox();
       const plans: ProcessPlan[] = [];
@@ -108,12 +101,7 @@ describe('the allowlist', () => {
     const snapshot = toolbox.state.snapshot();
     const context = { snapshot, rules: { trusted: true }, timeoutMs: 10_000 };
     const isRefused = { code: 'not_allowlisted', data: { binary: 'touch-it', subcommand: '' } };
-    const allowlists: Record<string, string[]>[] = [
-      {},
-      { 'touch-it': [] },
-      { 'touch-it': ['other'] },
-      { other: [''] },
-    ];
+    const allowlists: Record<string, string[]>[] = [{}, { 'touch-it': [] }, { 'touch-it': ['other'] }, { other: [''] }];
     for (const allowlist of allowlists) {
       const narrowed: Tool = { ...tool, action: { ...action, allowlist } };
       expect(await caught(() => executor.plan(narrowed, {}, context))).toMatchObject(isRefused);
@@ -192,9 +180,7 @@ describe('a dry run', () => {
         ),
       });
       const given = ['--name', 'n', '--words', 'a b', '--mode', '-x'];
-      const { plan, verdict } = json(
-        await wield(workspace, ['call', 'run', ...given, '--dry-run', '--json']),
-      );
+      const { plan, verdict } = json(await wield(workspace, ['call', 'run', ...given, '--dry-run', '--json']));
       const look = join(workspace.bin, 'look');
       expect(plan).toMatchObject({
         kind: 'process',

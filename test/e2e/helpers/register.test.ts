@@ -149,9 +149,7 @@ describe('registerTool', () => {
       );
     }
     const selectors = { name: 'a', fn, allowedTools: ['!x'] };
-    expect(() => registerTool(toolbox, selectors)).toThrow(
-      expect.objectContaining({ code: 'invalid_definition' }),
-    );
+    expect(() => registerTool(toolbox, selectors)).toThrow(expect.objectContaining({ code: 'invalid_definition' }));
   });
 
   spec('RES-2', 'distinguishes tools of one URI by fragment', async () => {
@@ -170,35 +168,31 @@ describe('registerTool', () => {
   });
 });
 
-spec(
-  'RES-10',
-  'gives callback references a unique name; they are called and removed like any tool',
-  async () => {
-    const toolbox = createWorkspace().toolbox();
-    const got: unknown[] = [];
-    const ref = createCallbackRef(toolbox, 'callback', (input: unknown) => {
-      got.push(input);
-      return 'heard';
-    });
-    expect(ref).toMatch(/^callback-[0-9a-f]{8}$/);
-    expect(await say(toolbox, ref, { any: [1] })).toBe('heard');
-    expect(got).toEqual([{ any: [1] }]);
-    expect((await toolbox.call(ref, {}, { caller: MODEL })).ok).toBe(true);
-    expect((await listTools(toolbox)).map(({ name }) => name)).toEqual([ref]);
-    const other = createCallbackRef(toolbox, 'callback', () => 1, {
-      params: { type: 'object', properties: { n: { type: 'integer' } } },
-      visibility: 'hidden',
-    });
-    expect(other).not.toBe(ref);
-    expect(await say(toolbox, other, { n: 'x' })).toBe('invalid_input');
-    expect((await toolbox.call(other, {}, { caller: MODEL })).error?.code).toBe('not_found');
-    expect(unregisterTool(toolbox, ref)).toBe(true);
-    expect(await say(toolbox, ref)).toBe('not_found');
-    expect(() => createCallbackRef(toolbox, 'not a name', () => 1)).toThrow(
-      expect.objectContaining({ code: 'invalid_definition' }),
-    );
-  },
-);
+spec('RES-10', 'gives callback references a unique name; they are called and removed like any tool', async () => {
+  const toolbox = createWorkspace().toolbox();
+  const got: unknown[] = [];
+  const ref = createCallbackRef(toolbox, 'callback', (input: unknown) => {
+    got.push(input);
+    return 'heard';
+  });
+  expect(ref).toMatch(/^callback-[0-9a-f]{8}$/);
+  expect(await say(toolbox, ref, { any: [1] })).toBe('heard');
+  expect(got).toEqual([{ any: [1] }]);
+  expect((await toolbox.call(ref, {}, { caller: MODEL })).ok).toBe(true);
+  expect((await listTools(toolbox)).map(({ name }) => name)).toEqual([ref]);
+  const other = createCallbackRef(toolbox, 'callback', () => 1, {
+    params: { type: 'object', properties: { n: { type: 'integer' } } },
+    visibility: 'hidden',
+  });
+  expect(other).not.toBe(ref);
+  expect(await say(toolbox, other, { n: 'x' })).toBe('invalid_input');
+  expect((await toolbox.call(other, {}, { caller: MODEL })).error?.code).toBe('not_found');
+  expect(unregisterTool(toolbox, ref)).toBe(true);
+  expect(await say(toolbox, ref)).toBe('not_found');
+  expect(() => createCallbackRef(toolbox, 'not a name', () => 1)).toThrow(
+    expect.objectContaining({ code: 'invalid_definition' }),
+  );
+});
 
 spec('RES-10', 'applies the policy to callback references', async () => {
   const workspace = createWorkspace();
@@ -223,63 +217,55 @@ spec('HLP-6 HLP-8', 'emptyGlobals returns a new empty toolbox each time', async 
 });
 
 describe('watchers', () => {
-  spec(
-    'RES-9 RES-14 SRV-4',
-    'are notified of registering and unregistering, in both kinds of toolbox',
-    () => {
-      for (const toolbox of [emptyGlobals(), createWorkspace().toolbox()]) {
-        let notified = 0;
-        const stop = toolbox.catalog.watch(() => notified++);
-        registerTool(toolbox, { name: 'a', fn: () => 'a' });
-        expect(notified).toBe(1);
-        unregisterTool(toolbox, 'nothing');
-        expect(notified).toBe(1);
-        unregisterTool(toolbox, 'a');
-        expect(notified).toBe(2);
-        stop();
-        registerTool(toolbox, { name: 'a', fn: () => 'a' });
-        expect(notified).toBe(2);
-      }
-    },
-  );
+  spec('RES-9 RES-14 SRV-4', 'are notified of registering and unregistering, in both kinds of toolbox', () => {
+    for (const toolbox of [emptyGlobals(), createWorkspace().toolbox()]) {
+      let notified = 0;
+      const stop = toolbox.catalog.watch(() => notified++);
+      registerTool(toolbox, { name: 'a', fn: () => 'a' });
+      expect(notified).toBe(1);
+      unregisterTool(toolbox, 'nothing');
+      expect(notified).toBe(1);
+      unregisterTool(toolbox, 'a');
+      expect(notified).toBe(2);
+      stop();
+      registerTool(toolbox, { name: 'a', fn: () => 'a' });
+      expect(notified).toBe(2);
+    }
+  });
 
   for (const version of ['older', 'newer'] as const) {
-    spec(
-      'RES-9 SRV-4',
-      `a client of the ${version} protocol version is notified and sees the tool`,
-      async () => {
-        const toolbox = createToolbox({
-          tools: [{ name: 'first', description: 'F.', execute: () => 'first' }],
-        });
-        const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
-        onTestFinished(() => handler.close());
-        let told = 0;
-        const client = new Client(
-          { name: 'test', version: '1' },
-          {
-            ...(version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
-            listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told++ } },
-          },
-        );
-        const ask = (url: string | URL, init?: RequestInit): Promise<Response> => {
-          const headers = new Headers(init?.headers);
-          headers.set('host', '127.0.0.1');
-          return handler.fetch(new Request(url, { ...init, headers }));
-        };
-        const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), { fetch: ask });
-        await client.connect(transport);
-        onTestFinished(() => client.close());
-        const list = async () => (await client.listTools()).tools.map(({ name }) => name);
-        expect(await list()).toEqual(['first']);
-        await sleep(200);
-        registerTool(toolbox, { name: 'second', fn: () => 'second' });
-        for (let waited = 0; told === 0 && waited < 10_000; waited += 20) await sleep(20);
-        expect(told).toBeGreaterThan(0);
-        expect(await list()).toEqual(['first', 'second']);
-        expect(await client.callTool({ name: 'second', arguments: {} })).toMatchObject({
-          content: [{ type: 'text', text: 'second' }],
-        });
-      },
-    );
+    spec('RES-9 SRV-4', `a client of the ${version} protocol version is notified and sees the tool`, async () => {
+      const toolbox = createToolbox({
+        tools: [{ name: 'first', description: 'F.', execute: () => 'first' }],
+      });
+      const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
+      onTestFinished(() => handler.close());
+      let told = 0;
+      const client = new Client(
+        { name: 'test', version: '1' },
+        {
+          ...(version === 'newer' ? { versionNegotiation: { mode: 'auto' } } : {}),
+          listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => told++ } },
+        },
+      );
+      const ask = (url: string | URL, init?: RequestInit): Promise<Response> => {
+        const headers = new Headers(init?.headers);
+        headers.set('host', '127.0.0.1');
+        return handler.fetch(new Request(url, { ...init, headers }));
+      };
+      const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1/mcp'), { fetch: ask });
+      await client.connect(transport);
+      onTestFinished(() => client.close());
+      const list = async () => (await client.listTools()).tools.map(({ name }) => name);
+      expect(await list()).toEqual(['first']);
+      await sleep(200);
+      registerTool(toolbox, { name: 'second', fn: () => 'second' });
+      for (let waited = 0; told === 0 && waited < 10_000; waited += 20) await sleep(20);
+      expect(told).toBeGreaterThan(0);
+      expect(await list()).toEqual(['first', 'second']);
+      expect(await client.callTool({ name: 'second', arguments: {} })).toMatchObject({
+        content: [{ type: 'text', text: 'second' }],
+      });
+    });
   }
 });

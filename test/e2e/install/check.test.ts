@@ -7,8 +7,7 @@ import { json } from '../../support/cli.js';
 import { createInstallWorkspace, WORKED } from '../../support/install.js';
 import { spec } from '../../support/spec.js';
 
-const skill = (name: string, text = ''): string =>
-  `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
+const skill = (name: string, text = ''): string => `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
 const HELPER = `#!/bin/sh\n# A helper that does the same thing in every skill, and is long enough to count.\necho same\n`;
 
 spec('INS-33', 'reports errors and warnings with their paths', async () => {
@@ -18,10 +17,7 @@ spec('INS-33', 'reports errors and warnings with their paths', async () => {
     'tools/quiet/quiet': '#!/bin/sh\n',
     'skills/refers/SKILL.md': skill('refers', 'one\n{{tools:nothing}}'),
     'skills/Odd_Name/SKILL.md': skill('Odd_Name'),
-    'skills/hard/SKILL.md': skill(
-      'hard',
-      'Run ~/.wield/store/tool/quiet/quiet now, see ~/.mind/store/skill/hard/x.',
-    ),
+    'skills/hard/SKILL.md': skill('hard', 'Run ~/.wield/store/tool/quiet/quiet now, see ~/.mind/store/skill/hard/x.'),
     'skills/one/help.sh': HELPER,
     'skills/one/SKILL.md': skill('one'),
     'skills/two/help.sh': HELPER,
@@ -32,9 +28,7 @@ spec('INS-33', 'reports errors and warnings with their paths', async () => {
   expect(run.status).toBe(1);
   const found: { level: string; path: string; message: string }[] = json(run).findings;
   const has = (level: string, path: string, message: RegExp) =>
-    expect(found).toContainEqual(
-      expect.objectContaining({ level, path, message: expect.stringMatching(message) }),
-    );
+    expect(found).toContainEqual(expect.objectContaining({ level, path, message: expect.stringMatching(message) }));
   has('error', 'tools/broken', /bin not found: gone\.sh/);
   has('error', 'skills/refers/SKILL.md:6', /no such item/);
   has('warning', 'tools/quiet', /has no description/);

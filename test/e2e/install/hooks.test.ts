@@ -16,25 +16,19 @@ const BUILD = 'cp in.sh out.sh && chmod +x out.sh';
 const ITEMS = (install: string, uninstall: string): string =>
   `[[items]]\nkind = "tool"\nname = "detect"\npath = "tools/detect"\ninstall = '${install}'\nuninstall = '${uninstall}'\n`;
 
-spec(
-  'HOOK-1 HOOK-5',
-  'runs a build in staging after expansion, by one shell without interpolation',
-  async () => {
-    const workspace = createInstallWorkspace();
-    const source = workspace.source('built', {
-      'wield.toml': `[[items]]\nkind = "tool"\nname = "made"\npath = "tools/made"\nbuild = '''
+spec('HOOK-1 HOOK-5', 'runs a build in staging after expansion, by one shell without interpolation', async () => {
+  const workspace = createInstallWorkspace();
+  const source = workspace.source('built', {
+    'wield.toml': `[[items]]\nkind = "tool"\nname = "made"\npath = "tools/made"\nbuild = '''
 cp in.sh out.sh && chmod +x out.sh && printf '%s\\n' "$0" "$#" "$PWD" '{{self}}' "$WIELD_ITEM" > how'''\n`,
-      ...TOOL('unused'),
-    });
-    await workspace.json('add', source, '--yes', '--run-hooks');
-    expect((await workspace.run('call', 'made')).stdout).toBe(
-      `made at ${workspace.wieldHome}/store/tool/made\n`,
-    );
-    const [shell, count, where, text, item] = workspace.stored('tool/made/how').split('\n');
-    expect([shell, count, text, item]).toEqual(['/bin/sh', '0', '{{self}}', 'made']);
-    expect(where).toContain('/objects/.staging-');
-  },
-);
+    ...TOOL('unused'),
+  });
+  await workspace.json('add', source, '--yes', '--run-hooks');
+  expect((await workspace.run('call', 'made')).stdout).toBe(`made at ${workspace.wieldHome}/store/tool/made\n`);
+  const [shell, count, where, text, item] = workspace.stored('tool/made/how').split('\n');
+  expect([shell, count, text, item]).toEqual(['/bin/sh', '0', '{{self}}', 'made']);
+  expect(where).toContain('/objects/.staging-');
+});
 
 spec(
   'HOOK-1',
@@ -73,10 +67,7 @@ spec(
     const workspace = createInstallWorkspace();
     const source = workspace.source('built', TOOL(BUILD));
     const run = await workspace.run('add', source, '--yes');
-    expect([run.status, run.stderr]).toEqual([
-      0,
-      expect.stringContaining(`skipped the build hook of made: ${BUILD}`),
-    ]);
+    expect([run.status, run.stderr]).toEqual([0, expect.stringContaining(`skipped the build hook of made: ${BUILD}`)]);
     expect(run.stdout).toContain('not built');
     const called = await workspace.run('call', 'made');
     expect([called.status, called.stderr]).toEqual([
@@ -137,9 +128,7 @@ spec('HOOK-3', 'restores everything when a build fails, and the old version stil
     expect.stringContaining('no compiler'),
   ]);
   expect(workspace.snapshot()).toEqual(before);
-  expect((await workspace.run('call', 'made')).stdout).toBe(
-    `made at ${workspace.wieldHome}/store/tool/made\n`,
-  );
+  expect((await workspace.run('call', 'made')).stdout).toBe(`made at ${workspace.wieldHome}/store/tool/made\n`);
 });
 
 spec(
@@ -174,9 +163,7 @@ spec(
     expect(workspace.stored('tool/made/env.txt')).not.toContain('SECRET');
     const flood = workspace.source('flood', { 'tools/flood/TOOL.md': '---\nbuild: yes\n---\n' });
     await workspace.json('add', flood);
-    expect((await workspace.fail('install', 'flood', '--run-hooks')).message).toContain(
-      'exceeded the output limit',
-    );
+    expect((await workspace.fail('install', 'flood', '--run-hooks')).message).toContain('exceeded the output limit');
   },
   30_000,
 );
@@ -191,10 +178,7 @@ spec('HOOK-1', 'runs separate hooks for a tool and a skill of the same name', as
     's/SKILL.md': '---\nname: same\ndescription: Same.\n---\n',
   });
   await workspace.json('add', source, '--yes', '--run-hooks');
-  expect([workspace.stored('tool/same/which'), workspace.stored('skill/same/which')]).toEqual([
-    'tool\n',
-    'skill\n',
-  ]);
+  expect([workspace.stored('tool/same/which'), workspace.stored('skill/same/which')]).toEqual(['tool\n', 'skill\n']);
   expect((await workspace.run('verify')).status).toBe(0);
 });
 

@@ -111,31 +111,26 @@ describe('files and links', () => {
     for (const name of ['linked', 'deep', 'piped'])
       expect((await workspace.fail('install', name)).code).toBe('invalid_definition');
     await workspace.json('install', 'good');
-    const mode = (file: string): number =>
-      lstatSync(join(workspace.wieldHome, 'store/tool/good', file)).mode & 0o111;
+    const mode = (file: string): number => lstatSync(join(workspace.wieldHome, 'store/tool/good', file)).mode & 0o111;
     expect([mode('good') !== 0, mode('plain')]).toEqual([true, 0]);
   });
 
-  spec(
-    'INS-25',
-    'does not overwrite a file at the path of a link, and moves it aside with --force',
-    async () => {
-      const workspace = createInstallWorkspace();
-      await workspace.json('add', workspace.source('tooling', WORKED));
-      const mine = join(workspace.home, '.claude/skills/scan');
-      mkdirSync(mine, { recursive: true });
-      writeFileSync(join(mine, 'SKILL.md'), 'my own');
-      const before = workspace.snapshot();
-      const error = await workspace.fail('install', 'scan');
-      expect([error.code, error.message]).toEqual(['conflict', expect.stringContaining(mine)]);
-      expect(workspace.snapshot()).toEqual(before);
-      await workspace.json('install', 'scan', '--force');
-      const aside = Object.keys(workspace.snapshot()).find(
-        (path) => path.includes('before-wield') && path.endsWith('SKILL.md'),
-      );
-      expect(readFileSync(join(workspace.home, aside!), 'utf8')).toBe('my own');
-    },
-  );
+  spec('INS-25', 'does not overwrite a file at the path of a link, and moves it aside with --force', async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('tooling', WORKED));
+    const mine = join(workspace.home, '.claude/skills/scan');
+    mkdirSync(mine, { recursive: true });
+    writeFileSync(join(mine, 'SKILL.md'), 'my own');
+    const before = workspace.snapshot();
+    const error = await workspace.fail('install', 'scan');
+    expect([error.code, error.message]).toEqual(['conflict', expect.stringContaining(mine)]);
+    expect(workspace.snapshot()).toEqual(before);
+    await workspace.json('install', 'scan', '--force');
+    const aside = Object.keys(workspace.snapshot()).find(
+      (path) => path.includes('before-wield') && path.endsWith('SKILL.md'),
+    );
+    expect(readFileSync(join(workspace.home, aside!), 'utf8')).toBe('my own');
+  });
 });
 
 describe('tools', () => {
@@ -163,28 +158,23 @@ describe('tools', () => {
     30_000,
   );
 
-  spec(
-    'INS-22',
-    'calls an installed tool like a script, with the schema of its header or TOOL.md',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = workspace.source('callable', {
-        ...DETECT,
-        'tools/plain/TOOL.md':
-          '---\ndescription: Say a word.\nbin: say\nparams:\n  word:\n    type: string\n---\n',
-        'tools/plain/say!': '#!/bin/sh\nprintf "%s %s" "$WIELD_PARAM_WORD" "$PWD"\n',
-      });
-      await workspace.json('add', source, '--yes', '--namespace', 'my');
-      const run = await workspace.run('call', 'my:plain', '--word', 'hello');
-      expect(run.stdout).toBe(`hello ${workspace.dir}`);
-      expect((await workspace.run('call', 'my:plain', '--other', 'x')).status).toBe(2);
-      const shown = await workspace.json('show', 'my:detect');
-      expect(shown.input.properties).toEqual({ path: { type: 'string', description: 'Where to look' } });
-      expect(shown.origin).toMatchObject({ format: 'package', owner: 'package', source: 'callable' });
-      const listed = (await workspace.json('list')).tools.map(({ name }: { name: string }) => name);
-      expect(listed).toEqual(['my:detect', 'my:plain']);
-    },
-  );
+  spec('INS-22', 'calls an installed tool like a script, with the schema of its header or TOOL.md', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('callable', {
+      ...DETECT,
+      'tools/plain/TOOL.md': '---\ndescription: Say a word.\nbin: say\nparams:\n  word:\n    type: string\n---\n',
+      'tools/plain/say!': '#!/bin/sh\nprintf "%s %s" "$WIELD_PARAM_WORD" "$PWD"\n',
+    });
+    await workspace.json('add', source, '--yes', '--namespace', 'my');
+    const run = await workspace.run('call', 'my:plain', '--word', 'hello');
+    expect(run.stdout).toBe(`hello ${workspace.dir}`);
+    expect((await workspace.run('call', 'my:plain', '--other', 'x')).status).toBe(2);
+    const shown = await workspace.json('show', 'my:detect');
+    expect(shown.input.properties).toEqual({ path: { type: 'string', description: 'Where to look' } });
+    expect(shown.origin).toMatchObject({ format: 'package', owner: 'package', source: 'callable' });
+    const listed = (await workspace.json('list')).tools.map(({ name }: { name: string }) => name);
+    expect(listed).toEqual(['my:detect', 'my:plain']);
+  });
 
   spec('INS-22', 'calls a compiled program', async () => {
     const workspace = createInstallWorkspace();
@@ -209,10 +199,7 @@ describe('tools', () => {
     expect(person.stdout).toBe('altered\n');
     expect(person.stderr).toContain('its files were modified after it was installed');
     const verified = await workspace.run('verify');
-    expect([verified.status, verified.stderr]).toEqual([
-      7,
-      expect.stringContaining('tool detect: locally modified'),
-    ]);
+    expect([verified.status, verified.stderr]).toEqual([7, expect.stringContaining('tool detect: locally modified')]);
     await workspace.json('install', '--accept', 'tool:detect');
     expect((await model()).ok).toBe(true);
     expect((await workspace.run('call', 'detect', '--path', '.')).stderr).toBe('');
@@ -241,33 +228,29 @@ describe('tools', () => {
 });
 
 describe('status and upgrade', () => {
-  spec(
-    'INS-26',
-    'distinguishes clean, upstream changed, locally modified, missing and broken link',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = await installWorked(workspace);
-      expect(await statesOf(workspace)).toEqual({ detect: ['clean'], scan: ['clean'] });
-      expect((await workspace.run('introspect')).status).toBe(0);
-      writeFileSync(join(source, 'tools/detect/lib.sh'), 'detect() { echo new; }\n');
-      expect(await statesOf(workspace)).toEqual({ detect: ['upstream changed'], scan: ['clean'] });
-      writeFileSync(join(workspace.wieldHome, 'store/skill/scan/resources/notes.md'), 'mine');
-      expect((await statesOf(workspace)).scan).toEqual(['locally modified']);
-      rmSync(join(workspace.home, '.claude/skills/scan'));
-      expect((await statesOf(workspace)).scan).toEqual(['locally modified', 'broken link']);
-      rmSync(join(workspace.wieldHome, 'store/tool/detect'));
-      expect((await statesOf(workspace)).detect).toEqual(['missing', 'upstream changed']);
-      const doctor = await workspace.run('doctor');
-      expect(doctor.status).toBe(1);
-      for (const message of [
-        'changed in its source',
-        'was modified locally',
-        'is missing from the store',
-        'has a missing or changed link',
-      ])
-        expect(doctor.stdout).toContain(message);
-    },
-  );
+  spec('INS-26', 'distinguishes clean, upstream changed, locally modified, missing and broken link', async () => {
+    const workspace = createInstallWorkspace();
+    const source = await installWorked(workspace);
+    expect(await statesOf(workspace)).toEqual({ detect: ['clean'], scan: ['clean'] });
+    expect((await workspace.run('introspect')).status).toBe(0);
+    writeFileSync(join(source, 'tools/detect/lib.sh'), 'detect() { echo new; }\n');
+    expect(await statesOf(workspace)).toEqual({ detect: ['upstream changed'], scan: ['clean'] });
+    writeFileSync(join(workspace.wieldHome, 'store/skill/scan/resources/notes.md'), 'mine');
+    expect((await statesOf(workspace)).scan).toEqual(['locally modified']);
+    rmSync(join(workspace.home, '.claude/skills/scan'));
+    expect((await statesOf(workspace)).scan).toEqual(['locally modified', 'broken link']);
+    rmSync(join(workspace.wieldHome, 'store/tool/detect'));
+    expect((await statesOf(workspace)).detect).toEqual(['missing', 'upstream changed']);
+    const doctor = await workspace.run('doctor');
+    expect(doctor.status).toBe(1);
+    for (const message of [
+      'changed in its source',
+      'was modified locally',
+      'is missing from the store',
+      'has a missing or changed link',
+    ])
+      expect(doctor.stdout).toContain(message);
+  });
 
   spec('INS-26', 'hashes modes, and only tracked files into the source hash', async () => {
     const workspace = createInstallWorkspace();
@@ -319,9 +302,7 @@ describe('status and upgrade', () => {
       const edited = join(workspace.wieldHome, 'store/skill/scan/resources/notes.md');
       writeFileSync(edited, 'my notes');
       const { kept, items } = await workspace.json('evolve', '--yes');
-      expect(kept).toEqual([
-        { kind: 'skill', effective: 'scan', source: expect.any(String), why: 'locally modified' },
-      ]);
+      expect(kept).toEqual([{ kind: 'skill', effective: 'scan', source: expect.any(String), why: 'locally modified' }]);
       expect(items.map((item: { effective: string }) => item.effective)).toEqual(['detect']);
       expect(readFileSync(edited, 'utf8')).toBe('my notes');
       expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('newer\n');
@@ -339,9 +320,7 @@ describe('status and upgrade', () => {
     expect(await statesOf(workspace)).toEqual({ detect: ['renamed'], scan: ['renamed'] });
     expect((await workspace.run('doctor')).stdout).toContain('scan → jk:scan');
     const { items } = await workspace.json('upgrade', '--yes');
-    expect(
-      items.map(({ change, effective }: { change: string; effective: string }) => [change, effective]),
-    ).toEqual([
+    expect(items.map(({ change, effective }: { change: string; effective: string }) => [change, effective])).toEqual([
       ['rename', 'jk:detect'],
       ['rename', 'jk:scan'],
     ]);
@@ -357,27 +336,19 @@ describe('status and upgrade', () => {
       const workspace = createInstallWorkspace();
       const source = workspace.source('tooling', {
         ...WORKED,
-        'skills/asks/SKILL.md':
-          '---\nname: asks\ndescription: Asks.\nrequires: [skill:scan]\n---\n{{ns:scan}}\n',
+        'skills/asks/SKILL.md': '---\nname: asks\ndescription: Asks.\nrequires: [skill:scan]\n---\n{{ns:scan}}\n',
       });
       await workspace.json('add', source);
       const { items } = await workspace.json('install', 'asks');
       expect(
-        items.map(({ effective, neededBy }: { effective: string; neededBy: string }) => [
-          effective,
-          neededBy,
-        ]),
+        items.map(({ effective, neededBy }: { effective: string; neededBy: string }) => [effective, neededBy]),
       ).toEqual([
         ['detect', 'scan'],
         ['scan', 'asks'],
         ['asks', null],
       ]);
       const refused = await workspace.fail('uninstall', 'detect');
-      expect([refused.code, refused.status, refused.data.dependents]).toEqual([
-        'conflict',
-        4,
-        ['skill scan'],
-      ]);
+      expect([refused.code, refused.status, refused.data.dependents]).toEqual(['conflict', 4, ['skill scan']]);
       renameSync(join(source, 'tools/detect/detect.sh'), join(source, 'tools/detect/moved.sh'));
       workspace.source('tooling', { 'tools/detect/TOOL.md': '---\ndescription: D.\nbin: moved.sh\n---\n' });
       expect(await statesOf(workspace)).toEqual({
@@ -398,11 +369,7 @@ describe('status and upgrade', () => {
     const other = workspace.source('other', { ...DETECT, 'agents/a.md': 'Other.' });
     await workspace.json('add', other);
     const error = await workspace.fail('install', '--all', '--source', 'other');
-    expect([error.code, error.status, error.hint]).toEqual([
-      'conflict',
-      4,
-      expect.stringContaining('--namespace'),
-    ]);
+    expect([error.code, error.status, error.hint]).toEqual(['conflict', 4, expect.stringContaining('--namespace')]);
     await workspace.json('add', other, '--namespace', 'two');
     await workspace.json('install', 'two:detect');
     expect((await workspace.fail('install', 'agent:two:a')).message).toContain('agents/a.md');
@@ -468,22 +435,16 @@ spec(
   60_000,
 );
 
-specIf(
-  hasPty,
-  'no pseudo-terminal available',
-  'INS-28',
-  'names dependents and asks at a terminal',
-  async () => {
-    const workspace = createInstallWorkspace();
-    await installWorked(workspace);
-    const remove = (answer: string) =>
-      wieldAtTerminal(workspace, ['uninstall', 'detect'], {
-        answers: [['anyway?', `${answer}\n`]],
-        env: { NO_COLOR: '1' },
-      });
-    expect((await remove('n')).screen).toContain('needed  by skill scan');
-    expect(Object.keys(await statesOf(workspace))).toEqual(['detect', 'scan']);
-    expect((await remove('y')).screen).toContain('removed  tool detect');
-    expect(Object.keys(await statesOf(workspace))).toEqual(['scan']);
-  },
-);
+specIf(hasPty, 'no pseudo-terminal available', 'INS-28', 'names dependents and asks at a terminal', async () => {
+  const workspace = createInstallWorkspace();
+  await installWorked(workspace);
+  const remove = (answer: string) =>
+    wieldAtTerminal(workspace, ['uninstall', 'detect'], {
+      answers: [['anyway?', `${answer}\n`]],
+      env: { NO_COLOR: '1' },
+    });
+  expect((await remove('n')).screen).toContain('needed  by skill scan');
+  expect(Object.keys(await statesOf(workspace))).toEqual(['detect', 'scan']);
+  expect((await remove('y')).screen).toContain('removed  tool detect');
+  expect(Object.keys(await statesOf(workspace))).toEqual(['scan']);
+});

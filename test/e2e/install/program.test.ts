@@ -26,19 +26,14 @@ describe('wield/install', () => {
     expect(toolbox.state.pins.check(await toolbox.find('team:detect'))).toBe('same');
     expect((await toolbox.call('team:detect', { path: '.' })).ok).toBe(true);
     const { items } = await workspace.json('list', '--installed');
-    expect(items.map(({ effective }: { effective: string }) => effective).sort()).toEqual([
-      'team:detect',
-      'team:scan',
-    ]);
+    expect(items.map(({ effective }: { effective: string }) => effective).sort()).toEqual(['team:detect', 'team:scan']);
     expect((await installer.status()).map(({ states }) => states)).toEqual([['clean'], ['clean']]);
     expect((await installer.offers()).every(({ installed }) => installed)).toBe(true);
     await expect(installer.uninstall(['tool:team:detect'])).rejects.toMatchObject({
       code: 'conflict',
       data: { dependents: ['skill team:scan'] },
     });
-    expect((await installer.uninstall(['skill:team:scan'])).map(({ effective }) => effective)).toEqual([
-      'team:scan',
-    ]);
+    expect((await installer.uninstall(['skill:team:scan'])).map(({ effective }) => effective)).toEqual(['team:scan']);
     expect((await installer.removeSource(source)).map(({ effective }) => effective)).toEqual(['team:detect']);
     expect(await installer.offers()).toEqual([]);
     await expect(installer.install('all')).rejects.toMatchObject({ code: 'not_found' });

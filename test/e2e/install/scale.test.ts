@@ -17,9 +17,7 @@ function messy(at: number, word: string): readonly [string, string | Uint8Array]
     case 0:
       return [[`${base}/SKILL.md`, text]];
     case 1:
-      return [
-        [`${base}/SKILL.md`, `---\nname: skill\ndescription: Use when: it is late: or not\n---\n${text}`],
-      ];
+      return [[`${base}/SKILL.md`, `---\nname: skill\ndescription: Use when: it is late: or not\n---\n${text}`]];
     case 2:
       return [
         [`${base}/SKILL.md`, `---\r\nname: other-${at}\r\ndescription: CRLF\r\n---\r\n${text}`],
@@ -41,9 +39,7 @@ function messy(at: number, word: string): readonly [string, string | Uint8Array]
 }
 
 function repositoryOf(word: string): Files {
-  return Object.fromEntries(
-    Array.from({ length: COUNT }, (_, at) => messy(at, at < 50 ? word : 'same')).flat(),
-  );
+  return Object.fromEntries(Array.from({ length: COUNT }, (_, at) => messy(at, at < 50 ? word : 'same')).flat());
 }
 
 spec(

@@ -52,22 +52,16 @@ describe('adding', () => {
     60_000,
   );
 
-  specIf(
-    hasPty,
-    'no pseudo-terminal available',
-    'INS-1',
-    'asks at a terminal whether to install',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = workspace.source('tooling', WORKED);
-      const run = await wieldAtTerminal(workspace, ['add', source], {
-        answers: [['Install all of them?', 'y\n']],
-      });
-      expect(run.screen).toContain('install  tool detect');
-      expect(run.screen).toContain('installed  skill scan');
-      expect(run.status).toBe(0);
-    },
-  );
+  specIf(hasPty, 'no pseudo-terminal available', 'INS-1', 'asks at a terminal whether to install', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('tooling', WORKED);
+    const run = await wieldAtTerminal(workspace, ['add', source], {
+      answers: [['Install all of them?', 'y\n']],
+    });
+    expect(run.screen).toContain('install  tool detect');
+    expect(run.screen).toContain('installed  skill scan');
+    expect(run.status).toBe(0);
+  });
 
   spec(
     'INS-1',
@@ -92,33 +86,28 @@ describe('adding', () => {
 });
 
 describe('scanning', () => {
-  spec(
-    'INS-2 INS-36',
-    'finds items by convention under each root, and ignores loose files in tools',
-    async () => {
-      const workspace = createInstallWorkspace();
-      const source = workspace.source('conventional', {
-        'skills/a/SKILL.md': skill('a'),
-        'skills/none/README.md': 'no skill',
-        'agents/b.md': '---\ndescription: B.\n---\n',
-        'agents/notes.txt': '',
-        'rules/c.md': 'Rule.',
-        'tools/bare/data.txt': '',
-        'tools/loose.sh': '#!/bin/sh\n',
-        'packages/x/skills/d/SKILL.md': skill('d'),
-      });
-      const names = (found: { kind: string; effective: string }[]) =>
-        found.map((one) => `${one.kind}:${one.effective}`);
-      const { source: added } = await workspace.json('add', source, '--yes');
-      expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'agent:b', 'rule:c']);
-      expect(added.items[0]).toMatchObject({ bin: null, description: null });
-      expect((await workspace.json('list', '--installed')).items).toHaveLength(4);
-      expect((await workspace.run('call', 'bare')).status).toBe(3);
-      const { source: rooted } = await workspace.json('add', source, '--root', 'packages/*');
-      expect(names(rooted.items)).toEqual(['skill:d']);
-      expect((await workspace.fail('add', source, '--root', '../elsewhere')).code).toBe('path_escape');
-    },
-  );
+  spec('INS-2 INS-36', 'finds items by convention under each root, and ignores loose files in tools', async () => {
+    const workspace = createInstallWorkspace();
+    const source = workspace.source('conventional', {
+      'skills/a/SKILL.md': skill('a'),
+      'skills/none/README.md': 'no skill',
+      'agents/b.md': '---\ndescription: B.\n---\n',
+      'agents/notes.txt': '',
+      'rules/c.md': 'Rule.',
+      'tools/bare/data.txt': '',
+      'tools/loose.sh': '#!/bin/sh\n',
+      'packages/x/skills/d/SKILL.md': skill('d'),
+    });
+    const names = (found: { kind: string; effective: string }[]) => found.map((one) => `${one.kind}:${one.effective}`);
+    const { source: added } = await workspace.json('add', source, '--yes');
+    expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'agent:b', 'rule:c']);
+    expect(added.items[0]).toMatchObject({ bin: null, description: null });
+    expect((await workspace.json('list', '--installed')).items).toHaveLength(4);
+    expect((await workspace.run('call', 'bare')).status).toBe(3);
+    const { source: rooted } = await workspace.json('add', source, '--root', 'packages/*');
+    expect(names(rooted.items)).toEqual(['skill:d']);
+    expect((await workspace.fail('add', source, '--root', '../elsewhere')).code).toBe('path_escape');
+  });
 
   spec('INS-3 INS-36', 'uses items and globs of the manifest instead of the convention', async () => {
     const workspace = createInstallWorkspace();
@@ -153,16 +142,8 @@ describe('scanning', () => {
       const workspace = createInstallWorkspace();
       const cases: readonly (readonly [manifest: string, line: number, message: RegExp])[] = [
         ['[source]\nnamspace = "x"\n', 2, /unknown key "namspace"/],
-        [
-          '[[items]]\nkind = "skill"\nname = "a"\npath = "skills/a"\nbin = "x"\n',
-          5,
-          /bin is only allowed for tools/,
-        ],
-        [
-          '[[items]]\nkind = "rule"\nname = "a"\npath = "r.md"\nbuild = "make"\n',
-          5,
-          /build is only allowed for tools/,
-        ],
+        ['[[items]]\nkind = "skill"\nname = "a"\npath = "skills/a"\nbin = "x"\n', 5, /bin is only allowed for tools/],
+        ['[[items]]\nkind = "rule"\nname = "a"\npath = "r.md"\nbuild = "make"\n', 5, /build is only allowed for tools/],
         ['[[items]]\nkind = "tool"\nname = "a"\npath = "../x"\n', 4, /is outside the source/],
         ['[[items]]\nkind = "tool"\nname = "a"\npath = "t"\nlink = "/etc/x"\n', 5, /is outside the source/],
         [
@@ -176,10 +157,7 @@ describe('scanning', () => {
         ['[source\n', 1, /./],
       ];
       for (const [at, [manifest, line, message]] of cases.entries()) {
-        const error = await workspace.fail(
-          'add',
-          workspace.source(`bad-${at}`, { 'wield.toml': manifest, 't/x': '' }),
-        );
+        const error = await workspace.fail('add', workspace.source(`bad-${at}`, { 'wield.toml': manifest, 't/x': '' }));
         expect([manifest, error.code, error.message]).toEqual([
           manifest,
           'invalid_definition',

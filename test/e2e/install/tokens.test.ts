@@ -5,13 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { findTokens, replaceTokens } from '../../../src/install/tokens/find.js';
-import {
-  createInstallWorkspace,
-  DETECT,
-  type Files,
-  type InstallWorkspace,
-  WORKED,
-} from '../../support/install.js';
+import { createInstallWorkspace, DETECT, type Files, type InstallWorkspace, WORKED } from '../../support/install.js';
 import { spec } from '../../support/spec.js';
 
 const SKILL = '---\nname: probe\ndescription: Probe.\n---\n\n';
@@ -35,9 +29,7 @@ spec('TOK-1 TOK-6 TOK-10 INS-28', 'expands the example of the specification, wit
     '3. Record the result: `~/.wield/store/skill/scan/resources/notes.md`',
   ]);
   expect(existsSync(join(workspace.home, '.wield/store/tool/detect/detect.sh'))).toBe(true);
-  expect(readFileSync(join(workspace.home, '.claude/skills/scan/resources/notes.md'), 'utf8')).toBe(
-    '# Notes\n',
-  );
+  expect(readFileSync(join(workspace.home, '.claude/skills/scan/resources/notes.md'), 'utf8')).toBe('# Notes\n');
   workspace.write('package.json', '{}');
   expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('node\n');
 });
@@ -76,42 +68,36 @@ spec('TOK-6', 'writes absolute paths outside home and in files other than Markdo
     other.source('tooling', { ...WORKED, 'skills/scan/run.sh!': '#!/bin/sh\nexec {{tools:detect}}\n' }),
   );
   await other.json('install', 'scan');
-  expect(other.stored('skill/scan/run.sh')).toBe(
-    `#!/bin/sh\nexec ${other.wieldHome}/store/tool/detect/detect.sh\n`,
-  );
+  expect(other.stored('skill/scan/run.sh')).toBe(`#!/bin/sh\nexec ${other.wieldHome}/store/tool/detect/detect.sh\n`);
 });
 
-spec(
-  'TOK-1 TOK-3 TOK-10 INS-20',
-  'finds entrypoints, trims white space, and leaves other braces alone',
-  async () => {
-    const files: Files = {
-      'wield.toml':
-        '[[items]]\nkind = "tool"\nname = "declared"\npath = "x/declared"\nbin = "go.sh"\n[[items]]\nkind = "tool"\nname = "told"\npath = "x/told"\n[[items]]\nkind = "tool"\nname = "same"\npath = "x/same"\n[[items]]\nkind = "skill"\nname = "probe"\npath = "skills/probe"\n',
-      'x/declared/TOOL.md': '---\nbin: other.sh\n---\n',
-      'x/declared/go.sh!': '#!/bin/sh\n',
-      'x/told/TOOL.md': '---\nbin: bin/run.sh\n---\n',
-      'x/told/bin/run.sh!': '#!/bin/sh\n',
-      'x/same/same!': '#!/bin/sh\n',
-    };
-    const text = [
-      '{{tools:declared}} {{tools:told}} {{tools:same}} {{path:tool:told}}/x {{path:told}} {{ns:told}}',
-      '{{ tools:same }} {{path: told }} {{\tself\t}}',
+spec('TOK-1 TOK-3 TOK-10 INS-20', 'finds entrypoints, trims white space, and leaves other braces alone', async () => {
+  const files: Files = {
+    'wield.toml':
+      '[[items]]\nkind = "tool"\nname = "declared"\npath = "x/declared"\nbin = "go.sh"\n[[items]]\nkind = "tool"\nname = "told"\npath = "x/told"\n[[items]]\nkind = "tool"\nname = "same"\npath = "x/same"\n[[items]]\nkind = "skill"\nname = "probe"\npath = "skills/probe"\n',
+    'x/declared/TOOL.md': '---\nbin: other.sh\n---\n',
+    'x/declared/go.sh!': '#!/bin/sh\n',
+    'x/told/TOOL.md': '---\nbin: bin/run.sh\n---\n',
+    'x/told/bin/run.sh!': '#!/bin/sh\n',
+    'x/same/same!': '#!/bin/sh\n',
+  };
+  const text = [
+    '{{tools:declared}} {{tools:told}} {{tools:same}} {{path:tool:told}}/x {{path:told}} {{ns:told}}',
+    '{{ tools:same }} {{path: told }} {{\tself\t}}',
+    '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
+    `{{ \nself }} \${{ github.actor }} {{tools:same`,
+  ].join('\n');
+  const workspace = createInstallWorkspace();
+  const store = '~/.wield/store';
+  expect(await expand(workspace, text, files)).toBe(
+    [
+      `${store}/tool/declared/go.sh ${store}/tool/told/bin/run.sh ${store}/tool/same/same ${store}/tool/told/x ${store}/tool/told told`,
+      `${store}/tool/same/same ${store}/tool/told ${store}/skill/probe`,
       '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
       `{{ \nself }} \${{ github.actor }} {{tools:same`,
-    ].join('\n');
-    const workspace = createInstallWorkspace();
-    const store = '~/.wield/store';
-    expect(await expand(workspace, text, files)).toBe(
-      [
-        `${store}/tool/declared/go.sh ${store}/tool/told/bin/run.sh ${store}/tool/same/same ${store}/tool/told/x ${store}/tool/told told`,
-        `${store}/tool/same/same ${store}/tool/told ${store}/skill/probe`,
-        '{{tool:told}} {{ unheard of }} {{#each x}} {{{self}}} {{Self}} {{}} {{self',
-        `{{ \nself }} \${{ github.actor }} {{tools:same`,
-      ].join('\n'),
-    );
-  },
-);
+    ].join('\n'),
+  );
+});
 
 spec('TOK-2', 'expands every text file of every kind, and copies other files byte for byte', async () => {
   const bytes = Buffer.concat([Buffer.from('{{self}} '), Buffer.from([0xff, 0xfe, 0x00, 0x7b])]);
@@ -151,11 +137,7 @@ spec(
   'rejects bad references with item, file, line, token and cause before any change',
   async () => {
     const workspace = createInstallWorkspace();
-    await workspace.json(
-      'add',
-      workspace.source('other', { 'tools/foreign/foreign!': '#!/bin/sh\n' }),
-      '--yes',
-    );
+    await workspace.json('add', workspace.source('other', { 'tools/foreign/foreign!': '#!/bin/sh\n' }), '--yes');
     const cases: readonly (readonly [token: string, cause: string])[] = [
       ['{{tools:nothing}}', 'no such item'],
       ['{{path:skill:detect}}', 'no such item'],
@@ -192,9 +174,7 @@ spec(
       expect(workspace.snapshot()).toEqual(before);
     }
     await workspace.json('install', 'fine');
-    expect(workspace.stored('skill/fine/SKILL.md')).toContain(
-      '~/.wield/store/tool/twin ~/.wield/store/tool/bare',
-    );
+    expect(workspace.stored('skill/fine/SKILL.md')).toContain('~/.wield/store/tool/twin ~/.wield/store/tool/bare');
   },
   60_000,
 );

@@ -6,13 +6,7 @@ import type { ToolContext } from '../../../src/core/context.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { type AskingWorkspace, createAskingWorkspace, DEPLOY } from '../../support/approvals.js';
 import { wield } from '../../support/cli.js';
-import {
-  ACCEPT,
-  connectAsking,
-  connectOlderSdk,
-  connectStdio,
-  type ProtocolVersion,
-} from '../../support/clients.js';
+import { ACCEPT, connectAsking, connectOlderSdk, connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { type Message, type StdioServer, serveStdio } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 
@@ -32,12 +26,7 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
         const result = await client.callTool(CALL);
         expect(result.content).toEqual([{ type: 'text', text: 'deployed\n' }]);
         expect(messages).toHaveLength(1);
-        for (const text of [
-          'deploy asks for your consent',
-          '{"branch":"main"}',
-          '.agents/tools/deploy',
-          'mcp:test',
-        ])
+        for (const text of ['deploy asks for your consent', '{"branch":"main"}', '.agents/tools/deploy', 'mcp:test'])
           expect(messages[0]).toContain(text);
         await client.callTool(CALL);
         expect(messages).toHaveLength(2);
@@ -45,56 +34,41 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
         expect(workspace.records()).toEqual([]);
       });
 
-      spec(
-        'POL-6 SRV-6',
-        `over ${transport} denies the call on decline, cancel and any other answer`,
-        async () => {
-          const workspace = createAskingWorkspace();
-          const answers = [
-            { action: 'decline' },
-            { action: 'cancel' },
-            { action: 'accept', content: { decision: 'do not run it' } },
-            { action: 'accept', content: { decision: true } },
-            { action: 'accept', content: {} },
-            { action: 'accept' },
-          ] as const;
-          const left = [...answers];
-          const client = await connectAsking(
-            workspace,
-            protocol,
-            transport,
-            () => left.shift() as typeof ACCEPT,
-          );
-          for (const _ of answers) {
-            const result = await client.callTool(CALL);
-            expect(result.isError).toBe(true);
-            expect(errorOf(result).code).toBe('denied');
-          }
-          expect(left).toEqual([]);
-          expect(workspace.runs()).toEqual([]);
-        },
-      );
+      spec('POL-6 SRV-6', `over ${transport} denies the call on decline, cancel and any other answer`, async () => {
+        const workspace = createAskingWorkspace();
+        const answers = [
+          { action: 'decline' },
+          { action: 'cancel' },
+          { action: 'accept', content: { decision: 'do not run it' } },
+          { action: 'accept', content: { decision: true } },
+          { action: 'accept', content: {} },
+          { action: 'accept' },
+        ] as const;
+        const left = [...answers];
+        const client = await connectAsking(workspace, protocol, transport, () => left.shift() as typeof ACCEPT);
+        for (const _ of answers) {
+          const result = await client.callTool(CALL);
+          expect(result.isError).toBe(true);
+          expect(errorOf(result).code).toBe('denied');
+        }
+        expect(left).toEqual([]);
+        expect(workspace.runs()).toEqual([]);
+      });
     }
 
-    spec(
-      'POL-6',
-      'returns needs_approval to a client without forms, and runs the call once approved',
-      async () => {
-        const workspace = createAskingWorkspace();
-        const client = await connectStdio(workspace, protocol);
-        const result = await client.callTool(CALL);
-        expect(result.isError).toBe(true);
-        const { code, data } = errorOf(result);
-        expect(code).toBe('needs_approval');
-        expect((result.content as { text: string }[])[0]!.text).toContain(
-          `wield approvals approve ${data.id}`,
-        );
-        await wield(workspace, ['approvals', 'approve', data.id]);
-        expect((await client.callTool(CALL)).content).toEqual([{ type: 'text', text: 'deployed\n' }]);
-        expect((await client.callTool(CALL)).isError).toBe(true);
-        expect(workspace.runs()).toEqual(['main']);
-      },
-    );
+    spec('POL-6', 'returns needs_approval to a client without forms, and runs the call once approved', async () => {
+      const workspace = createAskingWorkspace();
+      const client = await connectStdio(workspace, protocol);
+      const result = await client.callTool(CALL);
+      expect(result.isError).toBe(true);
+      const { code, data } = errorOf(result);
+      expect(code).toBe('needs_approval');
+      expect((result.content as { text: string }[])[0]!.text).toContain(`wield approvals approve ${data.id}`);
+      await wield(workspace, ['approvals', 'approve', data.id]);
+      expect((await client.callTool(CALL)).content).toEqual([{ type: 'text', text: 'deployed\n' }]);
+      expect((await client.callTool(CALL)).isError).toBe(true);
+      expect(workspace.runs()).toEqual(['main']);
+    });
 
     spec('POL-7', 'keeps an approval across a restart of the server', async () => {
       const workspace = createAskingWorkspace();
@@ -132,11 +106,7 @@ describe('a nested call', () => {
       return ok ? 'ran' : `${error?.code} ${error?.hint}`;
     },
   };
-  const connect = async (
-    workspace: AskingWorkspace,
-    protocol: ProtocolVersion,
-    asked: string[],
-  ): Promise<Client> => {
+  const connect = async (workspace: AskingWorkspace, protocol: ProtocolVersion, asked: string[]): Promise<Client> => {
     const handler = createMcpHttp(workspace.toolbox({ tools: [outer], trust: true }), {
       version: '1',
       access: { host: '127.0.0.1' },
@@ -219,9 +189,7 @@ describe('request state of the newer protocol version', () => {
     const workspace = createAskingWorkspace();
     const server = serveStdio(workspace);
     const requestState = await ask(server);
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => call(server, { requestState, inputResponses })),
-    );
+    const answers = await Promise.all(Array.from({ length: 8 }, () => call(server, { requestState, inputResponses })));
     expect(answers.filter(({ result }) => result.isError !== true)).toHaveLength(1);
     expect(workspace.runs()).toEqual(['main']);
   });

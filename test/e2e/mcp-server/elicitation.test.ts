@@ -17,8 +17,7 @@ import { until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 
 const isForm = (message: string): boolean => message.includes('What shall it be?');
-const answerAll: Answer = (message) =>
-  isForm(message) ? { action: 'accept', content: FILLED } : say(`<${message}>`);
+const answerAll: Answer = (message) => (isForm(message) ? { action: 'accept', content: FILLED } : say(`<${message}>`));
 
 for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVersion[]) {
   for (const transport of ['stdio', 'http'] as const) {
@@ -94,38 +93,28 @@ for (const protocol of ['older', 'newer'] as const satisfies readonly ProtocolVe
     },
   );
 
-  spec(
-    'MOD-18 SRV-15',
-    `${protocol} protocol version: sends URLs only to clients that support them`,
-    async () => {
-      const workspace = createQuestionWorkspace();
-      const asked: object[] = [];
-      const answer: Answer = (_message, params) => {
-        asked.push(params);
-        return { action: 'accept' };
-      };
-      const takes = await connectAsking(workspace, protocol, 'stdio', answer, { form: {}, url: {} });
-      expect(textOf(await takes.callTool(call('page')))).toBe('{"action":"accept"}');
-      expect(asked).toMatchObject([
-        { mode: 'url', message: 'page asks:\nSign in.', url: 'https://example.org/in?a=1' },
-      ]);
-      const other = await connectAsking(workspace, protocol, 'stdio', answer);
-      expect(codeOf(await other.callTool(call('page')))).toBe('unavailable');
-      const pagesOnly = await connectAsking(workspace, protocol, 'stdio', answer, { url: {} });
-      expect(codeOf(await pagesOnly.callTool(call('order')))).toBe('unavailable');
-      expect(asked).toHaveLength(1);
-    },
-  );
+  spec('MOD-18 SRV-15', `${protocol} protocol version: sends URLs only to clients that support them`, async () => {
+    const workspace = createQuestionWorkspace();
+    const asked: object[] = [];
+    const answer: Answer = (_message, params) => {
+      asked.push(params);
+      return { action: 'accept' };
+    };
+    const takes = await connectAsking(workspace, protocol, 'stdio', answer, { form: {}, url: {} });
+    expect(textOf(await takes.callTool(call('page')))).toBe('{"action":"accept"}');
+    expect(asked).toMatchObject([{ mode: 'url', message: 'page asks:\nSign in.', url: 'https://example.org/in?a=1' }]);
+    const other = await connectAsking(workspace, protocol, 'stdio', answer);
+    expect(codeOf(await other.callTool(call('page')))).toBe('unavailable');
+    const pagesOnly = await connectAsking(workspace, protocol, 'stdio', answer, { url: {} });
+    expect(codeOf(await pagesOnly.callTool(call('order')))).toBe('unavailable');
+    expect(asked).toHaveLength(1);
+  });
 
-  spec(
-    'MOD-18',
-    `${protocol} protocol version: the tool gets an error if the client cannot ask`,
-    async () => {
-      const workspace = createQuestionWorkspace();
-      for (const client of [await connectStdio(workspace, protocol), await connectHttp(workspace, protocol)])
-        expect(codeOf(await client.callTool(call('name')))).toBe('unavailable');
-    },
-  );
+  spec('MOD-18', `${protocol} protocol version: the tool gets an error if the client cannot ask`, async () => {
+    const workspace = createQuestionWorkspace();
+    for (const client of [await connectStdio(workspace, protocol), await connectHttp(workspace, protocol)])
+      expect(codeOf(await client.callTool(call('name')))).toBe('unavailable');
+  });
 }
 
 spec('SRV-15 SRV-6', 'asks for approval first, then the questions, in both protocol versions', async () => {

@@ -100,43 +100,30 @@ describe('sessions of the older protocol version', () => {
       await Promise.all(Array.from({ length: 10 }, () => openSession(server.url)));
     }
     const last = await openSession(server.url);
-    expect((await messageOf(await callGreet(server.url, last, 1, 'x'))).result.content[0].text).toBe(
-      'hi x\n',
-    );
+    expect((await messageOf(await callGreet(server.url, last, 1, 'x'))).result.content[0].text).toBe('hi x\n');
     // The least recently used session was dropped.
     expect((await callGreet(server.url, first, 1, 'x')).status).toBe(404);
   });
 });
 
 describe('rejected requests', () => {
-  spec(
-    'SRV-5',
-    'returns 415 for the content type, 400 for invalid JSON, 413 for too large bodies (A52)',
-    async () => {
-      const server = await serveHttp(createTools());
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-      for (const type of [
-        'text/plain',
-        'application/x-www-form-urlencoded',
-        'multipart/form-data',
-        'text/json',
-      ]) {
-        expect((await post(server.url, body, { 'content-type': type })).status, type).toBe(415);
-      }
-      for (const bad of ['{', '', 'null x', '{"a":1,"a":2}', '['.repeat(100) + ']'.repeat(100)]) {
-        const response = await post(server.url, bad);
-        expect(response.status, bad).toBe(400);
-        expect((await messageOf(response)).error.code).toBe(-32700);
-      }
-      const large = await post(server.url, JSON.stringify({ a: 'x'.repeat(13 * 1024 * 1024) })).catch(
-        () => undefined,
-      );
-      // The server may respond and disconnect while the client is still writing.
-      if (large !== undefined) expect(large.status).toBe(413);
-      await expectServing(server);
-      expect(server.memory()).toBeLessThan(300);
-    },
-  );
+  spec('SRV-5', 'returns 415 for the content type, 400 for invalid JSON, 413 for too large bodies (A52)', async () => {
+    const server = await serveHttp(createTools());
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/json']) {
+      expect((await post(server.url, body, { 'content-type': type })).status, type).toBe(415);
+    }
+    for (const bad of ['{', '', 'null x', '{"a":1,"a":2}', '['.repeat(100) + ']'.repeat(100)]) {
+      const response = await post(server.url, bad);
+      expect(response.status, bad).toBe(400);
+      expect((await messageOf(response)).error.code).toBe(-32700);
+    }
+    const large = await post(server.url, JSON.stringify({ a: 'x'.repeat(13 * 1024 * 1024) })).catch(() => undefined);
+    // The server may respond and disconnect while the client is still writing.
+    if (large !== undefined) expect(large.status).toBe(413);
+    await expectServing(server);
+    expect(server.memory()).toBeLessThan(300);
+  });
 
   spec('SRV-5', 'returns 413 for a too large Content-Length', async () => {
     const server = await serveHttp(createTools());
@@ -155,23 +142,19 @@ describe('rejected requests', () => {
     expect(answer).toContain('HTTP/1.1 413');
   });
 
-  spec(
-    'SRV-5',
-    'returns 404 for other paths, 405 for other methods, and a description for GET /',
-    async () => {
-      const { url } = await serveHttp(createTools());
-      const at = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
-      expect((await at('/nothing')).status).toBe(404);
-      expect((await at('/mcp/x', { method: 'POST', headers: HEADERS, body: '{}' })).status).toBe(404);
-      expect((await at('/mcp', { method: 'PUT', body: '{}' })).status).toBe(405);
-      expect((await at('/', { method: 'POST', body: '{}' })).status).toBe(405);
-      const home = await at('/');
-      expect(home.status).toBe(200);
-      expect(home.headers.get('content-type')).toContain('text/plain');
-      const text = await home.text();
-      for (const part of ['wield', url, '1 tool: greet']) expect(text).toContain(part);
-    },
-  );
+  spec('SRV-5', 'returns 404 for other paths, 405 for other methods, and a description for GET /', async () => {
+    const { url } = await serveHttp(createTools());
+    const at = (path: string, init?: RequestInit) => fetch(new URL(path, url), init);
+    expect((await at('/nothing')).status).toBe(404);
+    expect((await at('/mcp/x', { method: 'POST', headers: HEADERS, body: '{}' })).status).toBe(404);
+    expect((await at('/mcp', { method: 'PUT', body: '{}' })).status).toBe(405);
+    expect((await at('/', { method: 'POST', body: '{}' })).status).toBe(405);
+    const home = await at('/');
+    expect(home.status).toBe(200);
+    expect(home.headers.get('content-type')).toContain('text/plain');
+    const text = await home.text();
+    for (const part of ['wield', url, '1 tool: greet']) expect(text).toContain(part);
+  });
 });
 
 describe('misbehaving clients', () => {
@@ -201,9 +184,7 @@ describe('misbehaving clients', () => {
     const server = await serveHttp(createTools());
     const began = performance.now();
     await new Promise<void>((resolve) => {
-      const socket = connect(server.port, '127.0.0.1', () =>
-        socket.write('POST /mcp HTTP/1.1\r\nHost: a\r\n'),
-      );
+      const socket = connect(server.port, '127.0.0.1', () => socket.write('POST /mcp HTTP/1.1\r\nHost: a\r\n'));
       socket.on('error', () => {});
       socket.resume();
       socket.once('close', () => resolve());

@@ -134,28 +134,20 @@ describe('offered tools', () => {
     expect(result.content).toEqual([{ type: 'text', text: workspace.dir }]);
   });
 
-  spec(
-    'SRV-14 SRV-4',
-    "include built-in tools named by the user's configuration, without a restart",
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('mine', tool('Mine.'));
-      workspace.config('[builtin]\noffer = []\n');
-      const server = serveStdio(workspace);
-      await server.initialize();
-      await server.request(1, 'tools/list');
-      workspace.config('[builtin]\noffer = ["workdir"]\n');
-      await server.receive(({ method }) => method === 'notifications/tools/list_changed');
-      const { result } = await server.request(2, 'tools/list');
-      expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
-        'workdir',
-        'mine',
-        'read_result',
-      ]);
-      // A project cannot offer built-in tools.
-      const other = createWorkspace();
-      other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
-      expect(await listNames(other)).toEqual(['read_result']);
-    },
-  );
+  spec('SRV-14 SRV-4', "include built-in tools named by the user's configuration, without a restart", async () => {
+    const workspace = createWorkspace();
+    workspace.script('mine', tool('Mine.'));
+    workspace.config('[builtin]\noffer = []\n');
+    const server = serveStdio(workspace);
+    await server.initialize();
+    await server.request(1, 'tools/list');
+    workspace.config('[builtin]\noffer = ["workdir"]\n');
+    await server.receive(({ method }) => method === 'notifications/tools/list_changed');
+    const { result } = await server.request(2, 'tools/list');
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual(['workdir', 'mine', 'read_result']);
+    // A project cannot offer built-in tools.
+    const other = createWorkspace();
+    other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
+    expect(await listNames(other)).toEqual(['read_result']);
+  });
 });

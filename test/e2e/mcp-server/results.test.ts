@@ -86,10 +86,7 @@ describe('validating clients', () => {
   spec('SRV-3', '_meta reports repaired input and truncated output', async () => {
     const workspace = createWorkspace();
     workspace.config('[limits]\noutput = "1K"\n');
-    workspace.script(
-      'count',
-      '#!/bin/sh\n# @description Count.\n# @param *n integer N\necho "$WIELD_PARAM_N"\n',
-    );
+    workspace.script('count', '#!/bin/sh\n# @description Count.\n# @param *n integer N\necho "$WIELD_PARAM_N"\n');
     workspace.script('flood', '#!/bin/sh\n# @description Flood.\nyes | head -c 100000\n');
     const server = serveStdio(workspace);
     await server.initialize();
@@ -100,29 +97,25 @@ describe('validating clients', () => {
     expect(cut.result._meta['wield/truncated']).toMatchObject({ limitBytes: 1024 });
   });
 
-  spec(
-    'SRV-3',
-    '__proto__ and similar names are ordinary unknown tools, parameters and paths (A51)',
-    async () => {
-      const server = serveStdio(createTools());
-      await server.initialize();
-      for (const name of ['__proto__', 'constructor', 'toString', '', '../greet', 'a'.repeat(1000)]) {
-        const { result, error } = await server.request(`call ${name}`, 'tools/call', { name, arguments: {} });
-        expect(error === undefined ? result.isError : error.code, name).not.toBe(false);
-        if (result) expect(['not_found', 'invalid_ref']).toContain(result._meta['wield/error'].code);
-      }
-      server.send(
-        '{"jsonrpc":"2.0","id":"p","method":"tools/call","params":{"name":"plain","arguments":{"__proto__":1}}}',
-      );
-      const answer = await server.receive(({ id }) => id === 'p');
-      expect(answer.error ?? answer.result.isError).toBeTruthy();
-      const paths = serveStdio(createTools(), { args: ['--trust', '--with', 'context'] });
-      await paths.initialize();
-      for (const path of ['__proto__', '__proto__/polluted', 'constructor/prototype']) {
-        const read = { name: 'context_read', arguments: { path } };
-        const { result } = await paths.request(`read ${path}`, 'tools/call', read);
-        expect(result._meta['wield/error'].code, path).toBe('not_found');
-      }
-    },
-  );
+  spec('SRV-3', '__proto__ and similar names are ordinary unknown tools, parameters and paths (A51)', async () => {
+    const server = serveStdio(createTools());
+    await server.initialize();
+    for (const name of ['__proto__', 'constructor', 'toString', '', '../greet', 'a'.repeat(1000)]) {
+      const { result, error } = await server.request(`call ${name}`, 'tools/call', { name, arguments: {} });
+      expect(error === undefined ? result.isError : error.code, name).not.toBe(false);
+      if (result) expect(['not_found', 'invalid_ref']).toContain(result._meta['wield/error'].code);
+    }
+    server.send(
+      '{"jsonrpc":"2.0","id":"p","method":"tools/call","params":{"name":"plain","arguments":{"__proto__":1}}}',
+    );
+    const answer = await server.receive(({ id }) => id === 'p');
+    expect(answer.error ?? answer.result.isError).toBeTruthy();
+    const paths = serveStdio(createTools(), { args: ['--trust', '--with', 'context'] });
+    await paths.initialize();
+    for (const path of ['__proto__', '__proto__/polluted', 'constructor/prototype']) {
+      const read = { name: 'context_read', arguments: { path } };
+      const { result } = await paths.request(`read ${path}`, 'tools/call', read);
+      expect(result._meta['wield/error'].code, path).toBe('not_found');
+    }
+  });
 });

@@ -29,8 +29,7 @@ async function expectServing(server: StdioServer): Promise<void> {
   expect(result.content).toEqual([{ type: 'text', text: 'hi\n' }]);
 }
 
-const nulls = (server: StdioServer): number =>
-  server.lines.filter((line) => JSON.parse(line).id === null).length;
+const nulls = (server: StdioServer): number => server.lines.filter((line) => JSON.parse(line).id === null).length;
 
 describe('stdout', () => {
   spec('SRV-7', 'contains only protocol messages, whatever a tool writes (A56)', async () => {
@@ -116,10 +115,7 @@ describe('malformed messages', () => {
       ['{"jsonrpc":"2.0","id":16,"method":"tools/list","method":"ping"}', 16],
       ['7', null],
       ['null', null],
-      [
-        `{"jsonrpc":"2.0","id":17,"method":"tools/list","params":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`,
-        17,
-      ],
+      [`{"jsonrpc":"2.0","id":17,"method":"tools/list","params":${'{"a":'.repeat(100)}1${'}'.repeat(100)}}`, 17],
     ];
     for (const [line, id] of refused) {
       const before = server.lines.length;
@@ -150,8 +146,7 @@ describe('large messages', () => {
     await server.initialize();
     const piece = 'x'.repeat(1024 * 1024);
     const { stdin } = server.child;
-    const write = (text: string): Promise<void> =>
-      new Promise((resolve) => stdin.write(text, () => resolve()));
+    const write = (text: string): Promise<void> => new Promise((resolve) => stdin.write(text, () => resolve()));
     let peak = 0;
     const sendHuge = async (head: string, tail: readonly string[]): Promise<void> => {
       await write(head);

@@ -62,9 +62,7 @@ spec('SRV-15', 'ends without an answer if tool, input or caller differ', async (
   const server = serveStdio(workspace);
   const state = async () => ({ requestState: await ask(server), inputResponses });
   expect(codeOf(await send(server, 'order', await state()))).toBe('cancelled');
-  expect(codeOf(await send(server, 'name', { ...(await state()), arguments: { what: 1 } }))).toBe(
-    'cancelled',
-  );
+  expect(codeOf(await send(server, 'name', { ...(await state()), arguments: { what: 1 } }))).toBe('cancelled');
   const kept = await state();
   expect(codeOf(await send(server, 'name', kept, 'another'))).toBe('cancelled');
   expect(codeOf(await send(server, 'name', kept))).toBe('cancelled');

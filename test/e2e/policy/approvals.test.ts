@@ -49,9 +49,7 @@ describe('without a terminal', () => {
     await wield(workspace, ['approvals', 'approve', id]);
     expect((await workspace.deploy('prod')).status).toBe(5);
     const toolbox = workspace.toolbox({ trust: true });
-    expect((await toolbox.call('deploy', { branch: 'main' }, { caller: MODEL })).error?.code).toBe(
-      'needs_approval',
-    );
+    expect((await toolbox.call('deploy', { branch: 'main' }, { caller: MODEL })).error?.code).toBe('needs_approval');
     mkdirSync(join(workspace.dir, 'below'));
     renameSync(join(workspace.dir, '.agents'), join(workspace.home, '.agents'));
     const elsewhere = await workspace.deploy('main', [], { cwd: join(workspace.dir, 'below') });
@@ -243,12 +241,7 @@ describe('at a terminal', () => {
       const { status, screen } = await ask(workspace, 'y\n');
       expect(status).toBe(0);
       const file = join(workspace.dir, '.agents/tools/deploy');
-      for (const text of [
-        `from      file://${file}`,
-        `runs      ${file}`,
-        'through   /bin/sh',
-        '{"branch":"main"}',
-      ])
+      for (const text of [`from      file://${file}`, `runs      ${file}`, 'through   /bin/sh', '{"branch":"main"}'])
         expect(screen.replaceAll(/\n {12}/g, '')).toContain(text);
       expect(screen).toContain('deployed');
       expect(workspace.runs()).toEqual(['main']);
@@ -283,20 +276,14 @@ describe('at a terminal', () => {
     expect(screen).toContain('+   "branch": "prod"');
   });
 
-  specIf(
-    hasPty,
-    'no script',
-    'POL-6',
-    'always is recorded, says what it means, and asks no more',
-    async () => {
-      const workspace = createAskingWorkspace();
-      const { screen } = await ask(workspace, 'always\n');
-      expect(screen).toContain('always: approves this version of the tool with any input');
-      expect((await workspace.deploy('prod')).status).toBe(0);
-      expect(workspace.records()).toEqual([expect.stringContaining('.standing-')]);
-      expect(workspace.runs()).toEqual(['main', 'prod']);
-    },
-  );
+  specIf(hasPty, 'no script', 'POL-6', 'always is recorded, says what it means, and asks no more', async () => {
+    const workspace = createAskingWorkspace();
+    const { screen } = await ask(workspace, 'always\n');
+    expect(screen).toContain('always: approves this version of the tool with any input');
+    expect((await workspace.deploy('prod')).status).toBe(0);
+    expect(workspace.records()).toEqual([expect.stringContaining('.standing-')]);
+    expect(workspace.runs()).toEqual(['main', 'prod']);
+  });
 
   specIf(hasPty, 'no script', 'POL-6', 'NO_COLOR removes the colour only', async () => {
     const workspace = createAskingWorkspace();
@@ -337,11 +324,7 @@ describe('in code', () => {
   spec('POL-6', 'an approve that fails or never answers runs nothing', async () => {
     const workspace = createAskingWorkspace();
     const toolbox = workspace.toolbox();
-    const failing = await toolbox.call(
-      'deploy',
-      { branch: 'a' },
-      { approve: () => Promise.reject(new Error('no')) },
-    );
+    const failing = await toolbox.call('deploy', { branch: 'a' }, { approve: () => Promise.reject(new Error('no')) });
     expect(failing.error?.code).toBe('needs_approval');
     const controller = new AbortController();
     const hanging = toolbox.call(
@@ -363,10 +346,8 @@ describe('in code', () => {
       name: 'outer',
       description: 'Calls deploy.',
       inputSchema: { type: 'object' as const, properties: {} },
-      execute: async (
-        _input: unknown,
-        context: { toolbox: { call(ref: string, input: unknown): Promise<unknown> } },
-      ) => JSON.stringify(await context.toolbox.call('deploy', { branch: 'nested' })),
+      execute: async (_input: unknown, context: { toolbox: { call(ref: string, input: unknown): Promise<unknown> } }) =>
+        JSON.stringify(await context.toolbox.call('deploy', { branch: 'nested' })),
     };
     const toolbox = workspace.toolbox({ tools: [outer] });
     const asked: [string, number][] = [];
@@ -403,13 +384,7 @@ describe('in code', () => {
     await call(answer('once'));
     await call(Object.assign(answer('always'), { by: 'terminal' as const }));
     await call();
-    expect(ends.map(({ approval }) => approval?.by)).toEqual([
-      undefined,
-      'record',
-      'code',
-      'terminal',
-      'standing',
-    ]);
+    expect(ends.map(({ approval }) => approval?.by)).toEqual([undefined, 'record', 'code', 'terminal', 'standing']);
     expect(ends.slice(1, 4).map(({ approval }) => approval?.id)).toEqual([id, id, id]);
   });
 });
@@ -418,27 +393,12 @@ finding('B12', 'no secret is stored or shown while a call waits', async () => {
   const workspace = createAskingWorkspace();
   workspace.script(
     'login',
-    shellScript(
-      ':',
-      '@param user string',
-      '@param password string',
-      '@param note string',
-      '@param api_key string',
-    ),
+    shellScript(':', '@param user string', '@param password string', '@param note string', '@param api_key string'),
   );
   workspace.config('[trust]\nrules = "*"\n[env]\npass = ["DEPLOY_KEY"]\n');
   const env = { DEPLOY_KEY: 'granted-value-1' };
   const secrets = ['granted-value-1', 'hunter2-secret', 'sk-other-77'];
-  const args = [
-    '--user',
-    'ada',
-    '--password',
-    secrets[1]!,
-    '--note',
-    `uses ${secrets[0]}`,
-    '--api_key',
-    secrets[2]!,
-  ];
+  const args = ['--user', 'ada', '--password', secrets[1]!, '--note', `uses ${secrets[0]}`, '--api_key', secrets[2]!];
   const call = () => wield(workspace, ['call', 'login', ...args], { env });
   expect((await call()).status).toBe(5);
   const directory = join(workspace.env.WIELD_HOME!, 'approvals');

@@ -42,15 +42,12 @@ function createRuledWorkspace(): RuledWorkspace {
   workspace.program('look-up', `#!/bin/sh\n: > ${mark}\necho found\n`);
   workspace.program('quiet', '#!/bin/sh\n');
   workspace.skill('notes', {
-    'tools.json': declare(
-      [{ param: 'op', optional: true, resolveCommand: { binary: 'look-up', args: ['$param'] } }],
-      {
-        tool: 'lookup',
-        binary: 'quiet',
-        properties: { force: { type: 'boolean' } },
-        allowlist: { quiet: [''], 'look-up': [''] },
-      },
-    ),
+    'tools.json': declare([{ param: 'op', optional: true, resolveCommand: { binary: 'look-up', args: ['$param'] } }], {
+      tool: 'lookup',
+      binary: 'quiet',
+      properties: { force: { type: 'boolean' } },
+      allowlist: { quiet: [''], 'look-up': [''] },
+    }),
   });
   return { ...workspace, mark };
 }
@@ -113,9 +110,7 @@ async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets
 
 function expectedAt({ through, model }: Door, set: RuleSet, { input }: Probe, expected: string): string {
   const outer =
-    through === undefined
-      ? 'allow'
-      : judge(set, through.name, through.sameInput === true ? input : {}, model);
+    through === undefined ? 'allow' : judge(set, through.name, through.sameInput === true ? input : {}, model);
   return outer === 'allow' ? expected : outer;
 }
 

@@ -27,9 +27,7 @@ describe('a denied tool', () => {
       expect(JSON.stringify(missed)).not.toContain('deploy');
     }
     const { denied } = await toolbox.catalog.survey();
-    expect(denied.map(({ tool: { name }, verdict }) => [name, verdict.rule])).toEqual([
-      ['deploy', 'deploy($deny)'],
-    ]);
+    expect(denied.map(({ tool: { name }, verdict }) => [name, verdict.rule])).toEqual([['deploy', 'deploy($deny)']]);
   });
 
   spec('POL-8', 'reveals neither its parameters nor its command', async () => {
@@ -50,10 +48,7 @@ describe('a denied tool', () => {
       trust('deploy'),
     ]) {
       const toolbox = ruled({ user }, tools);
-      expect([user, (await toolbox.list()).map(({ name }) => name)]).toEqual([
-        user,
-        ['deplore', 'deploy', 'publish'],
-      ]);
+      expect([user, (await toolbox.list()).map(({ name }) => name)]).toEqual([user, ['deplore', 'deploy', 'publish']]);
     }
     for (const user of [
       list('publish', 'deplore'),
@@ -65,30 +60,26 @@ describe('a denied tool', () => {
     }
   });
 
-  spec(
-    'POL-8',
-    'is hidden by list, search and call at the shell; list --all shows it with its rule',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('deploy', shellScript('echo ran'));
-      workspace.script('deplore', shellScript('echo ran'));
-      workspace.config(list('*', 'deploy($deny)'));
-      expect((await wield(workspace, ['list'])).stdout).not.toContain('deploy');
-      expect((await wield(workspace, ['search', 'deploy'])).stdout).not.toContain('deploy ');
-      const all = await wield(workspace, ['list', '--all']);
-      expect(all.stdout).toMatch(/deploy .*denied: deploy\(\$deny\)/);
-      const { tools: shown } = json(await wield(workspace, ['list', '--all', '--json']));
-      expect(shown.map(({ name, deniedBy }: Record<string, string>) => [name, deniedBy])).toEqual([
-        ['deplore', null],
-        ['deploy', 'deploy($deny)'],
-      ]);
-      const called = await wield(workspace, ['call', 'deploy']);
-      expect([called.status, called.stdout]).toEqual([5, '']);
-      expect(called.stderr).toContain('deploy($deny)');
-      workspace.config(list());
-      expect((await wield(workspace, ['list'])).stdout).toContain('wield list --all');
-    },
-  );
+  spec('POL-8', 'is hidden by list, search and call at the shell; list --all shows it with its rule', async () => {
+    const workspace = createWorkspace();
+    workspace.script('deploy', shellScript('echo ran'));
+    workspace.script('deplore', shellScript('echo ran'));
+    workspace.config(list('*', 'deploy($deny)'));
+    expect((await wield(workspace, ['list'])).stdout).not.toContain('deploy');
+    expect((await wield(workspace, ['search', 'deploy'])).stdout).not.toContain('deploy ');
+    const all = await wield(workspace, ['list', '--all']);
+    expect(all.stdout).toMatch(/deploy .*denied: deploy\(\$deny\)/);
+    const { tools: shown } = json(await wield(workspace, ['list', '--all', '--json']));
+    expect(shown.map(({ name, deniedBy }: Record<string, string>) => [name, deniedBy])).toEqual([
+      ['deplore', null],
+      ['deploy', 'deploy($deny)'],
+    ]);
+    const called = await wield(workspace, ['call', 'deploy']);
+    expect([called.status, called.stdout]).toEqual([5, '']);
+    expect(called.stderr).toContain('deploy($deny)');
+    workspace.config(list());
+    expect((await wield(workspace, ['list'])).stdout).toContain('wield list --all');
+  });
 
   spec('POL-8', 'is not mentioned in instructions if it is read_skill', async () => {
     const workspace = createSkillWorkspace();
@@ -157,9 +148,7 @@ describe('unreadable rules', () => {
   test('a list that only denies is reported, because it selects nothing', async () => {
     const toolbox = ruled({ user: list('a($deny)', 'b($policy=deny)') }, [tool('a'), tool('c')]);
     expect(await outcome(toolbox, 'c')).toBe('deny');
-    expect(await toolbox.catalog.problems()).toMatchObject([
-      { severity: 'warning', hint: 'start it with *' },
-    ]);
+    expect(await toolbox.catalog.problems()).toMatchObject([{ severity: 'warning', hint: 'start it with *' }]);
     for (const fine of [list(), list('*', 'a($deny)'), trust('a($deny)')])
       expect(await ruled({ user: fine }, [tool('a')]).catalog.problems()).toEqual([]);
   });
@@ -217,10 +206,7 @@ describe('unreadable rules', () => {
     const toolbox = ruled({ user: 'allowed_tools = "b"\n[trust]\nrule = "*"\n' }, [tool('a')]);
     expect(await outcome(toolbox, 'a')).toBe('deny');
     const problems = await toolbox.catalog.problems();
-    expect(problems.map(({ hint }) => hint)).toEqual([
-      'did you mean allowed-tools?',
-      'did you mean trust.rules?',
-    ]);
+    expect(problems.map(({ hint }) => hint)).toEqual(['did you mean allowed-tools?', 'did you mean trust.rules?']);
   });
 
   spec('POL-9', 'a change applies to the next call, even immediately after it', async () => {

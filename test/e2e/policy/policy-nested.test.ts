@@ -41,9 +41,7 @@ describe('calls that tools make', () => {
       }),
     ];
     const toolbox = createToolbox({ tools });
-    const rows = await Promise.all(
-      tools.slice(1).map(async ({ name }) => [name, await inner(toolbox, name)]),
-    );
+    const rows = await Promise.all(tools.slice(1).map(async ({ name }) => [name, await inner(toolbox, name)]));
     expect(Object.fromEntries(rows)).toEqual({
       free: 'allow',
       bound: 'allow',

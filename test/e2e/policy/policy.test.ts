@@ -33,11 +33,7 @@ describe('allowed-tools', () => {
     expect(await each({ user: list('a', 'b'), project: list('b', 'c') })).toEqual(['deny', 'allow', 'deny']);
     expect(await each({ user: list('a'), project: list('*') })).toEqual(['allow', 'deny', 'deny']);
     expect(await each({ project: list('c') })).toEqual(['deny', 'deny', 'allow']);
-    expect(await each({ user: list('b($deny)', '*'), project: list('b', 'a') })).toEqual([
-      'allow',
-      'deny',
-      'deny',
-    ]);
+    expect(await each({ user: list('b($deny)', '*'), project: list('b', 'a') })).toEqual(['allow', 'deny', 'deny']);
   });
 
   spec('POL-3', '$deny wins over every allow, regardless of order, file and key', async () => {
@@ -148,15 +144,10 @@ describe('trust.rules', () => {
     const policies = ['allow', 'ask', 'deny'] as const;
     for (const [above, user] of policies.entries()) {
       for (const [below, project] of policies.entries()) {
-        const toolbox = ruled(
-          { user: trust(`a($policy=${user})`), project: trust(`a($policy=${project})`) },
-          [tool('a')],
-        );
-        expect([user, project, await outcome(toolbox, 'a')]).toEqual([
-          user,
-          project,
-          policies[Math.max(above, below)],
+        const toolbox = ruled({ user: trust(`a($policy=${user})`), project: trust(`a($policy=${project})`) }, [
+          tool('a'),
         ]);
+        expect([user, project, await outcome(toolbox, 'a')]).toEqual([user, project, policies[Math.max(above, below)]]);
       }
     }
     const own = ruled({ project: trust('a($policy=allow)', '*') }, [tool('a'), tool('b')]);

@@ -33,26 +33,22 @@ async function callAsModel(workspace: Workspace, args: readonly string[] = []) {
 const isRefused = { isError: true, _meta: { 'wield/error': { code: 'needs_trust' } } };
 
 describe('an untrusted workspace', () => {
-  spec(
-    'POL-20 SCR-20',
-    'is listed with a mark, and none of its code runs for a model at any door',
-    async () => {
-      const workspace = createGuarded();
-      for (const connect of [connectStdio, connectHttp]) {
-        for (const protocol of ['older', 'newer'] as const) {
-          const client = await connect(workspace, protocol, []);
-          const [tool] = (await client.listTools()).tools;
-          expect(tool).toMatchObject({ name: 'touch-it', _meta: { 'wield/untrusted': true } });
-          expect(tool!.description).toContain('wield trust');
-          expect(tool!.description).toContain('Leave a file.');
-          const result = await client.callTool({ name: 'touch-it', arguments: {} });
-          expect(result).toMatchObject(isRefused);
-          expect(JSON.stringify(result.content)).toContain('wield trust');
-        }
+  spec('POL-20 SCR-20', 'is listed with a mark, and none of its code runs for a model at any door', async () => {
+    const workspace = createGuarded();
+    for (const connect of [connectStdio, connectHttp]) {
+      for (const protocol of ['older', 'newer'] as const) {
+        const client = await connect(workspace, protocol, []);
+        const [tool] = (await client.listTools()).tools;
+        expect(tool).toMatchObject({ name: 'touch-it', _meta: { 'wield/untrusted': true } });
+        expect(tool!.description).toContain('wield trust');
+        expect(tool!.description).toContain('Leave a file.');
+        const result = await client.callTool({ name: 'touch-it', arguments: {} });
+        expect(result).toMatchObject(isRefused);
+        expect(JSON.stringify(result.content)).toContain('wield trust');
       }
-      expect(workspace.ran()).toBe(false);
-    },
-  );
+    }
+    expect(workspace.ran()).toBe(false);
+  });
 
   spec('SCR-20 POL-20', "runs for a person's own call", async () => {
     const workspace = createGuarded();

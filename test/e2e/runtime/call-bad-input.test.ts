@@ -9,8 +9,7 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const TWENTY_MB = JSON.stringify({ text: 'x'.repeat(20_000_000), count: 1 });
-const deep = (levels: number): string =>
-  `{"count": 1, "object": ${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
+const deep = (levels: number): string => `{"count": 1, "object": ${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
 
 interface Case {
   readonly title: string;
@@ -146,11 +145,7 @@ spec('SCR-9 RUN-3', 'input just under the bounds is run', async () => {
   workspace.script('size', shellScript('wc -c', '@param text string', '@param object object'));
   const text = 'a"\\\n'.repeat(1_200_000);
   const large = await wield(workspace, ['call', 'size'], { stdin: JSON.stringify({ text }) });
-  expect([large.status, Number(large.stdout), large.stderr]).toEqual([
-    0,
-    JSON.stringify({ text }).length,
-    '',
-  ]);
+  expect([large.status, Number(large.stdout), large.stderr]).toEqual([0, JSON.stringify({ text }).length, '']);
   const nested = `{"object": ${'{"a":'.repeat(63)}1${'}'.repeat(63)}}`;
   expect((await wield(workspace, ['call', 'size'], { stdin: nested })).status).toBe(0);
 });

@@ -136,10 +136,7 @@ spec('RUN-7', 'tools that call each other endlessly stop at depth 16', async () 
 spec('RUN-7', 'a nested call is checked and refused like any other', async () => {
   const toolbox = createToolbox({
     tools: [
-      tool(
-        'outer',
-        async (_input, context) => (await context.toolbox.call('strict', { wrong: 1 })).error?.code,
-      ),
+      tool('outer', async (_input, context) => (await context.toolbox.call('strict', { wrong: 1 })).error?.code),
       tool('strict', () => 'ran', { inputSchema: { type: 'object', properties: {} } }),
     ],
   });
@@ -149,30 +146,14 @@ spec('RUN-7', 'a nested call is checked and refused like any other', async () =>
 spec('RUN-8', 'so many run at once in all, for a tool and for a group', async () => {
   const gate = createGate();
   const toolbox = createToolbox({
-    tools: [
-      gate.waits('a'),
-      gate.waits('b', { group: 'g' }),
-      gate.waits('c', { group: 'g' }),
-      gate.waits('d'),
-    ],
+    tools: [gate.waits('a'), gate.waits('b', { group: 'g' }), gate.waits('c', { group: 'g' }), gate.waits('d')],
     limits: { concurrent: 5, concurrentPerTool: 2, concurrentPerGroup: 3 },
   });
   const calls = ['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'd', 'd'].map((name) => toolbox.call(name, {}));
   await gate.settled();
   expect(gate.running()).toEqual(['a', 'a', 'b', 'b', 'c']);
   const results = await gate.releaseAll(calls);
-  expect(results.map((result) => result.structured)).toEqual([
-    'a',
-    'a',
-    'a',
-    'b',
-    'b',
-    'b',
-    'c',
-    'c',
-    'd',
-    'd',
-  ]);
+  expect(results.map((result) => result.structured)).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'd', 'd']);
 });
 
 spec('RUN-8', 'a full queue is busy at once', async () => {
@@ -186,27 +167,23 @@ spec('RUN-8', 'a full queue is busy at once', async () => {
   expect((await gate.releaseAll([toolbox.call('a', {})]))[0]?.ok).toBe(true);
 });
 
-spec(
-  'RUN-8 RUN-6',
-  'a call that is cancelled while it waits never runs, and gives its place up',
-  async () => {
-    const gate = createGate();
-    const toolbox = createToolbox({
-      tools: [gate.waits('a'), gate.waits('b')],
-      limits: { concurrent: 1, queue: 1 },
-    });
-    const first = toolbox.call('a', {});
-    const controller = new AbortController();
-    const waiting = toolbox.call('b', {}, { signal: controller.signal });
-    await gate.settled();
-    controller.abort();
-    expect((await waiting).error?.code).toBe('cancelled');
-    const next = toolbox.call('a', {});
-    await gate.settled();
-    expect(gate.running()).toEqual(['a']);
-    expect((await gate.releaseAll([first, next])).every((result) => result.ok)).toBe(true);
-  },
-);
+spec('RUN-8 RUN-6', 'a call that is cancelled while it waits never runs, and gives its place up', async () => {
+  const gate = createGate();
+  const toolbox = createToolbox({
+    tools: [gate.waits('a'), gate.waits('b')],
+    limits: { concurrent: 1, queue: 1 },
+  });
+  const first = toolbox.call('a', {});
+  const controller = new AbortController();
+  const waiting = toolbox.call('b', {}, { signal: controller.signal });
+  await gate.settled();
+  controller.abort();
+  expect((await waiting).error?.code).toBe('cancelled');
+  const next = toolbox.call('a', {});
+  await gate.settled();
+  expect(gate.running()).toEqual(['a']);
+  expect((await gate.releaseAll([first, next])).every((result) => result.ok)).toBe(true);
+});
 
 spec('RUN-8', 'those who wait are served in order, and a busy tool does not hold up another', async () => {
   const gate = createGate();
@@ -230,54 +207,47 @@ spec('RUN-8', 'those who wait are served in order, and a busy tool does not hold
   expect(started).toEqual(['a1', 'b1', 'a2', 'a3']);
 });
 
-spec(
-  'RUN-8',
-  'the queue is fair: first come, first served, past calls that wait for their own tool',
-  async () => {
-    const started: string[] = [];
-    const releases = new Map<string, () => void>();
-    const waits = (name: string): ToolDefinition =>
-      tool(name, async ({ n }: never) => {
-        started.push(`${name}${n}`);
-        await new Promise<void>((resolve) => releases.set(`${name}${n}`, resolve));
-        return name;
-      });
-    const toolbox = createToolbox({
-      tools: ['a', 'b', 'c', 'd'].map(waits),
-      limits: { concurrent: 2, concurrentPerTool: 1 },
+spec('RUN-8', 'the queue is fair: first come, first served, past calls that wait for their own tool', async () => {
+  const started: string[] = [];
+  const releases = new Map<string, () => void>();
+  const waits = (name: string): ToolDefinition =>
+    tool(name, async ({ n }: never) => {
+      started.push(`${name}${n}`);
+      await new Promise<void>((resolve) => releases.set(`${name}${n}`, resolve));
+      return name;
     });
-    const calls: Promise<ToolResult>[] = [];
-    const order = ['a1', 'c1', 'a2', 'a3', 'b1', 'd1', 'b2', 'd2'];
-    for (const call of order) calls.push(toolbox.call(call[0]!, { n: Number(call[1]) }));
-    const end = async (call: string): Promise<void> => {
-      releases.get(call)!();
-      await sleep(20);
-    };
+  const toolbox = createToolbox({
+    tools: ['a', 'b', 'c', 'd'].map(waits),
+    limits: { concurrent: 2, concurrentPerTool: 1 },
+  });
+  const calls: Promise<ToolResult>[] = [];
+  const order = ['a1', 'c1', 'a2', 'a3', 'b1', 'd1', 'b2', 'd2'];
+  for (const call of order) calls.push(toolbox.call(call[0]!, { n: Number(call[1]) }));
+  const end = async (call: string): Promise<void> => {
+    releases.get(call)!();
     await sleep(20);
-    expect(started).toEqual(['a1', 'c1']);
-    // a2 and a3 wait for their own tool, so b1 is next, although it came later.
-    await end('c1');
-    expect(started.at(-1)).toBe('b1');
-    // Now a2 is first, before d1 and everything else that came later.
-    await end('a1');
-    expect(started.at(-1)).toBe('a2');
-    await end('b1');
-    expect(started.at(-1)).toBe('d1');
-    await end('a2');
-    expect(started.at(-1)).toBe('a3');
-    for (const call of ['d1', 'a3', 'b2', 'd2']) await end(call);
-    expect(started).toEqual(['a1', 'c1', 'b1', 'a2', 'd1', 'a3', 'b2', 'd2']);
-    expect((await Promise.all(calls)).every((result) => result.ok)).toBe(true);
-  },
-);
+  };
+  await sleep(20);
+  expect(started).toEqual(['a1', 'c1']);
+  // a2 and a3 wait for their own tool, so b1 is next, although it came later.
+  await end('c1');
+  expect(started.at(-1)).toBe('b1');
+  // Now a2 is first, before d1 and everything else that came later.
+  await end('a1');
+  expect(started.at(-1)).toBe('a2');
+  await end('b1');
+  expect(started.at(-1)).toBe('d1');
+  await end('a2');
+  expect(started.at(-1)).toBe('a3');
+  for (const call of ['d1', 'a3', 'b2', 'd2']) await end(call);
+  expect(started).toEqual(['a1', 'c1', 'b1', 'a2', 'd1', 'a3', 'b2', 'd2']);
+  expect((await Promise.all(calls)).every((result) => result.ok)).toBe(true);
+});
 
 spec('RUN-8', 'nested calls share the slot of their outer call and never wait for each other', async () => {
   const toolbox = createToolbox({
     tools: [
-      tool(
-        'outer',
-        async (_input, context) => (await context.toolbox.call('inner', {})).structured ?? 'refused',
-      ),
+      tool('outer', async (_input, context) => (await context.toolbox.call('inner', {})).structured ?? 'refused'),
       tool('inner', () => 'inner'),
     ],
     limits: { concurrent: 1 },

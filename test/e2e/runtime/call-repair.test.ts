@@ -49,20 +49,9 @@ spec('RUN-4', 'nothing else is guessed', async () => {
   const toolbox = createToolbox({ tools: [echo({ ...TYPED, required: ['count'] })] });
   for (const wrong of [
     { count: null },
-    ...[
-      '',
-      ' 1',
-      '1 ',
-      '0x10',
-      '01',
-      '+1',
-      '1_000',
-      'one',
-      'NaN',
-      '1e400',
-      '12345678901234567890',
-      '1.5',
-    ].map((count) => ({ count })),
+    ...['', ' 1', '1 ', '0x10', '01', '+1', '1_000', 'one', 'NaN', '1e400', '12345678901234567890', '1.5'].map(
+      (count) => ({ count }),
+    ),
     ...['yes', '1', 'TRUE', 'on', 1, 0].map((flag) => ({ count: 1, flag })),
     ...['1,2', '[1', '(1)', 'null', 5].map((list) => ({ count: 1, list })),
     { count: 1, text: 5 },

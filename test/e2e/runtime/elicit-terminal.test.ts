@@ -9,48 +9,36 @@ import { spec, specIf } from '../../support/spec.js';
 
 const without = 'there is no script(1)';
 
-specIf(
-  hasPty,
-  without,
-  'MOD-18',
-  'each field is asked for with what fits, and again until it does',
-  async () => {
-    const workspace = createQuestionWorkspace();
-    const { screen, status } = await wieldAtTerminal(workspace, ['call', 'order'], {
-      answers: [
-        ['Size [s]: ', '\n'],
-        ['Pieces (integer): ', 'many\n'],
-        ['got text', '12\n'],
-        ['got the number 12', '3\n'],
-        ['As a gift (yes or no): ', 'y\n'],
-        ['Extras (optional): ', '2, ribbon\n'],
-        ['Note (optional): ', '\n'],
-      ],
-    });
-    expect(status).toBe(0);
-    expect(screen).toContain(' asks\n  What shall it be?\n  1  small (s)\n  2  large (l)\n');
-    expect(screen).toContain('  For the parcel.\n');
-    const content = { size: 's', pieces: 3, gift: true, extras: ['card', 'ribbon'] };
-    expect(screen).toContain(JSON.stringify({ action: 'accept', content }));
-  },
-);
+specIf(hasPty, without, 'MOD-18', 'each field is asked for with what fits, and again until it does', async () => {
+  const workspace = createQuestionWorkspace();
+  const { screen, status } = await wieldAtTerminal(workspace, ['call', 'order'], {
+    answers: [
+      ['Size [s]: ', '\n'],
+      ['Pieces (integer): ', 'many\n'],
+      ['got text', '12\n'],
+      ['got the number 12', '3\n'],
+      ['As a gift (yes or no): ', 'y\n'],
+      ['Extras (optional): ', '2, ribbon\n'],
+      ['Note (optional): ', '\n'],
+    ],
+  });
+  expect(status).toBe(0);
+  expect(screen).toContain(' asks\n  What shall it be?\n  1  small (s)\n  2  large (l)\n');
+  expect(screen).toContain('  For the parcel.\n');
+  const content = { size: 's', pieces: 3, gift: true, extras: ['card', 'ribbon'] };
+  expect(screen).toContain(JSON.stringify({ action: 'accept', content }));
+});
 
-specIf(
-  hasPty,
-  without,
-  'MOD-18',
-  'the end of input and Ctrl-C cancel; an empty line is an answer',
-  async () => {
-    const workspace = createQuestionWorkspace();
-    const answer = (typed: string) =>
-      wieldAtTerminal(workspace, ['call', 'name'], { answers: [['Your answer: ', typed]] });
-    expect((await answer('\u0004')).screen).toContain('heard null');
-    expect((await answer('\n')).screen).toMatch(/heard $/m);
-    const { screen, status } = await answer('\u0003');
-    expect(screen).not.toContain('heard');
-    expect(status).not.toBe(0);
-  },
-);
+specIf(hasPty, without, 'MOD-18', 'the end of input and Ctrl-C cancel; an empty line is an answer', async () => {
+  const workspace = createQuestionWorkspace();
+  const answer = (typed: string) =>
+    wieldAtTerminal(workspace, ['call', 'name'], { answers: [['Your answer: ', typed]] });
+  expect((await answer('\u0004')).screen).toContain('heard null');
+  expect((await answer('\n')).screen).toMatch(/heard $/m);
+  const { screen, status } = await answer('\u0003');
+  expect(screen).not.toContain('heard');
+  expect(status).not.toBe(0);
+});
 
 specIf(hasPty, without, 'MOD-18', 'questions come one at a time, and a page is shown to visit', async () => {
   const workspace = createQuestionWorkspace();

@@ -18,12 +18,10 @@ spec('RUN-9', 'the server keeps its cache and its budgets while other lines chan
   workspace.script('look', script('echo run >> log\necho seen'));
   workspace.script('slow', script('echo ok'));
   const config =
-    entry('cache', 'for = "look"\nmax-age = "1h"') +
-    entry('rate-limit', 'for = "slow"\ncalls = 1\nevery = "1h"');
+    entry('cache', 'for = "look"\nmax-age = "1h"') + entry('rate-limit', 'for = "slow"\ncalls = 1\nevery = "1h"');
   workspace.config(config);
   const client = await connectStdio(workspace, 'older');
-  const call = async (name: string): Promise<string> =>
-    JSON.stringify((await client.callTool({ name })).content);
+  const call = async (name: string): Promise<string> => JSON.stringify((await client.callTool({ name })).content);
   for (let at = 0; at < 3; at++) expect(await call('look')).toContain('seen');
   expect(runs(workspace)).toBe(1);
   expect(await call('slow')).toContain('ok');
@@ -77,36 +75,32 @@ spec('RUN-9 POL-11', 'a project can limit rates, and neither repeat nor remember
   ]);
 });
 
-spec(
-  'RUN-9',
-  'an entry that cannot be used is a problem that says what is wrong, and the rest holds',
-  async () => {
-    const wrong: Record<string, RegExp> = {
-      'use = "memo"': /must say use = "retry", "cache" or "rate-limit"/,
-      'use = "retry"\ntries = 3': /unknown key "tries" for retry/,
-      'use = "retry"\natempts = 3': /did you mean attempts/,
-      'use = "retry"\nwait = "soon"': /has wait, which must be a duration/,
-      'use = "cache"\nmax-bytes = 0': /has max-bytes, which must be a size/,
-      'use = "rate-limit"': /must say how many calls/,
-      'use = "rate-limit"\ncalls = 1\nper = "moon"': /has per, which must be/,
-      'use = "cache"\nfor = "a("': /has for, which cannot be used/,
-      'use = "cache"\nfor = "a($deny)"': /has for, which cannot be used/,
-    };
-    const workspace = createWorkspace();
-    workspace.script('look', script('echo seen'));
-    const good = entry('rate-limit', 'calls = 1\nevery = "1h"');
-    workspace.config(
-      `${Object.keys(wrong)
-        .map((text) => `[[middleware]]\n${text}\n`)
-        .join('')}${good}`,
-    );
-    const toolbox = workspace.toolbox();
-    const messages = (await toolbox.catalog.problems()).map((problem) => problem.message);
-    expect(messages).toHaveLength(Object.keys(wrong).length);
-    Object.values(wrong).forEach((pattern, at) => {
-      expect(messages[at]).toMatch(pattern);
-    });
-    expect((await toolbox.call('look', {})).ok).toBe(true);
-    expect((await toolbox.call('look', {})).error?.code).toBe('busy');
-  },
-);
+spec('RUN-9', 'an entry that cannot be used is a problem that says what is wrong, and the rest holds', async () => {
+  const wrong: Record<string, RegExp> = {
+    'use = "memo"': /must say use = "retry", "cache" or "rate-limit"/,
+    'use = "retry"\ntries = 3': /unknown key "tries" for retry/,
+    'use = "retry"\natempts = 3': /did you mean attempts/,
+    'use = "retry"\nwait = "soon"': /has wait, which must be a duration/,
+    'use = "cache"\nmax-bytes = 0': /has max-bytes, which must be a size/,
+    'use = "rate-limit"': /must say how many calls/,
+    'use = "rate-limit"\ncalls = 1\nper = "moon"': /has per, which must be/,
+    'use = "cache"\nfor = "a("': /has for, which cannot be used/,
+    'use = "cache"\nfor = "a($deny)"': /has for, which cannot be used/,
+  };
+  const workspace = createWorkspace();
+  workspace.script('look', script('echo seen'));
+  const good = entry('rate-limit', 'calls = 1\nevery = "1h"');
+  workspace.config(
+    `${Object.keys(wrong)
+      .map((text) => `[[middleware]]\n${text}\n`)
+      .join('')}${good}`,
+  );
+  const toolbox = workspace.toolbox();
+  const messages = (await toolbox.catalog.problems()).map((problem) => problem.message);
+  expect(messages).toHaveLength(Object.keys(wrong).length);
+  Object.values(wrong).forEach((pattern, at) => {
+    expect(messages[at]).toMatch(pattern);
+  });
+  expect((await toolbox.call('look', {})).ok).toBe(true);
+  expect((await toolbox.call('look', {})).error?.code).toBe('busy');
+});

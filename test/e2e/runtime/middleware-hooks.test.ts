@@ -2,13 +2,7 @@
 
 import { expect, onTestFinished } from 'vitest';
 import { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from '../../../src/helpers/index.js';
-import {
-  createToolbox,
-  defineTool,
-  type Middleware,
-  type ServedCall,
-  type ToolContext,
-} from '../../../src/index.js';
+import { createToolbox, defineTool, type Middleware, type ServedCall, type ToolContext } from '../../../src/index.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -32,35 +26,31 @@ function record(seen: string[], name: string, hook?: Middleware['hook']): Middle
   };
 }
 
-spec(
-  'RUN-9 HLP-7',
-  '$next runs around each entry after it and the tool, $invoke around nested calls',
-  async () => {
-    const seen: string[] = [];
-    const toolbox = createToolbox({
-      tools: [leaf, branch],
-      middleware: [
-        record(seen, 'a'),
-        record(seen, 'step', '$next'),
-        record(seen, 'nested', '$invoke'),
-        record(seen, 'b'),
-      ],
-    });
-    onTestFinished(() => toolbox.close());
-    await toolbox.call('branch', {});
-    expect(seen).toEqual([
-      'a: - b of branch',
-      'step: $next b of branch',
-      'b: - branch of branch',
-      'step: $next branch of branch',
-      'a: - b of leaf',
-      'nested: $invoke b of leaf',
-      'step: $next b of leaf',
-      'b: - leaf of leaf',
-      'step: $next leaf of leaf',
-    ]);
-  },
-);
+spec('RUN-9 HLP-7', '$next runs around each entry after it and the tool, $invoke around nested calls', async () => {
+  const seen: string[] = [];
+  const toolbox = createToolbox({
+    tools: [leaf, branch],
+    middleware: [
+      record(seen, 'a'),
+      record(seen, 'step', '$next'),
+      record(seen, 'nested', '$invoke'),
+      record(seen, 'b'),
+    ],
+  });
+  onTestFinished(() => toolbox.close());
+  await toolbox.call('branch', {});
+  expect(seen).toEqual([
+    'a: - b of branch',
+    'step: $next b of branch',
+    'b: - branch of branch',
+    'step: $next branch of branch',
+    'a: - b of leaf',
+    'nested: $invoke b of leaf',
+    'step: $next b of leaf',
+    'b: - leaf of leaf',
+    'step: $next leaf of leaf',
+  ]);
+});
 
 spec('HLP-7', 'the served call is one for all entries; outside of middleware there is none', async () => {
   const workspace = createWorkspace();
@@ -90,10 +80,7 @@ spec('HLP-7', 'the served call is one for all entries; outside of middleware the
   expect(targets).toHaveLength(4);
   expect(new Set(targets).size).toBe(1);
   expect(targets[0]).toMatchObject({ input: {}, depth: 0, tool: { name: 'keep' } });
-  expect(told.slice(0, 2)).toEqual([
-    expect.arrayContaining([`${workspace.dir}/.agents/tools`]),
-    workspace.dir,
-  ]);
+  expect(told.slice(0, 2)).toEqual([expect.arrayContaining([`${workspace.dir}/.agents/tools`]), workspace.dir]);
   await toolbox.call('keep', {});
   expect(new Set(targets).size).toBe(2);
   for (const ask of [ctxTarget, ctxPaths, ctxHookTrigger, ctxHookTarget]) {

@@ -35,10 +35,7 @@ function counting(
   return Object.assign({ ...definition }, { runs: () => runs });
 }
 
-function open(
-  tools: readonly (ToolDefinition & { runs(): number })[],
-  middleware: readonly Middleware[],
-): Toolbox {
+function open(tools: readonly (ToolDefinition & { runs(): number })[], middleware: readonly Middleware[]): Toolbox {
   const toolbox = createToolbox({
     tools: tools.map(({ runs: _, ...definition }) => definition as ToolDefinition),
     middleware,
@@ -160,35 +157,31 @@ describe('cache', () => {
     expect(readFileSync(join(workspace.dir, 'log'), 'utf8').split('\n').sort().join('')).toBe('xxy');
   });
 
-  spec(
-    'RUN-9',
-    'is bounded in age, entries and bytes, and cannot be changed by who got an answer',
-    async () => {
-      const reads = counting('reads', { readOnly: true }, (run, input) => ({ run, input }));
-      const toolbox = open([reads], [cache({ maxEntries: 2, maxAgeMs: 60_000, maxBytes: 2000 })]);
-      const call = async (q: unknown) => {
-        const { structured, meta } = await toolbox.call('reads', { q });
-        return { run: (structured as { run: number }).run, cached: meta.cached === true, structured };
-      };
-      const first = await call('a');
-      (first.structured as { run: number }).run = 99;
-      expect(await call('a')).toMatchObject({ run: 1, cached: true });
-      await call('b');
-      await call('a');
-      await call('c');
-      expect(await call('a')).toMatchObject({ run: 1, cached: true });
-      expect(await call('b')).toMatchObject({ run: 4, cached: false });
-      await call('x'.repeat(5000));
-      expect(await call('x'.repeat(5000))).toMatchObject({ cached: false });
-      expect(await call('b')).toMatchObject({ cached: true });
+  spec('RUN-9', 'is bounded in age, entries and bytes, and cannot be changed by who got an answer', async () => {
+    const reads = counting('reads', { readOnly: true }, (run, input) => ({ run, input }));
+    const toolbox = open([reads], [cache({ maxEntries: 2, maxAgeMs: 60_000, maxBytes: 2000 })]);
+    const call = async (q: unknown) => {
+      const { structured, meta } = await toolbox.call('reads', { q });
+      return { run: (structured as { run: number }).run, cached: meta.cached === true, structured };
+    };
+    const first = await call('a');
+    (first.structured as { run: number }).run = 99;
+    expect(await call('a')).toMatchObject({ run: 1, cached: true });
+    await call('b');
+    await call('a');
+    await call('c');
+    expect(await call('a')).toMatchObject({ run: 1, cached: true });
+    expect(await call('b')).toMatchObject({ run: 4, cached: false });
+    await call('x'.repeat(5000));
+    expect(await call('x'.repeat(5000))).toMatchObject({ cached: false });
+    expect(await call('b')).toMatchObject({ cached: true });
 
-      const brief = counting('brief', { readOnly: true });
-      const aging = open([brief], [cache({ maxAgeMs: 1 })]);
-      await aging.call('brief', {});
-      await sleep(20);
-      expect((await aging.call('brief', {})).structured).toBe(2);
-    },
-  );
+    const brief = counting('brief', { readOnly: true });
+    const aging = open([brief], [cache({ maxAgeMs: 1 })]);
+    await aging.call('brief', {});
+    await sleep(20);
+    expect((await aging.call('brief', {})).structured).toBe(2);
+  });
 
   spec('RUN-9', 'holds for the same bytes only', async () => {
     const workspace = createWorkspace();
@@ -206,25 +199,21 @@ describe('cache', () => {
     expect(await say()).toEqual([{ type: 'text', text: 'two\n' }, undefined]);
   });
 
-  spec(
-    'RUN-9',
-    'equal calls at the same time each run, so that cancelling one ends only that one',
-    async () => {
-      const waits = counting('waits', { readOnly: true }, async (run) => {
-        await sleep(100);
-        return run;
-      });
-      const toolbox = open([waits], [cache()]);
-      const controller = new AbortController();
-      const first = toolbox.call('waits', {}, { signal: controller.signal });
-      const second = toolbox.call('waits', {});
-      await sleep(10);
-      controller.abort();
-      expect((await first).error?.code).toBe('cancelled');
-      expect((await second).ok).toBe(true);
-      expect(waits.runs()).toBe(2);
-    },
-  );
+  spec('RUN-9', 'equal calls at the same time each run, so that cancelling one ends only that one', async () => {
+    const waits = counting('waits', { readOnly: true }, async (run) => {
+      await sleep(100);
+      return run;
+    });
+    const toolbox = open([waits], [cache()]);
+    const controller = new AbortController();
+    const first = toolbox.call('waits', {}, { signal: controller.signal });
+    const second = toolbox.call('waits', {});
+    await sleep(10);
+    controller.abort();
+    expect((await first).error?.code).toBe('cancelled');
+    expect((await second).ok).toBe(true);
+    expect(waits.runs()).toBe(2);
+  });
 });
 
 describe('rateLimit', () => {
@@ -315,47 +304,39 @@ describe('results that are too large to be shown', () => {
   const textAt = async (toolbox: Toolbox, id: string, lines: string): Promise<unknown> =>
     (await toolbox.call('read_result', { id, lines })).content[0];
 
-  spec(
-    'RUN-9 CTX-1',
-    'come from a cache as they came from the tool, each with a handle of its own',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('numbers', large);
-      const toolbox = workspace.toolbox({ middleware: [cache()] });
-      const first = await toolbox.call('numbers', {});
-      const ran = readFileSync(join(workspace.dir, 'ran'), 'utf8');
-      const second = await toolbox.call('numbers', {});
-      expect(readFileSync(join(workspace.dir, 'ran'), 'utf8')).toBe(ran);
-      expect([second.error, second.meta.cached]).toEqual([undefined, true]);
-      expect(second.meta.handle!.id).not.toBe(first.meta.handle!.id);
-      for (const { meta } of [first, second]) {
-        expect(meta.handle).toMatchObject({ size: 108_894, kind: 'text' });
-        expect(await textAt(toolbox, meta.handle!.id, '20000')).toEqual({ type: 'text', text: '20000\n' });
-      }
-    },
-  );
+  spec('RUN-9 CTX-1', 'come from a cache as they came from the tool, each with a handle of its own', async () => {
+    const workspace = createWorkspace();
+    workspace.script('numbers', large);
+    const toolbox = workspace.toolbox({ middleware: [cache()] });
+    const first = await toolbox.call('numbers', {});
+    const ran = readFileSync(join(workspace.dir, 'ran'), 'utf8');
+    const second = await toolbox.call('numbers', {});
+    expect(readFileSync(join(workspace.dir, 'ran'), 'utf8')).toBe(ran);
+    expect([second.error, second.meta.cached]).toEqual([undefined, true]);
+    expect(second.meta.handle!.id).not.toBe(first.meta.handle!.id);
+    for (const { meta } of [first, second]) {
+      expect(meta.handle).toMatchObject({ size: 108_894, kind: 'text' });
+      expect(await textAt(toolbox, meta.handle!.id, '20000')).toEqual({ type: 'text', text: '20000\n' });
+    }
+  });
 
-  spec(
-    'RUN-9 EXE-7',
-    'keep their bytes through what only looks on, and hold what was put in their place',
-    async () => {
-      const workspace = createWorkspace();
-      const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0]), Buffer.alloc(20_000, 0x61)]);
-      workspace.write('payload', bytes);
-      workspace.script('payload', '#!/bin/sh\n# @description Prints.\nexec cat payload\n');
-      const looking = workspace.toolbox({ middleware: [rateLimit({ calls: 10 })] });
-      const { handle } = (await looking.call('payload', {})).meta;
-      expect(handle).toMatchObject({ size: bytes.length, kind: 'binary' });
-      const changing = workspace.toolbox({
-        middleware: [
-          async (_call, next) => ({
-            ...(await next()),
-            content: [{ type: 'text', text: 'x'.repeat(20_000) }],
-          }),
-        ],
-      });
-      const changed = (await changing.call('payload', {})).meta.handle;
-      expect(changed).toMatchObject({ size: 20_000, kind: 'text', preview: expect.stringMatching(/^x+…$/) });
-    },
-  );
+  spec('RUN-9 EXE-7', 'keep their bytes through what only looks on, and hold what was put in their place', async () => {
+    const workspace = createWorkspace();
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0]), Buffer.alloc(20_000, 0x61)]);
+    workspace.write('payload', bytes);
+    workspace.script('payload', '#!/bin/sh\n# @description Prints.\nexec cat payload\n');
+    const looking = workspace.toolbox({ middleware: [rateLimit({ calls: 10 })] });
+    const { handle } = (await looking.call('payload', {})).meta;
+    expect(handle).toMatchObject({ size: bytes.length, kind: 'binary' });
+    const changing = workspace.toolbox({
+      middleware: [
+        async (_call, next) => ({
+          ...(await next()),
+          content: [{ type: 'text', text: 'x'.repeat(20_000) }],
+        }),
+      ],
+    });
+    const changed = (await changing.call('payload', {})).meta.handle;
+    expect(changed).toMatchObject({ size: 20_000, kind: 'text', preview: expect.stringMatching(/^x+…$/) });
+  });
 });

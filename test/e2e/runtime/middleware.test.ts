@@ -271,33 +271,29 @@ describe('middleware', () => {
     await expect(late?.()).rejects.toMatchObject({ code: 'usage' });
   });
 
-  spec(
-    'RUN-9 RUN-7',
-    'a delegate is a nested call: one level deeper, decided again, in a place',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
-      const depths: number[] = [];
-      const toolbox = workspace.toolbox({
-        tools: [echo],
-        middleware: [
-          {
-            name: 'delegate',
-            for: 'echo',
-            run: async ({ toolbox: { call } }) => {
-              const { content, error } = await call('mine', {});
-              return error === undefined ? { content } : answer(error.code);
-            },
+  spec('RUN-9 RUN-7', 'a delegate is a nested call: one level deeper, decided again, in a place', async () => {
+    const workspace = createWorkspace();
+    workspace.script('mine', '#!/bin/sh\n# @description Mine.\necho mine\n');
+    const depths: number[] = [];
+    const toolbox = workspace.toolbox({
+      tools: [echo],
+      middleware: [
+        {
+          name: 'delegate',
+          for: 'echo',
+          run: async ({ toolbox: { call } }) => {
+            const { content, error } = await call('mine', {});
+            return error === undefined ? { content } : answer(error.code);
           },
-        ],
-      });
-      toolbox.on((event) => event.type === 'start' && event.ref === 'mine' && depths.push(event.depth));
-      expect(textOf(await toolbox.call('echo', {}))).toBe('mine\n');
-      const model = { caller: { kind: 'model', door: 'test' } } as const;
-      expect(textOf(await toolbox.call('echo', {}, model))).toBe('needs_trust');
-      expect(depths).toEqual([1, 1]);
-    },
-  );
+        },
+      ],
+    });
+    toolbox.on((event) => event.type === 'start' && event.ref === 'mine' && depths.push(event.depth));
+    expect(textOf(await toolbox.call('echo', {}))).toBe('mine\n');
+    const model = { caller: { kind: 'model', door: 'test' } } as const;
+    expect(textOf(await toolbox.call('echo', {}, model))).toBe('needs_trust');
+    expect(depths).toEqual([1, 1]);
+  });
 
   spec('RUN-9 RUN-8', 'calls of delegates count among the running calls', async () => {
     let now = 0;
@@ -311,9 +307,7 @@ describe('middleware', () => {
     const toolbox = open({
       tools: [echo, work],
       limits: { concurrent: 2 },
-      middleware: [
-        { name: 'delegate', for: 'echo', run: ({ toolbox: inner }) => inner.call('work', {}) as never },
-      ],
+      middleware: [{ name: 'delegate', for: 'echo', run: ({ toolbox: inner }) => inner.call('work', {}) as never }],
     });
     const results = await Promise.all(Array.from({ length: 8 }, () => toolbox.call('echo', {})));
     expect(results.map((result) => textOf(result))).toEqual(Array(8).fill('done'));
@@ -337,8 +331,7 @@ describe('middleware', () => {
   });
 
   spec('RUN-9', 'what is no middleware is refused when the toolbox is made', () => {
-    const make = (middleware: unknown) => () =>
-      createToolbox({ tools: [echo], middleware: [middleware] as never });
+    const make = (middleware: unknown) => () => createToolbox({ tools: [echo], middleware: [middleware] as never });
     const run = (): Output => answer('');
     for (const odd of [
       undefined,

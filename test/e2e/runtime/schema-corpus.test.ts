@@ -15,8 +15,7 @@ import { specIf } from '../../support/spec.js';
 import { valuesOf } from '../../support/valid-values.js';
 
 const CORPORA =
-  process.env.WIELD_CORPORA ??
-  resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
+  process.env.WIELD_CORPORA ?? resolve(fileURLToPath(new URL('../../../..', import.meta.url)), 'shared/corpora');
 const FILE = resolve(CORPORA, 'schemas/mcp-tools.jsonl');
 const found: { name: string; inputSchema: JsonSchema }[] = existsSync(FILE)
   ? readFileSync(FILE, 'utf8')

@@ -45,9 +45,7 @@ describe('createMemoryStore', () => {
       ['', 'invalid_input'],
     ] as const) {
       const make = () => createMemoryStore({ fine: 'one', [path]: 'two' });
-      expect(make).toThrow(
-        expect.objectContaining({ code, hint: expect.stringContaining('notes/today.md') }),
-      );
+      expect(make).toThrow(expect.objectContaining({ code, hint: expect.stringContaining('notes/today.md') }));
     }
     expect(() => createMemoryStore({ 'a/b': 'one', 'a//b': 'two' })).toThrow(
       expect.objectContaining({ code: 'path_conflict' }),
@@ -74,9 +72,7 @@ describe('createTestToolbox', () => {
     expect([plan.kind, verdict.verdict]).toEqual(['function', 'allow']);
     await store.documents.remove('old');
     expect(await store.documents.list('old')).toEqual([]);
-    expect(() => createTestToolbox([remember, remember])).toThrow(
-      expect.objectContaining({ code: 'conflict' }),
-    );
+    expect(() => createTestToolbox([remember, remember])).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
   spec('MOD-11', 'hands tools its fakes: questions are answered, other servers answer', async () => {

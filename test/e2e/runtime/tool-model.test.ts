@@ -250,29 +250,23 @@ describe('errors', () => {
     }
   });
 
-  spec(
-    'ERR-5',
-    'outside text is made harmless and secrets are redacted before they enter a message',
-    async () => {
-      const workspace = createWorkspace();
-      workspace.config('[env]\npass = ["API_KEY"]\n');
-      const toolbox = workspace.toolbox({
-        env: { ...workspace.env, API_KEY: 's3cr3t-value' },
-        tools: [
-          returning(undefined),
-          {
-            ...greet,
-            execute: () => Promise.reject(new Error('at \u001b[31mred\u001b[0m \u202e s3cr3t-value')),
-          },
-        ],
-      });
-      const { error } = await toolbox.call('greet', { who: 'x' });
-      expect(error?.message).toBe('greet failed: at red  [redacted]');
-      expect((await toolbox.call('x\u001b[2Jy', {})).error?.message).toBe(
-        '"xy" contains a control character',
-      );
-    },
-  );
+  spec('ERR-5', 'outside text is made harmless and secrets are redacted before they enter a message', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[env]\npass = ["API_KEY"]\n');
+    const toolbox = workspace.toolbox({
+      env: { ...workspace.env, API_KEY: 's3cr3t-value' },
+      tools: [
+        returning(undefined),
+        {
+          ...greet,
+          execute: () => Promise.reject(new Error('at \u001b[31mred\u001b[0m \u202e s3cr3t-value')),
+        },
+      ],
+    });
+    const { error } = await toolbox.call('greet', { who: 'x' });
+    expect(error?.message).toBe('greet failed: at red  [redacted]');
+    expect((await toolbox.call('x\u001b[2Jy', {})).error?.message).toBe('"xy" contains a control character');
+  });
 
   spec('ERR-6', 'fuzzing the library door finds no internal error', async () => {
     const toolbox = createToolbox({ tools: [greet, returning({ a: 1 })] });

@@ -29,10 +29,7 @@ describe('add and remove', () => {
     expect(env.stdout).not.toContain('${HOME}');
     expect((await wield(workspace, ['mcp', 'add', 'fine', '--', 'other'])).status).toBe(4);
     const stray = await wield(workspace, ['mcp', 'add', 'other', 'npx', '-y', 'other']);
-    expect([stray.status, stray.stderr]).toEqual([
-      2,
-      expect.stringContaining('put the command of a server after --'),
-    ]);
+    expect([stray.status, stray.stderr]).toEqual([2, expect.stringContaining('put the command of a server after --')]);
     expect((await wield(workspace, ['mcp', 'remove', 'fine'])).status).toBe(5);
     const removed = await wield(workspace, ['mcp', 'remove', 'fine', '--yes', '--json']);
     expect(json(removed)).toMatchObject({ ok: true, server: 'fine', scope: 'user', file, written: true });

@@ -80,22 +80,16 @@ describe('login', () => {
     expect(existsSync(kept) ? readdirSync(kept).filter((name) => name.endsWith('.json')) : []).toEqual([]);
   });
 
-  specIf(
-    hasPty,
-    'there is no script(1)',
-    'UPS-22',
-    'the redirect URL can be pasted at a terminal',
-    async () => {
-      const upstream = await startLoginServer();
-      const workspace = createWorkspace();
-      configureServers(workspace, { notes: { url: upstream.url } });
-      const { status, screen } = await wieldAtTerminal(workspace, ['mcp', 'login', 'notes', '--no-browser'], {
-        answers: [
-          ['paste its URL here:', 'http://127.0.0.1:1/callback?code=x&state=y\n'],
-          ['That URL does not belong', async (shown) => `${await agree(addressIn(shown)!)}\n`],
-        ],
-      });
-      expect([status, screen]).toEqual([0, expect.stringContaining('Logged in to notes')]);
-    },
-  );
+  specIf(hasPty, 'there is no script(1)', 'UPS-22', 'the redirect URL can be pasted at a terminal', async () => {
+    const upstream = await startLoginServer();
+    const workspace = createWorkspace();
+    configureServers(workspace, { notes: { url: upstream.url } });
+    const { status, screen } = await wieldAtTerminal(workspace, ['mcp', 'login', 'notes', '--no-browser'], {
+      answers: [
+        ['paste its URL here:', 'http://127.0.0.1:1/callback?code=x&state=y\n'],
+        ['That URL does not belong', async (shown) => `${await agree(addressIn(shown)!)}\n`],
+      ],
+    });
+    expect([status, screen]).toEqual([0, expect.stringContaining('Logged in to notes')]);
+  });
 });

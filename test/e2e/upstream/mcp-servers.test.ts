@@ -74,10 +74,7 @@ headers = { Authorization = "Bearer \${KEY}" }
       '[mcpServers.github]\ncommand = "theirs"\n[mcpServers.local]\ncommand = "x"\n[mcp]\ndisabled = ["github"]\n',
     );
     const { settings, problems } = workspace.toolbox().state.configuration();
-    expect(settings.servers.map(({ name, owner }) => `${owner} ${name}`)).toEqual([
-      'user github',
-      'workspace local',
-    ]);
+    expect(settings.servers.map(({ name, owner }) => `${owner} ${name}`)).toEqual(['user github', 'workspace local']);
     expect(settings.servers[0]).toMatchObject({ command: 'mine' });
     expect(settings.disabledServers).toEqual(['old', 'github']);
     expect(problems).toMatchObject([
@@ -114,9 +111,7 @@ servrs = 1
 `);
     const { problems, fault, values } = json(await wield(workspace, ['config', '--json']));
     expect(fault).toBeNull();
-    expect(
-      problems.map(({ severity, message }: { severity: string; message: string }) => [severity, message]),
-    ).toEqual(
+    expect(problems.map(({ severity, message }: { severity: string; message: string }) => [severity, message])).toEqual(
       expect.arrayContaining([
         ['error', 'line 5: server "bad", env.PORT: must be a string'],
         ['error', expect.stringMatching(/^line 7: server ""/)],
@@ -125,9 +120,9 @@ servrs = 1
       ]),
     );
     expect(problems).toHaveLength(4);
-    expect(
-      values.map(({ key }: { key: string }) => key).filter((key: string) => key.startsWith('mcpServers')),
-    ).toEqual(['mcpServers.good']);
+    expect(values.map(({ key }: { key: string }) => key).filter((key: string) => key.startsWith('mcpServers'))).toEqual(
+      ['mcpServers.good'],
+    );
     expect((await wield(workspace, ['call', 'greet'])).status).toBe(0);
   });
 });
@@ -170,9 +165,7 @@ url = "https://x.example/v1?key=${SECRET}"
 
   spec('CLI-18', 'shows references as written and masks secrets in plain text', async () => {
     const workspace = createSecrets();
-    const shown = json(
-      await wield(workspace, ['config', '--json'], { env: { GITHUB_TOKEN: 'of-the-environment' } }),
-    );
+    const shown = json(await wield(workspace, ['config', '--json'], { env: { GITHUB_TOKEN: 'of-the-environment' } }));
     expect(entryOf(shown, 'mcpServers.files')).toMatchObject({
       layer: 'user',
       line: 1,

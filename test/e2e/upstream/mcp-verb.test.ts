@@ -82,10 +82,7 @@ describe('list', () => {
     const odd = await wield(workspace, ['mcp', 'refesh']);
     expect([odd.status, odd.stderr]).toEqual([2, expect.stringContaining('did you mean wield mcp refresh?')]);
     const flag = await wield(workspace, ['mcp', 'list', '--yes']);
-    expect([flag.status, flag.stderr]).toEqual([
-      2,
-      expect.stringContaining('wield mcp list has no flag --yes'),
-    ]);
+    expect([flag.status, flag.stderr]).toEqual([2, expect.stringContaining('wield mcp list has no flag --yes')]);
     const more = await wield(workspace, ['mcp', 'list', 'all']);
     expect([more.status, more.stderr]).toEqual([2, expect.stringContaining('unexpected argument "all"')]);
   });
@@ -112,10 +109,7 @@ describe('refresh', () => {
     expect(alone.status).toBe(8);
     expect(alone.stderr).toMatch(/hint {2}run it by hand to see more: .*exits/);
     const one = await wield(workspace, ['mcp', 'refresh', 'broken', '--json']);
-    expect([one.status, json(one).error.data.lastLines]).toEqual([
-      8,
-      ['first line', 'no configuration found'],
-    ]);
+    expect([one.status, json(one).error.data.lastLines]).toEqual([8, ['first line', 'no configuration found']]);
     const both = await wield(workspace, ['mcp', 'refresh', 'fine', 'broken', '--json']);
     expect(both.status).toBe(1);
     expect(json(both)).toMatchObject({
@@ -146,21 +140,15 @@ describe('refresh', () => {
 });
 
 describe('waiting', () => {
-  specIf(
-    hasPty,
-    without,
-    'UPS-15 CLI-4',
-    'shows which servers a listing waits for, at a terminal only',
-    async () => {
-      const { workspace } = createDocs();
-      const { screen } = await wieldAtTerminal(workspace, ['list']);
-      expect(screen).toContain('waiting for docs\r\r\u001b[2K');
-      expect(screen).toContain('docs_search');
-      expect((await wieldAtTerminal(workspace, ['list'])).screen).not.toContain('waiting');
-      const other = createDocs();
-      expect((await wield(other.workspace, ['list'])).stderr).toBe('');
-    },
-  );
+  specIf(hasPty, without, 'UPS-15 CLI-4', 'shows which servers a listing waits for, at a terminal only', async () => {
+    const { workspace } = createDocs();
+    const { screen } = await wieldAtTerminal(workspace, ['list']);
+    expect(screen).toContain('waiting for docs\r\r\u001b[2K');
+    expect(screen).toContain('docs_search');
+    expect((await wieldAtTerminal(workspace, ['list'])).screen).not.toContain('waiting');
+    const other = createDocs();
+    expect((await wield(other.workspace, ['list'])).stderr).toBe('');
+  });
 
   spec('UPS-15', 'an interrupt ends the wait and the server, and is not recorded as a failure', async () => {
     const workspace = createWorkspace();

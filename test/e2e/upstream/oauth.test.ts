@@ -110,8 +110,7 @@ async function failure(work: () => Promise<unknown>, server: HttpServer): Promis
   throw new Error('it did not fail');
 }
 
-const filesOf = ({ directory }: Setting): string[] =>
-  readdirSync(directory).map((name) => join(directory, name));
+const filesOf = ({ directory }: Setting): string[] => readdirSync(directory).map((name) => join(directory, name));
 
 function callInProcess(
   server: HttpServer,
@@ -244,8 +243,7 @@ describe('a login', () => {
     expect(upstream.refreshes.length).toBeGreaterThan(0);
     // Using a refresh token twice would have ended the login.
     expect(upstream.refreshes.filter(({ ok }) => !ok)).toEqual([]);
-    for (const { output } of runs)
-      for (const secret of upstream.secrets) expect(output).not.toContain(secret);
+    for (const { output } of runs) for (const secret of upstream.secrets) expect(output).not.toContain(secret);
     expect(filesOf(setting).length).toBe(1);
   });
 
@@ -320,9 +318,9 @@ describe('the browser flow', () => {
         await look(`?code=stolen&state=${url.searchParams.get('state')}`, { method: 'POST' });
         statuses.push(
           (
-            await fetch(
-              `http://localhost:${back.port}/callback?state=${url.searchParams.get('state')}`,
-            ).catch(() => ({ status: 404 }))
+            await fetch(`http://localhost:${back.port}/callback?state=${url.searchParams.get('state')}`).catch(() => ({
+              status: 404,
+            }))
           ).status,
         );
         const page = await browse(url);
@@ -536,27 +534,23 @@ describe('the command', () => {
     expect(printed.out).toBe('Logged out of notes.\nNot logged in to notes.\n');
   });
 
-  spec(
-    'UPS-21 UPS-22',
-    'opens the browser with the opener of the platform, outside the process group',
-    async () => {
-      const upstream = await startLoginServer();
-      const setting = createSetting();
-      const { workspace } = setting;
-      const seen = join(workspace.dir, 'seen');
-      const opener = `#!/bin/sh\nprintf '%s\\n' "$#" "$1" "\${WIELD_CALL-none}" "\${SECRET-none}" >"${seen}.part"\nmv "${seen}.part" "${seen}"\n`;
-      workspace.write('bin/xdg-open', opener, 0o755);
-      const env = { PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0', SECRET: 'x' };
-      const { call, printed } = createCall(setting, {}, env);
-      const done = loginTo(call, toServer(upstream.url));
-      await until(() => existsSync(seen), 'the opener has run');
-      const [count, address, mark, secret] = readFileSync(seen, 'utf8').trim().split('\n');
-      expect([count, mark, secret]).toEqual(['1', 'none', 'none']);
-      await browse(new URL(address!));
-      expect(await done).toBe(0);
-      expect(addressIn(printed.err)).toBe(address);
-    },
-  );
+  spec('UPS-21 UPS-22', 'opens the browser with the opener of the platform, outside the process group', async () => {
+    const upstream = await startLoginServer();
+    const setting = createSetting();
+    const { workspace } = setting;
+    const seen = join(workspace.dir, 'seen');
+    const opener = `#!/bin/sh\nprintf '%s\\n' "$#" "$1" "\${WIELD_CALL-none}" "\${SECRET-none}" >"${seen}.part"\nmv "${seen}.part" "${seen}"\n`;
+    workspace.write('bin/xdg-open', opener, 0o755);
+    const env = { PATH: `${join(workspace.dir, 'bin')}:${workspace.env.PATH}`, DISPLAY: ':0', SECRET: 'x' };
+    const { call, printed } = createCall(setting, {}, env);
+    const done = loginTo(call, toServer(upstream.url));
+    await until(() => existsSync(seen), 'the opener has run');
+    const [count, address, mark, secret] = readFileSync(seen, 'utf8').trim().split('\n');
+    expect([count, mark, secret]).toEqual(['1', 'none', 'none']);
+    await browse(new URL(address!));
+    expect(await done).toBe(0);
+    expect(addressIn(printed.err)).toBe(address);
+  });
 
   spec('UPS-21', 'is refused inside a tool, and validates its flags', async () => {
     const page = findSection(readDocument('docs/guides/upstream-login.md'), 'Log in');

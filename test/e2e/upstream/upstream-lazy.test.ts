@@ -24,10 +24,7 @@ interface Farm {
 function createFarm(count = COUNT, env: Record<string, string> = {}): Farm {
   const workspace = createWorkspace();
   const servers = Array.from({ length: count }, (_, at) => countedServer(workspace, `far${at}`));
-  configureServers(
-    workspace,
-    Object.fromEntries(servers.map(({ entry }, at) => [`far${at}`, { ...entry, env }])),
-  );
+  configureServers(workspace, Object.fromEntries(servers.map(({ entry }, at) => [`far${at}`, { ...entry, env }])));
   return {
     workspace,
     servers,
@@ -72,9 +69,7 @@ describe('servers with a stored tool list', () => {
   spec('UPS-3 SRV-2', 'are not started by listing, searching or showing', async () => {
     const { workspace, starts } = await createIndexedFarm();
     const client = await connectStdio(workspace, 'newer');
-    expect((await client.listTools()).tools.filter(({ name }) => name.startsWith('far'))).toHaveLength(
-      COUNT * 9,
-    );
+    expect((await client.listTools()).tools.filter(({ name }) => name.startsWith('far'))).toHaveLength(COUNT * 9);
     const other = await connectHttp(workspace, 'older');
     expect((await other.listTools()).tools.length).toBeGreaterThanOrEqual(COUNT * 9);
     for (const args of [
@@ -106,9 +101,7 @@ describe('servers with a stored tool list', () => {
     expect(results.map(said)).toEqual(fifty);
     expect(starts()).toEqual(ONES.map((one, at) => (at === 3 ? 2 : one)));
     const client = await connectStdio(workspace, 'newer');
-    const answers = await Promise.all(
-      fifty.map((text) => client.callTool({ name: 'far5_echo', arguments: { text } })),
-    );
+    const answers = await Promise.all(fifty.map((text) => client.callTool({ name: 'far5_echo', arguments: { text } })));
     expect(answers.map(said)).toEqual(fifty);
     expect(starts()).toEqual(ONES.map((one, at) => (at === 3 || at === 5 ? 2 : one)));
   });

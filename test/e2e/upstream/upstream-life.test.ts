@@ -5,13 +5,7 @@ import { connectPerson, connectStdio } from '../../support/clients.js';
 import { listen } from '../../support/http.js';
 import { until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
-import {
-  COMBINATIONS,
-  configureServers,
-  countedServer,
-  protocolServer,
-  said,
-} from '../../support/upstream-servers.js';
+import { COMBINATIONS, configureServers, countedServer, protocolServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('a server whose tools change', () => {
@@ -96,9 +90,7 @@ describe('a server over HTTP', () => {
       const { error } = await call;
       expect(error).toMatchObject({ code: 'exec_failed', message: expect.stringContaining('far_slow') });
       expect(upstream.log().filter((line) => line === 'began one')).toHaveLength(1);
-      expect((await toolbox.call('far_echo', { text: 'again' })).content).toEqual([
-        { type: 'text', text: 'again' },
-      ]);
+      expect((await toolbox.call('far_echo', { text: 'again' })).content).toEqual([{ type: 'text', text: 'again' }]);
     });
 
   spec('UPS-10', 'of the newer protocol gets parameters in headers as its schema requires', async () => {

@@ -10,11 +10,7 @@ import { rounds } from '../../support/effort.js';
 import type { Message } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
-import {
-  createUpstreamWorkspace,
-  remoteTool,
-  type UpstreamWorkspace,
-} from '../../support/upstream-workspace.js';
+import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../../support/upstream-workspace.js';
 
 const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
 
@@ -41,10 +37,7 @@ function listing(tools: readonly string[], more: Record<string, unknown> = {}): 
 
 describe('encoding', () => {
   spec('UPS-2', 'every server and tool name makes a valid name, deterministically', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
-      fc.string({ minLength: 1 }),
-    );
+    const text = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }), fc.string({ minLength: 1 }));
     fc.assert(
       fc.property(text, text, (server, tool) => {
         const name = toToolName(server, tool);
@@ -61,22 +54,10 @@ describe('encoding', () => {
   spec('UPS-2', 'replaces invalid characters by _, and cuts long names with a hash', async () => {
     const long = 'x'.repeat(500);
     const { tools, problems } = await survey(
-      listing([
-        'plain',
-        'with.dot',
-        'a b\nc',
-        'größe',
-        'go🚀',
-        '-dash',
-        long,
-        'a'.repeat(60),
-        'a'.repeat(61),
-      ]),
+      listing(['plain', 'with.dot', 'a b\nc', 'größe', 'go🚀', '-dash', long, 'a'.repeat(60), 'a'.repeat(61)]),
     );
     expect(problems).toEqual([]);
-    expect(
-      Object.fromEntries(tools.map(({ name, uri }) => [decodeURIComponent(uri.slice(10)), name])),
-    ).toEqual({
+    expect(Object.fromEntries(tools.map(({ name, uri }) => [decodeURIComponent(uri.slice(10)), name]))).toEqual({
       plain: 'odd_plain',
       'with.dot': 'odd_with_dot',
       'a b\nc': 'odd_a_b_c',
@@ -176,8 +157,7 @@ describe('selection', () => {
 describe('precedence', () => {
   const crowded = (): UpstreamWorkspace => {
     const workspace = listing(['script', 'given', 'own']);
-    for (const name of ['odd_script', 'odd_given'])
-      workspace.script(name, shellScript(`printf 'script ${name}'`));
+    for (const name of ['odd_script', 'odd_given']) workspace.script(name, shellScript(`printf 'script ${name}'`));
     return workspace;
   };
   const given = defineTool({ name: 'odd_given', description: 'Given by code.', execute: () => 'by code' });
@@ -191,26 +171,20 @@ describe('precedence', () => {
     expect(textOf(await toolbox.call('mcp://odd/given', {}))).toBe('called given');
   });
 
-  spec(
-    'RES-8 RES-42',
-    'are listed in that order, each group by name, and shadowed tools are reported',
-    async () => {
-      const workspace = crowded();
-      workspace.script('aaa', shellScript('printf aaa'));
-      const toolbox = workspace.toolbox({ tools: [given] });
-      await toolbox.find('odd_own');
-      const tools = await toolbox.list();
-      expect(tools.map(({ name }) => name)).toEqual(['odd_given', 'odd_own', 'odd_script', 'aaa']);
-      const { shadowed } = await toolbox.catalog.survey();
-      expect(
-        shadowed.map(({ tool, by }) => [tool.name, tool.origin.format, by.origin.format]).sort(),
-      ).toEqual([
-        ['odd_given', 'script', 'module'],
-        ['odd_given', 'upstream', 'module'],
-        ['odd_script', 'script', 'upstream'],
-      ]);
-    },
-  );
+  spec('RES-8 RES-42', 'are listed in that order, each group by name, and shadowed tools are reported', async () => {
+    const workspace = crowded();
+    workspace.script('aaa', shellScript('printf aaa'));
+    const toolbox = workspace.toolbox({ tools: [given] });
+    await toolbox.find('odd_own');
+    const tools = await toolbox.list();
+    expect(tools.map(({ name }) => name)).toEqual(['odd_given', 'odd_own', 'odd_script', 'aaa']);
+    const { shadowed } = await toolbox.catalog.survey();
+    expect(shadowed.map(({ tool, by }) => [tool.name, tool.origin.format, by.origin.format]).sort()).toEqual([
+      ['odd_given', 'script', 'module'],
+      ['odd_given', 'upstream', 'module'],
+      ['odd_script', 'script', 'upstream'],
+    ]);
+  });
 
   spec('RES-42', 'a reserved name stays with the built-in tool', async () => {
     const workspace = createUpstreamWorkspace({ read: { mode: 'changing' } });

@@ -9,11 +9,7 @@ import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio } from '../../support/clients.js';
 import { type Message, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
-import {
-  createUpstreamWorkspace,
-  remoteTool,
-  type UpstreamWorkspace,
-} from '../../support/upstream-workspace.js';
+import { createUpstreamWorkspace, remoteTool, type UpstreamWorkspace } from '../../support/upstream-workspace.js';
 
 const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
 const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more });
@@ -189,16 +185,11 @@ describe('doors', () => {
         },
         { by: 'code' as const },
       );
-    expect((await again.call('far_other', {}, { ...MODEL, approve: say('deny') })).error?.code).toBe(
-      'denied',
-    );
+    expect((await again.call('far_other', {}, { ...MODEL, approve: say('deny') })).error?.code).toBe('denied');
     expect((await again.list()).find(({ name }) => name === 'far_other')?.description).toBe('Does other.');
     expect((await again.call('far_other', {}, { ...MODEL, approve: say('once') })).ok).toBe(true);
     expect((await again.list()).find(({ name }) => name === 'far_other')?.description).toBe('Does more.');
-    expect(answers).toEqual([
-      expect.stringContaining('+   "Does more."'),
-      expect.stringContaining('"Does more."'),
-    ]);
+    expect(answers).toEqual([expect.stringContaining('+   "Does more."'), expect.stringContaining('"Does more."')]);
   });
 });
 

@@ -26,12 +26,7 @@ interface Scene {
 
 const RED: ElicitResult = { action: 'accept', content: { colour: 'red' } };
 
-async function open(
-  protocol: ProtocolVersion,
-  wire: Wire,
-  door: ProtocolVersion,
-  doorWire: Wire,
-): Promise<Scene> {
+async function open(protocol: ProtocolVersion, wire: Wire, door: ProtocolVersion, doorWire: Wire): Promise<Scene> {
   const workspace = createWorkspace();
   const upstream = await protocolServer(workspace, 'far', protocol, wire);
   configureServers(workspace, { far: upstream.entry });
@@ -111,9 +106,7 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       await expect(gone).rejects.toThrow();
       await until(() => upstream.log().includes('cancelled one'), 'the server hears that one is cancelled');
       expect(upstream.log()).not.toContain('cancelled other');
-      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'still here' } }))).toBe(
-        'still here',
-      );
+      expect(said(await client.callTool({ name: 'far_echo', arguments: { text: 'still here' } }))).toBe('still here');
     });
 
     spec('UPS-10', 'passes on questions and all kinds of answers', async () => {
@@ -134,11 +127,7 @@ for (const [protocol, wire, door, doorWire] of COMBINATIONS) {
       expect(await call('far_two')).toEqual([RED, { action: 'decline' }]);
       asked.length = 0;
       expect(await call('far_rounds')).toEqual([RED, RED, RED]);
-      expect(asked.map(({ message }) => message.split('\n')[1])).toEqual([
-        'Colour 1?',
-        'Colour 2?',
-        'Colour 3?',
-      ]);
+      expect(asked.map(({ message }) => message.split('\n')[1])).toEqual(['Colour 1?', 'Colour 2?', 'Colour 3?']);
     });
   });
 }

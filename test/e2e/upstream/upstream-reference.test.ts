@@ -2,11 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
-import {
-  Client,
-  type ElicitRequestParams,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import { Client, type ElicitRequestParams, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { ElicitAnswer, ToolResult } from '../../../src/index.js';
@@ -105,9 +101,7 @@ function expectNarrowed({ content }: Wild): void {
 
 // Metadata of a single connection.
 function withoutNeighbour(meta: Record<string, unknown> = {}): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(meta).filter(([key]) => !key.startsWith('io.modelcontextprotocol/')),
-  );
+  return Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith('io.modelcontextprotocol/')));
 }
 
 function expectSameList(direct: readonly Wild[], through: readonly Wild[], server: string): void {
@@ -158,9 +152,7 @@ for (const index of [0, 1, 2, 3]) {
       server.prepare();
       const direct = await connectProcess(server);
       const { tools } = await direct.listTools();
-      expect([...new Set(server.calls.map(({ tool }) => tool))].sort()).toEqual(
-        tools.map((tool) => tool.name).sort(),
-      );
+      expect([...new Set(server.calls.map(({ tool }) => tool))].sort()).toEqual(tools.map((tool) => tool.name).sort());
       const expected: Wild[] = [];
       for (const call of server.calls) expected.push(await callDirect(direct, call));
       for (const protocol of ['older', 'newer'] as ProtocolVersion[]) {

@@ -80,9 +80,7 @@ describe('the four tools', () => {
     const workspace = createOffice();
     const namesWith = async (args: readonly string[]) => {
       const client = await connectStdio(workspace, 'newer', args);
-      return (await client.listTools()).tools
-        .map(({ name }) => name)
-        .filter((name) => name.startsWith('mcp_'));
+      return (await client.listTools()).tools.map(({ name }) => name).filter((name) => name.startsWith('mcp_'));
     };
     const all = ['mcp_exec', 'mcp_info', 'mcp_list_tools', 'mcp_search'];
     expect(await namesWith(['--trust'])).toEqual([]);
@@ -155,9 +153,7 @@ describe('the four tools', () => {
 
   spec('UPS-6 POL-5', 'ask before a destructive tool runs, like a direct call', async () => {
     const workspace = createOffice('[builtin]\noffer = ["mcp"]\n');
-    const { error } = await workspace
-      .toolbox()
-      .call('mcp_exec', { server: 'office', tool: 'wipe' }, { caller: MODEL });
+    const { error } = await workspace.toolbox().call('mcp_exec', { server: 'office', tool: 'wipe' }, { caller: MODEL });
     expect(error).toMatchObject({ code: 'needs_approval', message: expect.stringContaining('office_wipe') });
     for (const protocol of ['older', 'newer'] as const) {
       const asked: string[] = [];

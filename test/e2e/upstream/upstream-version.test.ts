@@ -56,10 +56,7 @@ describe('the protocol version of a server', () => {
     await callOnce(workspace);
     const file = listingFile(workspace);
     const age = (hours: number): void =>
-      writeFileSync(
-        file,
-        readFileSync(file, 'utf8').replace(/"at":\d+/, `"at":${Date.now() - hours * 3_600_000}`),
-      );
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/"at":\d+/, `"at":${Date.now() - hours * 3_600_000}`));
     for (const [hours, asks] of [
       [23, false],
       [25, true],

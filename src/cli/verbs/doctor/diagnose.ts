@@ -105,9 +105,7 @@ async function checkMachine({
   checks.push({
     level: 'ok',
     about: 'trust',
-    message: trusted
-      ? 'this workspace is trusted'
-      : 'this workspace is not trusted: models cannot call its tools',
+    message: trusted ? 'this workspace is trusted' : 'this workspace is not trusted: models cannot call its tools',
   });
   return checks;
 }
@@ -177,9 +175,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
               'wield approvals shows them',
             ),
           ]),
-      ...unreadable.map(({ path }) =>
-        warn(path, 'damaged or modified, so it is ignored', 'wield clean removes it'),
-      ),
+      ...unreadable.map(({ path }) => warn(path, 'damaged or modified, so it is ignored', 'wield clean removes it')),
     ];
   } catch (error) {
     if (!isToolError(error)) throw error;

@@ -33,10 +33,7 @@ function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Pr
             tools.map(({ name }) => name),
           )
         : [];
-    return warn(
-      'matches no tool',
-      close === undefined ? 'wield list --all shows the tools' : `did you mean ${close}?`,
-    );
+    return warn('matches no tool', close === undefined ? 'wield list --all shows the tools' : `did you mean ${close}?`);
   }
   const names = matching.map(parameterNames);
   // A tool that accepts any parameter may have this one.
@@ -45,8 +42,7 @@ function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Pr
   const unknown = selector.arguments.find(({ key }) => !known.includes(key));
   if (unknown === undefined) return undefined;
   const [close] = nearest(unknown.key, known);
-  const hint =
-    close === undefined ? `known arguments: ${known.join(', ') || 'none'}` : `did you mean ${close}?`;
+  const hint = close === undefined ? `known arguments: ${known.join(', ') || 'none'}` : `did you mean ${close}?`;
   return warn(`names the argument "${unknown.key}", which no matching tool has`, hint);
 }
 

@@ -35,8 +35,7 @@ export const accept: McpAction = {
         tools: changed.map(({ tool, diff }) => ({ name: tool.name, diff })),
         accepted: isAccepted,
       });
-    } else if (changed.length === 0)
-      call.terminal.out(`No tool of ${spellOut(name)} changed since approval.\n`);
+    } else if (changed.length === 0) call.terminal.out(`No tool of ${spellOut(name)} changed since approval.\n`);
     else if (isAccepted) call.terminal.out(`  approved  ${someOf(changed.map(({ tool }) => tool.name))}\n`);
     else call.terminal.out('  nothing was approved\n');
     return 0;
@@ -58,15 +57,10 @@ type Changed = ReturnType<NodeToolbox['state']['upstreams']['changes']>;
 
 type NamedTool = Changed[number]['tool'];
 
-const namesOf = ({ name, action }: NamedTool): string[] =>
-  action.kind === 'remote' ? [name, action.tool] : [name];
+const namesOf = ({ name, action }: NamedTool): string[] => (action.kind === 'remote' ? [name, action.tool] : [name]);
 
 // Tools can be named as on the server or as in wield.
-function choose(
-  { state: { upstreams } }: NodeToolbox,
-  state: ServerState,
-  named: readonly string[],
-): Changed {
+function choose({ state: { upstreams } }: NodeToolbox, state: ServerState, named: readonly string[]): Changed {
   const all = upstreams.changes(state);
   if (named.length === 0) return all;
   return [...new Set(named)].flatMap((name) => {

@@ -85,10 +85,7 @@ function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonO
     return { type: 'http', url: String(url), ...(headers && { headers }) };
   }
   if (command === undefined) {
-    throw usageError(
-      'missing command or URL',
-      'wield mcp add NAME -- COMMAND …, or wield mcp add NAME --url URL',
-    );
+    throw usageError('missing command or URL', 'wield mcp add NAME -- COMMAND …, or wield mcp add NAME --url URL');
   }
   if (headers !== undefined) {
     throw usageError('--header needs --url', 'use --env for the variables of a command');
@@ -119,11 +116,7 @@ function assertEntry(name: string, entry: JsonObject, file: string): void {
   }
   const [first] = findings;
   if (first === undefined) return;
-  throw new ToolError(
-    'usage',
-    `${spellOut(first.keyPath.join('.'))}: would write a secret to a file in plain text`,
-    {
-      hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
-    },
-  );
+  throw new ToolError('usage', `${spellOut(first.keyPath.join('.'))}: would write a secret to a file in plain text`, {
+    hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
+  });
 }

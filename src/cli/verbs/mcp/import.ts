@@ -87,20 +87,14 @@ function findNamedSources(from: string, call: VerbCall, environment: ClientEnvir
 }
 
 // Shows everything that is read and written, but only the names of secrets (UPS-5).
-function show(
-  { terminal }: VerbCall,
-  { read, destination, servers }: ImportPlan,
-  around: ClientEnvironment,
-): void {
+function show({ terminal }: VerbCall, { read, destination, servers }: ImportPlan, around: ClientEnvironment): void {
   const short = (path: string): string => spellOut(shortenPath(path, around.workdir, around.home));
   for (const path of read) terminal.out(`  reads   ${short(path)}\n`);
   terminal.out(`  writes  ${short(destination.path)}\n\n`);
   for (const server of servers) {
-    const line = (label: string, text: string): void =>
-      terminal.out(`    ${label.padEnd(12)} ${spellOut(text)}\n`);
+    const line = (label: string, text: string): void => terminal.out(`    ${label.padEnd(12)} ${spellOut(text)}\n`);
     terminal.out(`  ${terminal.paint('bold', spellOut(server.name))}   ${server.status}\n`);
-    if (server.command !== undefined)
-      line('runs', [server.command, ...(server.args ?? [])].map(quoteWord).join(' '));
+    if (server.command !== undefined) line('runs', [server.command, ...(server.args ?? [])].map(quoteWord).join(' '));
     if (server.url !== undefined) line('calls', server.url);
     for (const key of ['cwd', 'allow', 'deny', 'timeout', 'startTimeout']) {
       const value = server.entry?.[key];

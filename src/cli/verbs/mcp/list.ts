@@ -67,8 +67,7 @@ function print({ terminal }: VerbCall, states: readonly ServerState[], toolbox: 
     notes.push(['new', 'wield list and wield mcp refresh start servers that were not started yet']);
   if (notes.length > 0) terminal.out('\n');
   const width = Math.max(...notes.map(([label]) => label.length));
-  for (const [label, text] of notes)
-    terminal.out(`  ${terminal.paint('yellow', label.padEnd(width))}   ${text}\n`);
+  for (const [label, text] of notes) terminal.out(`  ${terminal.paint('yellow', label.padEnd(width))}   ${text}\n`);
 }
 
 function describeState({ state, tools, changed }: ServerState): string {

@@ -23,9 +23,7 @@ export const refresh: McpAction = {
     const toolbox = call.toolbox();
     const servers = chooseServers(toolbox, names);
     const outcomes = await refreshAll(call, toolbox, servers);
-    const failures = outcomes.flatMap(({ server, error }) =>
-      error === undefined ? [] : [{ server, error }],
-    );
+    const failures = outcomes.flatMap(({ server, error }) => (error === undefined ? [] : [{ server, error }]));
     // With one named server, its error is the error of the command.
     if (names.length === 1 && failures.length === 1) throw toOwnError(failures[0]!);
     if (call.json) {
@@ -52,17 +50,11 @@ function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEn
   if (names.length > 0) return [...new Set(names)].map((name) => findUsable(toolbox, name).server);
   return toolbox.state.upstreams
     .states()
-    .filter(
-      ({ server, state }) => state !== 'off' && (server.owner !== 'workspace' || toolbox.workspace.trusted),
-    )
+    .filter(({ server, state }) => state !== 'off' && (server.owner !== 'workspace' || toolbox.workspace.trusted))
     .map(({ server }) => server);
 }
 
-async function refreshAll(
-  call: VerbCall,
-  toolbox: NodeToolbox,
-  servers: readonly ServerEntry[],
-): Promise<Outcome[]> {
+async function refreshAll(call: VerbCall, toolbox: NodeToolbox, servers: readonly ServerEntry[]): Promise<Outcome[]> {
   const outcomes = new Map<ServerEntry, Outcome>();
   const waiting = new Set<string>();
   const left = [...servers];
@@ -110,8 +102,7 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
 function toOwnError({ server, error }: Required<Outcome>): ToolError {
   const { summary, kind } = error.data ?? {};
   return new ToolError(error.code, typeof summary === 'string' ? summary : error.message, {
-    hint:
-      kind === 'start-failed' ? `run it by hand to see more: ${describeServer(server)}` : (error.hint ?? ''),
+    hint: kind === 'start-failed' ? `run it by hand to see more: ${describeServer(server)}` : (error.hint ?? ''),
     data: error.data,
     cause: error,
   });

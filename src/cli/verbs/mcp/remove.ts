@@ -55,9 +55,7 @@ export const remove: McpAction = {
 function findScope(toolbox: NodeToolbox, name: string): 'user' | 'project' {
   const { server } = findState(toolbox, name);
   const environment = findClientEnvironment(toolbox);
-  const scope = (['user', 'project'] as const).find(
-    (one) => server.place.file === wieldFile(one, environment),
-  );
+  const scope = (['user', 'project'] as const).find((one) => server.place.file === wieldFile(one, environment));
   if (scope !== undefined) return scope;
   throw new ToolError('conflict', `${spellOut(name)} is configured in a file that wield does not edit`, {
     hint: `remove it from ${describePlace(server, toolbox)} by hand`,

@@ -56,13 +56,9 @@ export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
     });
   }
   if (server.owner === 'workspace' && !toolbox.workspace.trusted) {
-    throw new ToolError(
-      'needs_trust',
-      `the server ${spellOut(name)} is not started: the workspace is not trusted`,
-      {
-        hint: 'wield mcp shows what it runs; then run: wield trust',
-      },
-    );
+    throw new ToolError('needs_trust', `the server ${spellOut(name)} is not started: the workspace is not trusted`, {
+      hint: 'wield mcp shows what it runs; then run: wield trust',
+    });
   }
   return found;
 }

@@ -23,9 +23,7 @@ export function describeLoadError(thrown: unknown): Finding {
 function hintFor(thrown: unknown): string {
   const { missingPackage, code } = Object(thrown) as { missingPackage?: string; code?: string };
   if (missingPackage !== undefined) return `npm install ${missingPackage}`;
-  return code === 'ERR_MODULE_NOT_FOUND'
-    ? 'install the missing package'
-    : 'fix the file: it throws when it is loaded';
+  return code === 'ERR_MODULE_NOT_FOUND' ? 'install the missing package' : 'fix the file: it throws when it is loaded';
 }
 
 // Returns the first stack frame in a compiled module, as a place in its source.

@@ -90,11 +90,7 @@ export function createLoader(cacheDirectory: string): Loader {
 }
 
 // Returns the cached promise of a key, or creates it. Rejected promises are not cached.
-function once<T>(
-  cache: Map<string, Promise<T>>,
-  key: string,
-  create: (key: string) => Promise<T>,
-): Promise<T> {
+function once<T>(cache: Map<string, Promise<T>>, key: string, create: (key: string) => Promise<T>): Promise<T> {
   let known = cache.get(key);
   if (known === undefined) {
     known = create(key);
