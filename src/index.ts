@@ -44,12 +44,12 @@ export type {
   ToolboxWorkspace,
   Verdict,
 } from './core/toolbox.js';
+export { cache, rateLimit, retry } from './extras/middleware/index.js';
 export {
   type DefinitionSchema,
   defineTool,
   type FailedOutput,
   type ToolDefinition,
 } from './formats/module/define.js';
-export { cache, rateLimit, retry } from './runtime/middleware/index.js';
 export type { StandardSchema } from './schema/standard.js';
 export { createToolbox, type ToolboxOptions } from './toolbox.js';

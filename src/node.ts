@@ -1,19 +1,17 @@
 // The composition root: constructs the toolbox of a workdir from formats, executors, policy and state.
 
-import { basename, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
 import { createInstructions, mayName, offeredTo } from './builtin/offer.js';
 import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
-import { createAuthorities } from './catalog/authority.js';
-import { createCascadeResolver } from './catalog/cascade.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile } from './catalog/index-file.js';
+import type { ToSchema } from './catalog/index-format.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { type Configuration, createConfiguration } from './config/index.js';
-import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { KnownSecrets } from './core/redact.js';
@@ -29,6 +27,9 @@ import { createFunctionExecutor } from './executors/function/index.js';
 import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
 import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
+import { createCascadeResolver } from './extras/cascade.js';
+import { createMiddleware } from './extras/middleware/index.js';
+import { loadShippedIndex } from './extras/shipped-index/load.js';
 import { digestParts } from './files/digest.js';
 import { checkStateDirectory } from './files/state.js';
 import type { ToolDefinition } from './formats/module/define.js';
@@ -46,11 +47,9 @@ import { createGuard } from './process/guard.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/executors.js';
 import { createLimiter } from './runtime/limiter.js';
-import { joinMiddleware } from './runtime/middleware/index.js';
 import { createObservers } from './runtime/observers.js';
 import type { CallParts } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
-import { createFindSteps, toMiddleware } from './runtime/steps.js';
 import { createTracer } from './runtime/telemetry.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
@@ -253,6 +252,7 @@ interface CatalogParts {
 
 function createCatalogs({ options, machine, files, workspace, formats, upstream }: CatalogParts) {
   const { world, wieldHome } = machine;
+  const toSchema: ToSchema = (json, face) => createJsonSchema(json, { closed: face === 'input' });
   const catalog: Catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
     builtin: createBuiltins({
@@ -271,7 +271,8 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
     index: createIndexFile({
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
-      toSchema: (json, face) => createJsonSchema(json, { closed: face === 'input' }),
+      toSchema,
+      loadShipped: (place, format) => loadShippedIndex({ place, format, version: INDEX_VERSION, toSchema, world }),
       world,
     }),
     world,
@@ -302,7 +303,12 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
       createDelegateExecutor({ digest: digestParts }),
       upstreams.executor,
     ]),
-    cascade: createCascade(catalog, world),
+    cascade: createCascadeResolver({
+      skills: createSkillFormat(),
+      roots: findTops(world.home),
+      now: world.now,
+      find: (ref, snapshot) => catalog.find(ref, { snapshot }),
+    }),
     consents: createConsents({
       wieldHome,
       pins,
@@ -313,22 +319,9 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
     }),
     limiter: createLimiter(),
     observers: createObservers({ recorder, tracer: createTracer(world.debug), debug: world.debug }),
-    middleware: createFindSteps(joinMiddleware((options.middleware ?? []).map(toMiddleware))),
+    middleware: createMiddleware(options.middleware ?? []),
     stores,
   };
-}
-
-function createCascade(catalog: Catalog, world: World): CascadeResolver {
-  const skills = createSkillFormat();
-  return createCascadeResolver({
-    authorities: createAuthorities({
-      readSkill: (directory, owner, snapshot) =>
-        skills.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }, snapshot),
-      roots: findTops(world.home),
-      now: world.now,
-    }),
-    find: (ref, snapshot) => catalog.find(ref, { snapshot }),
-  });
 }
 
 interface StateParts {
@@ -361,11 +354,11 @@ function toState({ machine, files, workspace, parts, formats, upstreams }: State
     },
     shippedIndex: {
       async write(directory) {
-        const { writeShippedIndex } = await import('./catalog/shipped/write.js');
+        const { writeShippedIndex } = await import('./extras/shipped-index/write.js');
         return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world: machine.world });
       },
       async remove(directory) {
-        const { removeShippedIndex } = await import('./catalog/shipped/write.js');
+        const { removeShippedIndex } = await import('./extras/shipped-index/write.js');
         return removeShippedIndex(directory);
       },
     },

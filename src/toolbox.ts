@@ -12,6 +12,7 @@ import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
 import type { World } from './core/world.js';
 import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function/index.js';
+import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { assembleToolbox } from './runtime/create.js';
@@ -20,7 +21,6 @@ import { createLimiter } from './runtime/limiter.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
-import { createFindSteps, toMiddleware } from './runtime/steps.js';
 import { createTracer } from './runtime/telemetry.js';
 
 export interface ToolboxOptions {
@@ -46,7 +46,6 @@ export function createFunctionToolbox(
   handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
 ): Toolbox {
   const { tools, limits = {}, repair = true } = options;
-  const middleware = options.middleware?.map(toMiddleware);
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
     repair,
@@ -73,7 +72,7 @@ export function createFunctionToolbox(
       consents: NO_CONSENTS,
       limiter: createLimiter(),
       observers: createObservers({ tracer: createTracer(debug), debug }),
-      middleware: middleware && createFindSteps(() => middleware),
+      middleware: createMiddleware(options.middleware ?? []),
       stores: undefined,
     },
     search: createSearch(catalog),

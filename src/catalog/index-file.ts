@@ -9,7 +9,6 @@ import { readHead } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { DirectoryState } from './entry.js';
 import { escapeField, formatIndex, parseIndex, type ToSchema } from './index-format.js';
-import { loadShippedIndex } from './shipped/load.js';
 
 export interface IndexFile {
   /** Returns the saved state of a place; undefined if there is none or it is not usable. */
@@ -24,6 +23,8 @@ export interface IndexFileOptions {
   /** Changes with the meaning of a line. */
   readonly version: string;
   readonly toSchema: ToSchema;
+  /** Loads the index that a library ships in its own directory (RES-22). */
+  readonly loadShipped: (place: Place, format: Format) => DirectoryState | undefined;
   readonly world: World;
 }
 
@@ -31,7 +32,7 @@ export interface IndexFileOptions {
 const MIN_ENTRIES = 16;
 const MAX_BYTES = 256 * 1024 * 1024;
 
-export function createIndexFile({ directory, version, toSchema, world }: IndexFileOptions): IndexFile {
+export function createIndexFile({ directory, version, toSchema, loadShipped, world }: IndexFileOptions): IndexFile {
   // The ignored names determine the content, so they are part of the key.
   const firstLine = (place: Place, format: Format): string =>
     ['wield-index', version, format.name, ...[place.directory, ...(place.ignore ?? [])].map(escapeField)].join('\t');
@@ -55,9 +56,7 @@ export function createIndexFile({ directory, version, toSchema, world }: IndexFi
     }
   };
   return {
-    load: (place, format) =>
-      loadOwn(place, format) ??
-      (place.external ? loadShippedIndex({ place, format, version, toSchema, world }) : undefined),
+    load: (place, format) => loadOwn(place, format) ?? (place.external ? loadShipped(place, format) : undefined),
     save(place, format, state) {
       if (state.entries.size < MIN_ENTRIES) return;
       const file = fileOf(place, format);

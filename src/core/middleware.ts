@@ -5,6 +5,7 @@ import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import { parseSelectors, type Selector } from './selector.js';
+import type { Snapshot } from './snapshot.js';
 import type { Tool } from './tool.js';
 import type { Caller } from './toolbox.js';
 
@@ -65,6 +66,36 @@ export interface Middleware {
   /** True if it always returns the unchanged output of one `next()`; otherwise output cannot be streamed. */
   readonly streams?: boolean;
   readonly run: MiddlewareFunction;
+}
+
+/** The middleware of a toolbox. */
+export interface MiddlewareChain {
+  /** Middleware of the program; the configuration may add more. */
+  readonly own: readonly Middleware[];
+  /** Runs a plan through the middleware that applies to it; undefined if none does. */
+  run(options: ChainOptions): Promise<Output> | undefined;
+}
+
+export interface ChainOptions {
+  readonly plan: Plan;
+  readonly snapshot: Snapshot;
+  readonly caller: Caller;
+  readonly depth: number;
+  readonly signal: AbortSignal;
+  readonly monotonic: () => number;
+  /** Runs the plan once. */
+  readonly execute: (run: ChainRun) => Promise<Output>;
+  /** Makes a nested call. */
+  readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
+}
+
+/** One run of a plan inside its middleware. */
+export interface ChainRun {
+  readonly signal: AbortSignal;
+  /** Called when the run starts; returns the time left for it. */
+  readonly begin: () => number;
+  /** Whether all middleware passes output on unchanged. */
+  readonly streams: boolean;
 }
 
 export interface RetryOptions {

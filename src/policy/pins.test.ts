@@ -82,7 +82,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
       },
       limiter: createLimiter(),
       observers: createObservers({ tracer: () => undefined, debug: () => {} }),
-      middleware: undefined,
+      middleware: { own: [], run: () => undefined },
       stores: undefined,
     },
     search: createSearch(catalog),

@@ -3,6 +3,7 @@
 import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
 import type { RunContext } from '../core/executor.js';
+import type { ChainRun } from '../core/middleware.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
 import { toToolConfig } from '../core/settings.js';
@@ -11,7 +12,6 @@ import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, CallOptions } from '../core/toolbox.js';
-import { runChain } from './chain.js';
 import { type LargeResults, toSpill } from './large-results.js';
 import { listRemoteTools } from './list.js';
 import { type NestedCallOptions, rightsOf } from './nested.js';
@@ -39,21 +39,20 @@ export interface ExecuteOptions {
 /** Returns the output of a plan. Throws what went wrong before or around the run. */
 export async function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
   const { plan, snapshot, caller, signal, nesting, nest } = execution;
-  const steps = parts.middleware?.(snapshot.settings, plan, nesting.depth > 0);
-  const asking = createAsking(parts.workspace.world.debug, plan.tool, execution.options);
-  if (steps === undefined) return runPlan(parts, execution, { signal, asking });
+  const { middleware, workspace } = parts;
+  const asking = createAsking(workspace.world.debug, plan.tool, execution.options);
+  if (middleware.own.length + snapshot.settings.middleware.length === 0)
+    return runPlan(parts, execution, { signal, asking });
   let raw: Output | undefined;
-  const output = await runChain({
-    steps: steps.list,
+  const output = await middleware.run({
     plan,
+    snapshot,
     caller,
     depth: nesting.depth,
-    workdir: snapshot.workdir,
-    paths: snapshot.places.map(({ directory }) => directory),
     signal,
-    monotonic: parts.workspace.world.monotonic,
-    execute: async (runSignal, begin) => {
-      raw = await runPlan(parts, execution, { signal: runSignal, asking, begin, streams: steps.streams });
+    monotonic: workspace.world.monotonic,
+    execute: async (run) => {
+      raw = await runPlan(parts, execution, { ...run, asking });
       const { streams: _, ...plain } = raw;
       return plain;
     },
@@ -63,17 +62,15 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
         elicit: asking?.door,
       }),
   });
+  if (output === undefined) return runPlan(parts, execution, { signal, asking });
   // The raw bytes belong to a text only if no middleware replaced it (EXE-7).
   return raw?.streams !== undefined && raw.content === output.content ? { ...output, streams: raw.streams } : output;
 }
 
-interface Run {
+/** A run, inside its middleware if it has any. */
+interface Run extends Partial<ChainRun> {
   readonly signal: AbortSignal;
   readonly asking: Asking | undefined;
-  /** Called when the run starts; returns the time left for it. Undefined without middleware. */
-  readonly begin?: () => number;
-  /** Whether all middleware passes output on unchanged. */
-  readonly streams?: boolean;
 }
 
 async function runPlan(

@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
 import type { CascadeResolver } from '../core/cascade.js';
 import type { NestedOptions } from '../core/context.js';
+import type { MiddlewareChain } from '../core/middleware.js';
 import type { AllowList } from '../core/rule.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
@@ -13,7 +14,6 @@ import type { Rules } from '../policy/decide.js';
 import type { Executors } from './executors.js';
 import type { Limiter } from './limiter.js';
 import type { Observers } from './observers.js';
-import type { FindSteps } from './steps.js';
 
 export interface CallParts {
   readonly workspace: Workspace;
@@ -23,8 +23,7 @@ export interface CallParts {
   readonly consents: Consents;
   readonly limiter: Limiter;
   readonly observers: Observers;
-  /** Undefined if the toolbox has no middleware. */
-  readonly middleware: FindSteps | undefined;
+  readonly middleware: MiddlewareChain;
   /** Undefined if results are always returned inline. */
   readonly stores: Stores | undefined;
 }

@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
-import { registerTool } from '../../src/helpers/index.js';
+import { registerTool } from '../../src/helpers.js';
 import { textOf } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { connectStdio } from '../support/clients.js';

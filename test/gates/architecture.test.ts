@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { findRows, findSection, readDocument } from '../support/documents.js';
 import { readSources } from '../support/sources.js';
 
-const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts']);
+const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts', 'helpers.ts']);
 const MAX_ROWS = 24;
 const MAX_FOLDERS = 22;
 const MAX_ROOT_FILES = 8;

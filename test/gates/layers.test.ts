@@ -23,6 +23,12 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('only the composition roots import extras', () => {
+    const importers = sources.filter(({ imports }) => imports.some((to) => floorOf(to.file) === 'extras'));
+    const others = importers.filter(({ file }) => !['.', 'extras'].includes(floorOf(file)));
+    expect(others.map(({ file }) => file)).toEqual([]);
+  });
+
   test('there are no import cycles, type imports included except in core', () => {
     const edges = new Map(
       sources.map(({ file, imports }) => [

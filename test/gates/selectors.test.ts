@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { isToolError } from '../../src/core/error.js';
-import { matchPattern, matchSelector, parseSelectors, type SelectedTool } from '../../src/helpers/index.js';
+import { matchPattern, matchSelector, parseSelectors, type SelectedTool } from '../../src/helpers.js';
 import { findRows, findSection, readDocument } from '../support/documents.js';
 
 const page = readDocument('docs/reference/selectors.md');

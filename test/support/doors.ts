@@ -1,7 +1,7 @@
 // All doors through which tools are called or listed; add new doors here, so that they are tested against the policy.
 
 import type { Client } from '@modelcontextprotocol/client';
-import { createCallbackRef } from '../../src/helpers/index.js';
+import { createCallbackRef } from '../../src/helpers.js';
 import { type Caller, defineTool, type JsonObject, type ToolContext, type ToolResult } from '../../src/index.js';
 import type { NodeToolbox } from '../../src/node.js';
 import { ADAPTERS, type Adapter } from './adapters.js';

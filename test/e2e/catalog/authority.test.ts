@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { findAuthority } from '../../../src/helpers/index.js';
+import { findAuthority } from '../../../src/helpers.js';
 import { createToolbox } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { registerTool } from '../../../src/helpers/index.js';
+import { registerTool } from '../../../src/helpers.js';
 import { createNodeToolbox, type NodeToolbox } from '../../../src/node.js';
 import { act, CONFIGS, EVERY_NAME, prepare, ROOTS, type Step, step } from '../../support/histories.js';
 import { predict } from '../../support/naive-resolver.js';

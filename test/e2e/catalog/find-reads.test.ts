@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { clearAllCaches, clearToolCache } from '../../../src/helpers/index.js';
+import { clearAllCaches, clearToolCache } from '../../../src/helpers.js';
 import { json, wield } from '../../support/cli.js';
 import { rounds } from '../../support/effort.js';
 import { opensOf, wieldOpens } from '../../support/opens.js';

@@ -3,7 +3,7 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { registerTool } from '../../../src/helpers/index.js';
+import { registerTool } from '../../../src/helpers.js';
 import { isToolError, textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';

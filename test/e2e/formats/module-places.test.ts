@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
-import { registerTool } from '../../../src/helpers/index.js';
+import { registerTool } from '../../../src/helpers.js';
 import { createToolbox, type ToolDefinition, textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';

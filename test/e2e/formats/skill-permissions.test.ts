@@ -3,7 +3,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { createCallbackRef, registerTool } from '../../../src/helpers/index.js';
+import { createCallbackRef, registerTool } from '../../../src/helpers.js';
 import { textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { connectStdio } from '../../support/clients.js';

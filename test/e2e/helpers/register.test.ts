@@ -12,7 +12,7 @@ import {
   type RegisterToolOptions,
   registerTool,
   unregisterTool,
-} from '../../../src/helpers/index.js';
+} from '../../../src/helpers.js';
 import { createToolbox, defineTool, type Toolbox, textOf } from '../../../src/index.js';
 import { createMcpHttp } from '../../../src/mcp-server/index.js';
 import { sleep } from '../../support/processes.js';

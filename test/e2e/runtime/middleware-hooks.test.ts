@@ -1,7 +1,7 @@
 // Hooks of middleware, and what the helpers tell of the call that they are given.
 
 import { expect, onTestFinished } from 'vitest';
-import { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from '../../../src/helpers/index.js';
+import { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget } from '../../../src/helpers.js';
 import { createToolbox, defineTool, type Middleware, type ServedCall, type ToolContext } from '../../../src/index.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';

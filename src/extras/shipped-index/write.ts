@@ -2,13 +2,13 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createDirectory } from '../../catalog/directory.js';
+import type { Entry } from '../../catalog/entry.js';
 import type { Format, Place } from '../../core/format.js';
 import { DEFAULT_IGNORE } from '../../core/search-path.js';
 import type { World } from '../../core/world.js';
 import { statOrNothing } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { createDirectory } from '../directory.js';
-import type { Entry } from '../entry.js';
 import { filesOf, firstLine, SHIPPED_INDEX, type ShippedEntry, stateOf } from './load.js';
 
 export interface WriteShippedIndexOptions {

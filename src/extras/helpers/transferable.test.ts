@@ -3,8 +3,8 @@
 import { createContext, runInContext } from 'node:vm';
 import { newQuickJSWASMModuleFromVariant } from 'quickjs-emscripten-core';
 import { describe, expect } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { parse, reviveFns, stringify, transferableSerializerSource } from './index.js';
+import { spec } from '../../../test/support/spec.js';
+import { parse, reviveFns, stringify, transferableSerializerSource } from '../../helpers.js';
 
 // Runs in any engine and returns text made with the functions under test.
 const PROGRAM = `(function () {

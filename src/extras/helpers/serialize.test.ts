@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { deserialize, parse, reviveFns, serialize, stringify } from './index.js';
+import { spec } from '../../../test/support/spec.js';
+import { deserialize, parse, reviveFns, serialize, stringify } from '../../helpers.js';
 
 const MARKERS = ['$fn', '$date', '$bigint', '$map', '$set', '$error', '$plain', '$cycle', '$promise'];
 const roundTrip = (value: unknown): unknown => parse(stringify(value));

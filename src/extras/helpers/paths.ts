@@ -1,8 +1,8 @@
 // Reads, writes and removes values by path expressions: `a.b[0]` or JSONPath (HLP-1).
 
-import { ToolError } from '../core/error.js';
-import { describeValue } from '../core/json.js';
-import { quoteOutside } from '../core/text.js';
+import { ToolError } from '../../core/error.js';
+import { describeValue } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
 import { type Path, parsePath, queryPaths, type Step } from './path-expression.js';
 
 type Container = Record<Step, unknown>;

@@ -1,8 +1,8 @@
 // Parses path expressions such as `a.b[0]["c d"]`, and runs JSONPath queries with a library.
 
 import { createRequire } from 'node:module';
-import { ToolError } from '../core/error.js';
-import { quoteOutside } from '../core/text.js';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
 
 /** A key or an array index; a negative index counts from the end. */
 export type Step = string | number;

@@ -2,6 +2,8 @@
 
 import { basename, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { DirectoryState, Entry } from '../../catalog/entry.js';
+import type { ToSchema } from '../../catalog/index-format.js';
 import type { Format, Place } from '../../core/format.js';
 import { isRecord, type Json, parseJson } from '../../core/json.js';
 import { isToolName, normalizeTags } from '../../core/name.js';
@@ -12,8 +14,6 @@ import type { World } from '../../core/world.js';
 import { checksum } from '../../files/checksum.js';
 import { readHead, statOrNothing, toIdentity } from '../../files/read.js';
 import { isSettled } from '../../files/stat-cache.js';
-import type { DirectoryState, Entry } from '../entry.js';
-import type { ToSchema } from '../index-format.js';
 
 /** Name of the index file in the directory. */
 export const SHIPPED_INDEX = '.wield-index';

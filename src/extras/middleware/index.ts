@@ -1,24 +1,29 @@
 // The built-in middleware, and the middleware of a toolbox: from code and from the configuration.
 
 import { canonicalJson } from '../../core/json.js';
-import type { Middleware, MiddlewareSettings } from '../../core/middleware.js';
-import type { Settings } from '../../core/settings.js';
+import type { Middleware, MiddlewareChain, MiddlewareFunction, MiddlewareSettings } from '../../core/middleware.js';
 import { cache } from './cache.js';
+import { runChain } from './chain.js';
 import { rateLimit } from './rate-limit.js';
 import { retry } from './retry.js';
+import { createFindSteps, toMiddleware } from './steps.js';
 
 export { cache, rateLimit, retry };
 
-/** Joins middleware of the program, outermost, with that of the configuration. */
-export function joinMiddleware(
-  own: readonly Middleware[],
-): (settings: Pick<Settings, 'middleware'>) => readonly Middleware[] {
+/** Creates the middleware of a toolbox: that of the program, outermost, and that of the configuration. */
+export function createMiddleware(given: readonly (Middleware | MiddlewareFunction)[]): MiddlewareChain {
+  const own = given.map(toMiddleware);
   const configured = createConfiguredMiddleware();
+  const findSteps = createFindSteps();
   let known: { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] } | undefined;
-  return ({ middleware }) => {
-    const now = configured(middleware);
-    if (known?.of !== now) known = { of: now, all: own.length === 0 ? now : [...own, ...now] };
-    return known.all;
+  return {
+    own,
+    run(options) {
+      const now = configured(options.snapshot.settings.middleware);
+      if (known?.of !== now) known = { of: now, all: [...own, ...now] };
+      const steps = findSteps(known.all, options.plan, options.depth > 0);
+      return steps.list.length === 0 ? undefined : runChain(steps, options);
+    },
   };
 }
 

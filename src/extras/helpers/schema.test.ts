@@ -1,8 +1,8 @@
 // Tests of resolveJsonSchema.
 
 import { expect } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { resolveJsonSchema } from './index.js';
+import { spec } from '../../../test/support/spec.js';
+import { resolveJsonSchema } from '../../helpers.js';
 
 spec('HLP-5', 'returns the object at the $resolve path, or the schema itself', () => {
   const found = { type: 'string' };

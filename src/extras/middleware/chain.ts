@@ -1,41 +1,25 @@
 // Runs a plan through its middleware: each function gets a frozen view of the call, and no run outlives it (RUN-9).
 
 import { setMaxListeners } from 'node:events';
-import { isToolError, ToolError, toToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
-import { ENVELOPE, type MiddlewareCall, type ServedCall } from '../core/middleware.js';
-import type { Plan } from '../core/plan.js';
-import type { Output, ToolResult } from '../core/result.js';
-import { formatDuration } from '../core/text.js';
-import { cancelled } from '../core/time-limit.js';
-import type { Caller } from '../core/toolbox.js';
-import type { Step } from './steps.js';
-
-export interface ChainOptions {
-  readonly steps: readonly Step[];
-  readonly plan: Plan;
-  readonly caller: Caller;
-  readonly depth: number;
-  readonly workdir: string;
-  readonly paths: readonly string[];
-  readonly signal: AbortSignal;
-  readonly monotonic: () => number;
-  /** Runs the plan once; calls `begin` when it starts, which returns the time left for it. */
-  readonly execute: (signal: AbortSignal, begin: () => number) => Promise<Output>;
-  /** Makes a nested call. */
-  readonly delegate: (ref: string, input: unknown, signal: AbortSignal) => Promise<ToolResult>;
-}
+import { isToolError, ToolError, toToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { type ChainOptions, ENVELOPE, type MiddlewareCall, type ServedCall } from '../../core/middleware.js';
+import type { Plan } from '../../core/plan.js';
+import type { Output } from '../../core/result.js';
+import { formatDuration } from '../../core/text.js';
+import { cancelled } from '../../core/time-limit.js';
+import type { Step, Steps } from './steps.js';
 
 // How long middleware may take to settle after its call ended, before the call answers without it.
 const SETTLE_MS = 20;
 
 /** Returns the output of a plan run through its middleware. Throws what the runs and the middleware throw. */
-export async function runChain(options: ChainOptions): Promise<Output> {
-  const { steps, plan, signal } = options;
-  const runs = createRuns(options);
+export async function runChain({ list, streams }: Steps, options: ChainOptions): Promise<Output> {
+  const { plan, signal } = options;
+  const runs = createRuns(options, streams);
   const served = toServedCall(options, runs);
   const enter = async (at: number): Promise<Output> => {
-    const step = steps[at];
+    const step = list[at];
     if (step === undefined) return runs.start();
     const { trigger, hookTarget } = step;
     const envelope = Object.freeze({ target: served, trigger, hookTarget });
@@ -77,7 +61,7 @@ interface Runs {
   end(): Promise<void>;
 }
 
-function createRuns({ plan, monotonic, execute }: ChainOptions): Runs {
+function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean): Runs {
   const controller = new AbortController();
   // Waits and nested calls all listen; Node warns about more than ten listeners.
   setMaxListeners(0, controller.signal);
@@ -108,11 +92,12 @@ function createRuns({ plan, monotonic, execute }: ChainOptions): Runs {
     assertOpen();
     const queuedAt = monotonic();
     try {
-      return await execute(controller.signal, () => {
+      const begin = (): number => {
         queuedMs += monotonic() - queuedAt;
         assertOpen();
         return timeLeftMs();
-      });
+      };
+      return await execute({ signal: controller.signal, begin, streams });
     } catch (thrown) {
       throw toToolError(thrown);
     }
@@ -148,7 +133,7 @@ function createRuns({ plan, monotonic, execute }: ChainOptions): Runs {
 }
 
 function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): ServedCall {
-  const { plan, caller, depth, workdir, paths, monotonic, delegate } = options;
+  const { plan, snapshot, caller, depth, monotonic, delegate } = options;
   return Object.freeze({
     tool: plan.tool,
     input: plan.input,
@@ -156,8 +141,8 @@ function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): Serv
     caller: Object.freeze({ ...caller }),
     depth,
     signal,
-    workdir,
-    paths: Object.freeze([...paths]),
+    workdir: snapshot.workdir,
+    paths: Object.freeze(snapshot.places.map(({ directory }) => directory)),
     toolbox: Object.freeze({ call: (ref: string, input: unknown) => delegate(ref, input, signal) }),
     now: monotonic,
     timeLeftMs,

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { safeClone, safeSnapshot, safeStringify, serializeContext } from './index.js';
+import { spec } from '../../../test/support/spec.js';
+import { safeClone, safeSnapshot, safeStringify, serializeContext } from '../../helpers.js';
 
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 

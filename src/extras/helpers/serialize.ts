@@ -1,6 +1,6 @@
 // Serialization of any value, as JSON that can be parsed back or as a copy for logs; never throws because of a value.
 
-import { ToolError } from '../core/error.js';
+import { ToolError } from '../../core/error.js';
 import { assemble, PARTS } from './serializer/assemble.js';
 import type { SerializeOptions } from './serializer/copy.js';
 import type { DeserializeOptions } from './serializer/revive.js';

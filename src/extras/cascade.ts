@@ -1,6 +1,6 @@
 // Resolves the cascade of a tool: its level, the main skills that govern it, and the skills it inherits from (RES-17).
 
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import {
   type Cascade,
   type CascadeResolver,
@@ -10,18 +10,36 @@ import {
   toOwnLevel,
 } from '../core/cascade.js';
 import { isToolError, ToolError } from '../core/error.js';
+import type { Format, Reading } from '../core/format.js';
 import type { Json } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { Tool } from '../core/tool.js';
+import type { Action, Owner, Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
-import type { Authorities, MainSkill } from './authority.js';
+import { createStatCache } from '../files/stat-cache.js';
+import { isWithin } from '../files/within.js';
 
 export interface CascadeOptions {
-  readonly authorities: Authorities;
+  /** The format that reads skills. */
+  readonly skills: Format;
+  /** Directories above which the search stops, with their owners; the first that contains the tool applies. */
+  readonly roots: (snapshot: Snapshot) => Iterable<{ readonly directory: string; readonly owner: Owner }>;
+  readonly now: () => number;
   /** Returns the tool of a reference; throws if there is none. */
   readonly find: (ref: string, snapshot: Snapshot) => Tool;
+}
+
+/** The `SKILL.md` at the root of a directory: a skill, or a problem if the file is invalid. */
+type MainSkill = { readonly skill: Skill } | { readonly fault: Problem };
+
+interface Authorities {
+  /** Returns the skill of which the tool is the callable form, if any. */
+  skillOf(tool: Tool, snapshot: Snapshot): Skill | undefined;
+  /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
+  above(tool: Tool, snapshot: Snapshot): readonly MainSkill[];
+  /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
+  governing(directory: string | null, owner: Owner, snapshot: Snapshot): readonly MainSkill[];
 }
 
 /** A skill or tool in a chain of `$inherit`. */
@@ -34,8 +52,8 @@ interface Link {
 }
 
 export function createCascadeResolver(options: CascadeOptions): CascadeResolver {
-  const { authorities } = options;
-  const levels = createLevels(options);
+  const authorities = createAuthorities(options);
+  const levels = createLevels(authorities, options.find);
   const cascades = new WeakMap<Tool, { readonly parts: readonly unknown[]; readonly cascade: Cascade }>();
 
   const of = (tool: Tool, snapshot: Snapshot): Cascade => {
@@ -96,7 +114,65 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
   };
 }
 
-function createLevels({ authorities, find }: CascadeOptions) {
+function createAuthorities({ skills, roots, now }: CascadeOptions): Authorities {
+  // Cached while the files are unchanged.
+  const cache = createStatCache<MainSkill | undefined>({ now });
+  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined =>
+    skills.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }, snapshot);
+
+  const mainSkillOf = (directory: string, owner: Owner, snapshot: Snapshot): MainSkill | undefined =>
+    cache.get(`${owner} ${directory}`, [join(directory, 'SKILL.md')], ([text]) =>
+      text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot)),
+    );
+
+  const rootOf = (directory: string, snapshot: Snapshot) => {
+    for (const root of roots(snapshot)) if (isWithin(root.directory, directory)) return root;
+    return undefined;
+  };
+
+  const skillOf = ({ action, origin }: Tool, snapshot: Snapshot): Skill | undefined => {
+    if (!isSkillAction(action) || origin.directory === null) return undefined;
+    const main = mainSkillOf(origin.directory, origin.owner, snapshot);
+    return main && 'skill' in main ? main.skill : undefined;
+  };
+
+  const governing = (directory: string | null, owner: Owner, snapshot: Snapshot): MainSkill[] => {
+    // A tool that is not on disk belongs to the project.
+    const start = directory ?? snapshot.workdir;
+    const root = rootOf(start, snapshot);
+    const found: MainSkill[] = [];
+    for (let here = start; ; here = dirname(here)) {
+      const main = mainSkillOf(here, root?.owner ?? owner, snapshot);
+      if (main) found.push(main);
+      if (root === undefined || here === root.directory || here === dirname(here)) return found;
+    }
+  };
+
+  return {
+    skillOf,
+    governing,
+    above(tool, snapshot) {
+      const { directory, owner } = tool.origin;
+      const isSkill = directory !== null && skillOf(tool, snapshot) !== undefined;
+      return governing(isSkill ? dirname(directory) : directory, owner, snapshot);
+    },
+  };
+}
+
+// A skill returns its text, delegates to another tool, or runs inline code.
+function isSkillAction(action: Action): boolean {
+  if (action.kind === 'module') return 'inline' in action.source;
+  return action.kind === 'text' || action.kind === 'delegate';
+}
+
+function toMainSkill(reading: Reading | undefined): MainSkill | undefined {
+  const skill = reading?.skills?.[0];
+  if (skill) return { skill };
+  const fault = reading?.problems.find(({ severity }) => severity === 'error');
+  return fault && { fault };
+}
+
+function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
   // Cached by tool and main skill, so that equal levels are the same object (RES-18).
   const ofTools = new WeakMap<Tool, { readonly skill: Skill | undefined; readonly level: Level }>();
   const ofMains = new WeakMap<MainSkill, Level>();

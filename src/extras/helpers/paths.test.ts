@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { spec } from '../../test/support/spec.js';
-import { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './index.js';
+import { spec } from '../../../test/support/spec.js';
+import { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from '../../helpers.js';
 
 const shop = () => ({
   books: [

@@ -1,8 +1,8 @@
 // Resolves schemas at run time: `$resolve` is the path of the schema in a context (HLP-5).
 
-import { isToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
-import type { JsonSchema } from '../core/schema.js';
+import { isToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
 import { pathGet } from './paths.js';
 
 /** Returns the object at the path in `$resolve`, or the schema itself if there is none. */

@@ -1,15 +1,14 @@
 // Registers and finds tools at run time, and clears caches (RES-9, RES-10).
 
-import type { ToolContext } from '../core/context.js';
-import { isToolError, ToolError } from '../core/error.js';
-import { deepFreeze, isRecord, type Json, toJson } from '../core/json.js';
-import { parseRef } from '../core/ref.js';
-import type { JsonSchema } from '../core/schema.js';
-import { parseSelectors } from '../core/selector.js';
-import type { Tool } from '../core/tool.js';
-import type { ListOptions, Toolbox } from '../core/toolbox.js';
-import { type ToolDefinition, toTool } from '../formats/module/define.js';
-import { createToolbox } from '../toolbox.js';
+import type { ToolContext } from '../../core/context.js';
+import { isToolError, ToolError } from '../../core/error.js';
+import { deepFreeze, isRecord, type Json, toJson } from '../../core/json.js';
+import { parseRef } from '../../core/ref.js';
+import type { JsonSchema } from '../../core/schema.js';
+import { parseSelectors } from '../../core/selector.js';
+import type { Tool } from '../../core/tool.js';
+import type { ListOptions, Toolbox } from '../../core/toolbox.js';
+import { type ToolDefinition, toTool } from '../../formats/module/define.js';
 
 /** Options of `registerTool`, as an alternative to a typed definition. */
 export interface RegisterToolOptions {
@@ -107,11 +106,6 @@ export function clearToolCache(toolbox: Toolbox, name: string): void {
 /** Clears all caches. */
 export function clearAllCaches(toolbox: Toolbox): void {
   toolbox.catalog.clearAllCaches();
-}
-
-/** Creates a toolbox without tools, caches and configuration, for tests (HLP-6). */
-export function emptyGlobals(): Toolbox {
-  return createToolbox({ tools: [] });
 }
 
 function toRegistered(options: RegisterToolOptions): Tool {

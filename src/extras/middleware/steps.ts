@@ -1,11 +1,10 @@
 // Selects the middleware of a call as a list of steps; hooks come before each entry that they wrap (RUN-9).
 
-import { ToolError } from '../core/error.js';
-import { type HookTrigger, type Middleware, type MiddlewareFunction, parseFor } from '../core/middleware.js';
-import type { Plan } from '../core/plan.js';
-import { matchSelector, type Selector } from '../core/selector.js';
-import type { Settings } from '../core/settings.js';
-import type { Tool } from '../core/tool.js';
+import { ToolError } from '../../core/error.js';
+import { type HookTrigger, type Middleware, type MiddlewareFunction, parseFor } from '../../core/middleware.js';
+import type { Plan } from '../../core/plan.js';
+import { matchSelector, type Selector } from '../../core/selector.js';
+import type { Tool } from '../../core/tool.js';
 
 /** One middleware function around a run. */
 export interface Step {
@@ -20,9 +19,6 @@ export interface Steps {
   /** Whether all middleware passes the output on unchanged. */
   readonly streams: boolean;
 }
-
-/** Returns the steps of a call; undefined if there are none. */
-export type FindSteps = (settings: Settings, plan: Plan, nested: boolean) => Steps | undefined;
 
 interface Entry extends Middleware {
   readonly selectors: readonly Selector[] | undefined;
@@ -44,19 +40,17 @@ export function toMiddleware(given: Middleware | MiddlewareFunction, at: number)
   return { ...entry, name };
 }
 
-/** Creates a finder of steps that caches them per tool until the middleware changes. */
-export function createFindSteps(middleware: (settings: Settings) => readonly Middleware[]): FindSteps {
+/** Creates a function that returns the steps of a call, cached per tool until the list of middleware changes. */
+export function createFindSteps() {
   let known: readonly Middleware[] | undefined;
   let entries: readonly Entry[] = [];
   let byInput = false;
   let found = [new WeakMap<Tool, Steps>(), new WeakMap<Tool, Steps>()] as const;
-  return (settings, plan, nested) => {
-    const now = middleware(settings);
-    if (now.length === 0) return undefined;
+  return (middleware: readonly Middleware[], plan: Plan, nested: boolean): Steps => {
     const { tool } = plan;
-    if (now !== known) {
-      known = now;
-      entries = now.map((entry) => ({
+    if (middleware !== known) {
+      known = middleware;
+      entries = middleware.map((entry) => ({
         ...entry,
         selectors: entry.for === undefined ? undefined : parseFor(entry.for),
       }));
@@ -73,7 +67,7 @@ export function createFindSteps(middleware: (settings: Settings) => readonly Mid
       );
       memory.set(tool, steps);
     }
-    return steps.list.length === 0 ? undefined : steps;
+    return steps;
   };
 }
 

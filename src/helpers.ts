@@ -1,0 +1,58 @@
+// Entry of wield/helpers: registering tools, search paths, selectors, path expressions, serialization.
+
+import type { Toolbox } from './core/toolbox.js';
+import { createToolbox } from './toolbox.js';
+
+export {
+  type DirEntry,
+  extractIgnore,
+  filterPaths,
+  iterPaths,
+  mapPaths,
+  type PathEntry,
+  pathEntryDir,
+} from './core/search-path.js';
+export {
+  type ArgumentPattern,
+  matchPattern,
+  matchSelector,
+  parseSelectors,
+  type SelectedTool,
+  type Selector,
+  type SelectorPolicy,
+} from './core/selector.js';
+export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget, findAuthority } from './extras/helpers/context.js';
+export { isMetaKey, pathGet, pathKeys, pathQuery, pathRemove, pathSet } from './extras/helpers/paths.js';
+export {
+  type CallbackRefOptions,
+  clearAllCaches,
+  clearToolCache,
+  createCallbackRef,
+  findTool,
+  listTools,
+  type RegisterToolOptions,
+  registerTool,
+  unregisterTool,
+} from './extras/helpers/register.js';
+export { resolveJsonSchema } from './extras/helpers/schema.js';
+export {
+  deserialize,
+  parse,
+  reviveFns,
+  type StringifyOptions,
+  safeClone,
+  safeSnapshot,
+  safeStringify,
+  serialize,
+  serializeContext,
+  stringify,
+  type TransferableNames,
+  transferableSerializerSource,
+} from './extras/helpers/serialize.js';
+export type { SerializeOptions as SafeCloneOptions, SerializeOptions } from './extras/helpers/serializer/copy.js';
+export type { DeserializeOptions } from './extras/helpers/serializer/revive.js';
+
+/** Creates a toolbox without tools, caches and configuration, for tests (HLP-6). */
+export function emptyGlobals(): Toolbox {
+  return createToolbox({ tools: [] });
+}
