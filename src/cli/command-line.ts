@@ -4,7 +4,7 @@ import { type Argument, splitArguments } from '../commands/index.js';
 import { toOwnFlags } from '../commands/input.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { sanitize } from '../core/text.js';
-import { kindOfFlag, unknownFlag, usageError, type Verb, type VerbArguments } from './verb.js';
+import { flagOfLetter, kindOfFlag, unknownFlag, usageError, type Verb, type VerbArguments } from './verb.js';
 
 export interface CommandWord {
   /** Undefined if there are only flags. */
@@ -27,9 +27,10 @@ export function findCommandWord(argv: readonly string[]): CommandWord {
 /** Parses the arguments of a verb; `before` are flags that preceded it. Throws `usage`. */
 export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv: readonly string[]): VerbArguments {
   const kindOf = (name: string) => kindOfFlag(verb, name);
-  const { parsed: own, rest } = splitArguments(argv, kindOf, { stopAtPositional: verb.readsRest ?? false });
+  const longOf = (letter: string) => flagOfLetter(verb, letter);
+  const { parsed: own, rest } = splitArguments(argv, kindOf, { stopAtPositional: verb.readsRest ?? false, longOf });
   // A flag before the verb may be a switch of the verb.
-  const known = before.flatMap((one) => ('raw' in one ? splitArguments([one.raw], kindOf).parsed : one));
+  const known = before.flatMap((one) => ('raw' in one ? splitArguments([one.raw], kindOf, { longOf }).parsed : one));
   const parsed = [...known, ...own];
   const positionals: string[] = [];
   for (const argument of parsed) {

@@ -19,7 +19,7 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { type Io, resolvePath } from './io.js';
 import { formatAnswer, isShell, splitLine } from './shells.js';
 import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
-import { findVerb, RESERVED, VERBS } from './verbs.js';
+import { findCommandEntry, RESERVED, VERBS } from './verbs.js';
 
 interface Setup {
   readonly io: Io;
@@ -61,9 +61,9 @@ async function complete(words: readonly string[], current: string, io: Io): Prom
   try {
     if (first === 'help') return await complete(rest, current, io);
     if (first === undefined) return completeWords(await firstLevel(setup), words, current);
-    const found = findVerb(first);
-    if (found !== undefined) return await completeVerb(await found.entry.load(), rest, current, setup);
-    return await completeCommand(first, rest, current, setup);
+    const { entry, word } = findCommandEntry(first);
+    if (entry !== undefined) return await completeVerb(await entry.load(), rest, current, setup);
+    return await completeCommand(word, rest, current, setup);
   } finally {
     await toolbox?.close();
   }

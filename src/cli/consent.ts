@@ -8,8 +8,10 @@ import { type FlagHelp, toggle, usageError, type VerbCall } from './verb.js';
 
 const MAX_LINE = 2000;
 
-export const YES: FlagHelp = toggle('Do not ask for confirmation');
-export const DRY_RUN: FlagHelp = toggle('Show what would happen without changing anything');
+export const YES: FlagHelp = toggle('Do not ask for confirmation', 'y');
+export const DRY_RUN: FlagHelp = toggle('Show what would happen without changing anything', 'n');
+
+export const RUN_HOOKS: FlagHelp = toggle('Also run the hooks that are shown');
 
 /** Redacts the values of secret-looking keys in a diff. */
 export function toShownDiff(diff: readonly string[]): string[] {

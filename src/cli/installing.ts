@@ -13,14 +13,13 @@ import { withInstallLock } from '../install/lock.js';
 import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import type { NodeToolbox } from '../node.js';
-import { ask, DRY_RUN, YES } from './consent.js';
+import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';
 import { showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
 declare const WIELD_VERSION: string;
 
-export const RUN_HOOKS: FlagHelp = toggle('Also run the hooks that are shown');
 export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
   'dry-run': DRY_RUN,
   'run-hooks': RUN_HOOKS,
@@ -29,7 +28,7 @@ export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = {
 export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
   'dry-run': DRY_RUN,
   'run-hooks': RUN_HOOKS,
-  force: toggle('Discard local changes, and move files aside that are in the way of a link'),
+  force: toggle('Install again: discard local changes, and move files aside that are in the way of a link', 'f'),
   yes: YES,
 };
 
@@ -61,7 +60,7 @@ function createReporter(terminal: Terminal): InstallEnvironment['report'] {
       return;
     }
     const label = kind === 'warning' ? terminal.paint('yellow', 'warning', 'err') : 'note   ';
-    terminal.err(`${terminal.errIsTerminal ? '\r\u001b[2K' : ''}${label}  ${sanitize(text)}\n`);
+    terminal.err(`${label}  ${sanitize(text)}\n`);
   };
 }
 

@@ -6,12 +6,13 @@ import { exitStatus, ToolError, toToolError } from '../core/error.js';
 import { sanitize } from '../core/text.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
+import { findCompatible } from './compatibility.js';
 import { type Io, resolvePath } from './io.js';
 import { printError, printHelp, printJson } from './print.js';
 import { showWait } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
-import { findVerb, RESERVED } from './verbs.js';
+import { findCommandEntry, RESERVED, toolEntry } from './verbs.js';
 
 const INTERRUPTED = 130;
 
@@ -31,6 +32,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     if (error.code === 'internal' && isVerbose)
       terminal.err(`${String((error.cause as Error)?.stack ?? error.stack)}\n`);
     return interrupt.status() ?? exitStatus(error.code);
+  } finally {
+    terminal.showTransient('');
   }
 }
 
@@ -48,11 +51,11 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
     const inner = findCommandWord([...rest, '--help']);
     return runCommand({ ...inner, before: [...before, ...inner.before] }, setup);
   }
-  const found = findVerb(word);
+  const found = (await isTool(word, before, setup)) ? toolEntry(word) : findCommandEntry(word);
   // Any other word is the command of a tool (MOD-20).
-  const verb = found ? await found.entry.load() : (await import('./tool-command.js')).toolCommand;
-  const argv = found ? [...found.flags, ...rest] : [word, ...rest];
-  const parsed = parseVerbArguments(verb, before, argv);
+  const verb = found.entry ? await found.entry.load() : (await import('./tool-command.js')).toolCommand;
+  const argv = found.toArguments(rest);
+  const parsed = parseVerbArguments(verb, before, found.entry ? argv : [found.word, ...argv]);
   const json = parsed.flags.has('json');
   if (parsed.flags.has('help') && (!verb.readsRest || parsed.positionals.length === 0)) {
     printHelp(terminal, formatVerbHelp(verb), json);
@@ -84,6 +87,22 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
     return verb.runsUntilStopped && interrupted !== INTERRUPTED ? status : (interrupted ?? status);
   } finally {
     await close();
+  }
+}
+
+// Whether a word of another system is the command of a tool here, which then comes first.
+async function isTool(word: string, before: readonly Argument[], setup: Setup): Promise<boolean> {
+  if (!findCompatible(word)?.yields) return false;
+  const named = before.find((argument) => argument.kind === 'flag' && argument.name === 'cwd');
+  const cwd = findCwd(setup.terminal.io, named?.kind === 'flag' ? named.value : undefined);
+  const toolbox = createNodeToolbox({
+    ...toToolboxOptions(setup),
+    ...(named === undefined ? { cwd } : { workdir: cwd }),
+  });
+  try {
+    return await (await import('./tool-command.js')).isCommand(toolbox, word);
+  } finally {
+    await toolbox.close();
   }
 }
 

@@ -4,12 +4,12 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { writeFileAtomic } from '../files/write.js';
 import { type Chunks, isOwn } from './chunks.js';
-import { findVerb } from './verbs.js';
+import { findCommandEntry } from './verbs.js';
 
 /** Adds the compiled code of the loaded chunks to the cache file of a command. */
 export function saveCompileCache(file: string, { cached, scripts }: Chunks, word: string): void {
   // Other verbs are rarely used, and `clean` must not recreate what it just removed.
-  if (findVerb(word) !== undefined && !basename(file).startsWith(`${word}-`)) return;
+  if (findCommandEntry(word).entry !== undefined && !basename(file).startsWith(`${word}-`)) return;
   const chunks = new Map(cached.chunks);
   for (const [name, script] of scripts) chunks.set(name, script.createCachedData());
   const lengths = [...chunks].map(([name, code]) => [name, code.length]);

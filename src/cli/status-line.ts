@@ -3,13 +3,9 @@
 import { quoteOutside } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
-const CLEAR = '\r\u001b[2K';
-
-/** Shows a line that the next output overwrites; an empty text clears it. */
+/** Shows a line that the next output replaces; an empty text clears it. */
 export function showTransient(terminal: Terminal, text: string): void {
-  if (!terminal.errIsTerminal) return;
-  const line = text === '' ? '' : `  ${quoteOutside(text, terminal.columns - 4)}\r`;
-  terminal.err(`${CLEAR}${line}`);
+  terminal.showTransient(text === '' ? '' : `  ${quoteOutside(text, terminal.columns - 4)}`);
 }
 
 /** Shows the servers that a listing waits for; none clears the line. */

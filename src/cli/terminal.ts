@@ -11,6 +11,8 @@ export interface Terminal {
   out(text: string): void;
   /** Writes everything else to stderr. */
   err(text: string): void;
+  /** Shows a line on a terminal that the next output replaces; an empty text clears it. */
+  showTransient(text: string): void;
   /** Colours text for one of the streams if it shows colour. */
   paint(colour: Colour, text: string, stream?: 'out' | 'err'): string;
   readonly outIsTerminal: boolean;
@@ -23,6 +25,8 @@ export interface Terminal {
   inTurn<T>(ask: () => Promise<T>): Promise<T>;
 }
 
+const CLEAR = '\r\u001b[2K';
+
 /** Thrown by a write to a pipe whose reader is gone; not an error (CLI-10). */
 export class ClosedOutput extends Error {}
 
@@ -33,16 +37,31 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
   const muted = plain || Boolean(env.NO_COLOR) || Boolean(env.CI) || env.TERM === 'dumb';
   const colours = { out: outIsTerminal && !muted, err: errIsTerminal && !muted };
   let lastQuestion: Promise<unknown> = Promise.resolve();
+  let hasTransient = false;
+  const clearTransient = (): void => {
+    if (hasTransient) stderr.write(CLEAR);
+    hasTransient = false;
+  };
   return {
     io,
+    showTransient(text) {
+      clearTransient();
+      if (text === '' || muted || !errIsTerminal) return;
+      stderr.write(`${text}\r`);
+      hasTransient = true;
+    },
     out(text) {
+      clearTransient();
       try {
         stdout.write(text);
       } catch (error) {
         throw (error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedOutput() : error;
       }
     },
-    err: (text) => stderr.write(text),
+    err(text) {
+      clearTransient();
+      stderr.write(text);
+    },
     paint: (colour, text, stream = 'out') => (colours[stream] ? styleText(colour, text) : text),
     outIsTerminal: outIsTerminal && !plain,
     errIsTerminal: errIsTerminal && !muted,

@@ -8,6 +8,7 @@ import { isToolError, type ToolError } from '../core/error.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Survey, Toolbox } from '../core/toolbox.js';
+import type { NodeToolbox } from '../node.js';
 import { findCommandWord } from './command-line.js';
 import { oneLine, printHelp, printJson } from './print.js';
 import { unknownFlag, usageError, type Verb, type VerbCall } from './verb.js';
@@ -34,6 +35,13 @@ export const toolCommand: Verb = {
     return callTool(verbCall, { tool: await toolbox.find(found.tool.name), rest, command });
   },
 };
+
+/** Whether a word is the command of a tool or a group. */
+export async function isCommand(toolbox: NodeToolbox, word: string): Promise<boolean> {
+  if ((await findByName(toolbox, word)) !== undefined) return true;
+  const { tools, unlisted } = await toolbox.catalog.survey();
+  return findCommand(toCommandTable([...tools, ...unlisted]), word) !== undefined;
+}
 
 // Returns the visible tool of a name, or the error of its file.
 async function findByName(toolbox: Toolbox, word: string): Promise<Tool | ToolError | undefined> {

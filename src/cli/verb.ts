@@ -12,14 +12,20 @@ export interface FlagHelp {
   readonly value?: string;
   /** Whether the flag can be repeated; otherwise the last one counts. */
   readonly repeats?: boolean;
+  /** Its letter: `N` for `-N`. */
+  readonly short?: string;
   readonly description: string;
 }
 
 /** Describes a flag without a value. */
-export const toggle = (description: string): FlagHelp => ({ kind: 'switch', description });
+export const toggle = (description: string, short?: string): FlagHelp => ({
+  kind: 'switch',
+  description,
+  ...(short === undefined ? {} : { short }),
+});
 
 /** Describes a flag with a value. */
-export function option(value: string, description: string, more?: Pick<FlagHelp, 'repeats'>): FlagHelp {
+export function option(value: string, description: string, more?: Pick<FlagHelp, 'repeats' | 'short'>): FlagHelp {
   return { kind: 'value', value, description, ...more };
 }
 
@@ -84,6 +90,11 @@ export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
   return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
 }
 
+/** Finds the flag of a verb by its letter. */
+export function flagOfLetter(verb: Verb, letter: string): string | undefined {
+  return Object.keys(verb.flags).find((name) => verb.flags[name]!.short === letter);
+}
+
 /** The error for a flag that is unknown or has no value. */
 export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
   const help = verb === undefined ? 'wield --help' : `wield ${verb.name} --help`;
@@ -98,7 +109,7 @@ export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown
 export function formatVerbHelp(verb: Verb): string {
   const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS });
   const rows = flags.map(([name, flag]) => [
-    `--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
+    `${flag.short === undefined ? '' : `-${flag.short}, `}--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
     flag.description,
   ]);
   const width = Math.max(...rows.map(([flag]) => flag!.length));

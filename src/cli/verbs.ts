@@ -1,5 +1,6 @@
 // The verbs, each loaded on first use.
 
+import { COMPATIBLE, findCompatible, toOwnArguments } from './compatibility.js';
 import type { Verb } from './verb.js';
 
 export interface VerbEntry {
@@ -7,19 +8,6 @@ export interface VerbEntry {
   readonly summary: string;
   readonly load: () => Promise<Verb>;
 }
-
-/** Aliases of verbs, with the flags they imply. */
-export const ALIASES: Readonly<Record<string, readonly [verb: string, ...flags: string[]]>> = {
-  meld: ['add'],
-  unmeld: ['remove-source'],
-  learn: ['install'],
-  forget: ['uninstall'],
-  recall: ['list', '--installed'],
-  probe: ['search'],
-  evolve: ['upgrade'],
-  introspect: ['doctor'],
-  review: ['check'],
-};
 
 const verb = (name: string, summary: string, load: () => Promise<Verb>): VerbEntry => ({
   name,
@@ -88,14 +76,30 @@ export const VERBS: readonly VerbEntry[] = [
 /** Names that no tool or group can have as a command (MOD-25). */
 export const RESERVED: ReadonlySet<string> = new Set([
   ...VERBS.map((verb) => verb.name),
-  ...Object.keys(ALIASES),
+  ...COMPATIBLE.filter(({ yields }) => !yields).map(({ word }) => word),
   'help',
   '__complete',
 ]);
 
-/** Finds a verb by name or alias, with the flags of the alias. */
-export function findVerb(word: string): { readonly entry: VerbEntry; readonly flags: readonly string[] } | undefined {
-  const [name, ...flags] = (Object.hasOwn(ALIASES, word) ? ALIASES[word] : undefined) ?? [word];
-  const entry = VERBS.find((verb) => verb.name === name);
-  return entry && { entry, flags };
+export interface FoundCommand {
+  /** Undefined for the command of a tool. */
+  readonly entry: VerbEntry | undefined;
+  /** The word of wield. */
+  readonly word: string;
+  /** Returns the arguments of that word. */
+  toArguments(argv: readonly string[]): readonly string[];
+}
+
+/** The entry of a word that is the command of a tool. */
+export const toolEntry = (word: string): FoundCommand => ({ entry: undefined, word, toArguments: (argv) => argv });
+
+/** Finds a command by its name or by that of another system. */
+export function findCommandEntry(given: string): FoundCommand {
+  const compatible = findCompatible(given);
+  const word = compatible?.command ?? given;
+  return {
+    entry: VERBS.find((verb) => verb.name === word),
+    word,
+    toArguments: (argv) => (compatible === undefined ? argv : toOwnArguments(compatible, argv)),
+  };
 }

@@ -24,11 +24,17 @@ export function ownFlagValue(name: string, kind: FlagKind, value: string | true)
   });
 }
 
+export interface SplitOptions {
+  readonly stopAtPositional?: boolean;
+  /** Returns the name of a flag by its letter, such as `namespace` for `-N`. `-h` is always `help`. */
+  readonly longOf?: (letter: string) => string | undefined;
+}
+
 /** Splits all arguments, or those up to the first positional (included) with `stopAtPositional`. */
 export function splitArguments(
   argv: readonly string[],
   kindOf: (name: string) => FlagKind | undefined,
-  { stopAtPositional = false } = {},
+  { stopAtPositional = false, longOf = () => undefined }: SplitOptions = {},
 ): { readonly parsed: readonly Argument[]; readonly rest: readonly string[] } {
   const parsed: Argument[] = [];
   for (let at = 0; at < argv.length; at++) {
@@ -43,10 +49,17 @@ export function splitArguments(
       continue;
     }
     const equals = raw.indexOf('=');
-    const name = raw === '-h' ? 'help' : raw.slice(2, equals === -1 ? undefined : equals);
+    const letter = /^-([A-Za-z])(?==|$)/.exec(raw)?.[1];
+    const name =
+      letter === undefined
+        ? raw.slice(2, equals === -1 ? undefined : equals)
+        : letter === 'h'
+          ? 'help'
+          : longOf(letter);
     const inline = equals === -1 ? undefined : raw.slice(equals + 1);
-    const kind = raw.startsWith('--') || raw === '-h' ? kindOf(name) : undefined;
-    if (kind === undefined) parsed.push({ kind: 'unknown', name: equals === -1 ? raw : raw.slice(0, equals), raw });
+    const kind = name !== undefined && (letter !== undefined || raw.startsWith('--')) ? kindOf(name) : undefined;
+    if (name === undefined || kind === undefined)
+      parsed.push({ kind: 'unknown', name: equals === -1 ? raw : raw.slice(0, equals), raw });
     else if (inline !== undefined) parsed.push({ kind: 'flag', name, value: inline });
     else if (kind === 'switch') parsed.push({ kind: 'flag', name, value: true });
     else if (at + 1 < argv.length) parsed.push({ kind: 'flag', name, value: argv[++at]! });

@@ -23,16 +23,23 @@ export function findHome({ HOME }: Environment, ofSystem: () => string): string 
  * or one in a checkout: the files there were written by the authors of the repository.
  */
 export function findWieldHome(env: Environment, home: string | undefined): string {
-  const { WIELD_HOME, HOME } = env;
-  if (WIELD_HOME !== undefined) {
-    if (!isAbsolute(WIELD_HOME)) throw notAbsolute('WIELD_HOME', WIELD_HOME, 'or unset it');
-    return refuseCheckout(resolve(WIELD_HOME));
+  const { WIELD_HOME, MIND_HOME, HOME } = env;
+  for (const [name, value] of Object.entries({ WIELD_HOME, MIND_HOME })) {
+    if (value === undefined) continue;
+    if (!isAbsolute(value)) throw notAbsolute(name, value, 'or unset it');
+    if (name === 'MIND_HOME' && isMindHome(value)) continue;
+    return refuseCheckout(resolve(value));
   }
   if (home !== undefined) return refuseCheckout(join(home, '.wield'));
   if (HOME !== undefined) throw notAbsolute('HOME', HOME, 'or set WIELD_HOME to a directory of yours');
   throw new ToolError('unavailable', 'no home directory for state', {
     hint: 'set HOME or WIELD_HOME',
   });
+}
+
+/** Whether mind keeps its state in a directory. wield has files of the same names, and does not write there. */
+export function isMindHome(directory: string): boolean {
+  return ['.lock', 'manifest.json'].some((name) => isThere(join(directory, name)));
 }
 
 function refuseCheckout(wieldHome: string): string {
@@ -46,14 +53,14 @@ function refuseCheckout(wieldHome: string): string {
 // The user's home directory may be a repository itself, of settings.
 function findCheckout(path: string): string | undefined {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
-    if (isCheckout(directory) && !isRealHome(directory)) return directory;
+    if (isThere(join(directory, '.git')) && !isRealHome(directory)) return directory;
     if (dirname(directory) === directory) return undefined;
   }
 }
 
-function isCheckout(directory: string): boolean {
+function isThere(path: string): boolean {
   try {
-    return lstatSync(join(directory, '.git'), { throwIfNoEntry: false }) !== undefined;
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;
   }

@@ -70,11 +70,15 @@ export function pathsOf(wieldHome: string): InstallPaths {
   };
 }
 
-/** Resolves the configured agent homes; the default is `~/.claude`. */
-export function agentHomes(configured: readonly string[], home: string | undefined): string[] {
-  return (configured.length > 0 ? configured : ['~/.claude']).flatMap((one) => {
-    if (!/^~(?=\/|$)/.test(one)) return [resolve(one)];
-    return home === undefined ? [] : [join(home, one.slice(1))];
+/** Resolves the agent homes: those of `MIND_AGENT_HOMES`, else the configured ones, else one of the default places. */
+export function agentHomes(configured: readonly string[], { env, home }: Pick<World, 'env' | 'home'>): string[] {
+  const { MIND_AGENT_HOMES = '', MIND_DEFAULT_LOBE, CLAUDE_HOME } = env;
+  const given = MIND_AGENT_HOMES.split(':').filter((one) => one !== '');
+  const one = [MIND_DEFAULT_LOBE, CLAUDE_HOME].find(Boolean) ?? '~/.claude';
+  const homes = given.length > 0 ? given : configured.length > 0 ? configured : [one];
+  return homes.flatMap((path) => {
+    if (!/^~(?=\/|$)/.test(path)) return [resolve(path)];
+    return home === undefined ? [] : [join(home, path.slice(1))];
   });
 }
 
@@ -116,7 +120,7 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
 
 function readFields({ machine: { world, wieldHome }, state }: ReadableToolbox) {
   const { limits, homes } = state.configuration().settings;
-  return { world, paths: pathsOf(wieldHome), homes: agentHomes(homes, world.home), limits };
+  return { world, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits };
 }
 
 /** Pins installed tools: installing one is a person's approval of its definition (POL-21). */

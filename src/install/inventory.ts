@@ -3,7 +3,7 @@
 import { ToolError } from '../core/error.js';
 import { type InstallEnvironment, type ReadableToolbox, toReadOnlyEnvironment } from './environment.js';
 import type { Installed } from './manifest/installed.js';
-import { itemKey } from './manifest/item-name.js';
+import { type ItemKind, itemKey } from './manifest/item-name.js';
 import {
   type AvailableItem,
   availableKey,
@@ -53,21 +53,44 @@ export function assertSources({ sources }: Inventory): void {
   throw new ToolError('not_found', 'no source is registered', { hint: 'add one: wield add owner/repo' });
 }
 
-/** Ranks items by matches of the query's words in name and description. */
-export function searchAvailable(query: string, limit: number, toolbox: ReadableToolbox) {
+export interface FoundItem {
+  readonly effective: string;
+  readonly kind: ItemKind;
+  readonly source: string;
+  readonly description: string | null;
+}
+
+/** Ranks installed items, and those of the sources, by matches of the query's words; no words match everything. */
+export function searchItems(
+  query: string,
+  limit: number,
+  toolbox: ReadableToolbox,
+): { readonly installed: readonly FoundItem[]; readonly offers: readonly FoundItem[] } {
+  const inventory = loadInventory(toReadOnlyEnvironment(toolbox));
   const words = query
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  return listAvailable(loadInventory(toReadOnlyEnvironment(toolbox)))
+  const offers = listAvailable(inventory)
     .filter(({ installed }) => !installed)
     .map(({ effective, item: { kind, description }, source }) => {
-      const name = effective.toLowerCase();
-      const text = (description ?? '').toLowerCase();
+      return { effective, kind, source: source.record.id, description };
+    });
+  const installed = inventory.installed.items.map(({ effective, kind, source, description }) => {
+    return { effective, kind, source, description };
+  });
+  return { installed: rank(installed, words, limit), offers: rank(offers, words, limit) };
+}
+
+function rank(items: readonly FoundItem[], words: readonly string[], limit: number): FoundItem[] {
+  if (words.length === 0) return items.slice(0, limit);
+  return items
+    .map((found) => {
+      const name = found.effective.toLowerCase();
+      const text = (found.description ?? '').toLowerCase();
       const scoreOf = (word: string): number =>
         name === word ? 10 : name.includes(word) ? 3 : text.includes(word) ? 1 : 0;
-      const score = words.reduce((sum, word) => sum + scoreOf(word), 0);
-      return { score, found: { effective, kind, source: source.record.id, description } };
+      return { found, score: words.reduce((sum, word) => sum + scoreOf(word), 0) };
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)

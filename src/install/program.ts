@@ -112,7 +112,7 @@ export function createInstallerFor(
         assertSources(inventory);
         const ids = findAll(sources).map(({ id }) => id);
         const all = refs === 'all';
-        return apply(planInstall({ refs: all ? [] : refs, sources: ids, all }, inventory), force, inventory);
+        return apply(planInstall({ refs: all ? [] : refs, sources: ids, all, force }, inventory), force, inventory);
       }),
     upgrade: (refs = [], { force = false } = {}) =>
       withInventory((inventory) => apply(planUpgrade(refs, force, inventory), force, inventory)),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { isLocked } from '../files/lock.js';
+import { linkTarget } from './apply/changes.js';
 import { isInterrupted } from './apply/journal.js';
 import { isModified } from './apply/objects.js';
 import { readLink } from './directory.js';
@@ -52,7 +53,7 @@ export function checkFiles(item: InstalledItem, paths: InstallPaths): ItemState[
   if (!existsSync(object) || readLink(item.store) !== object) return ['missing'];
   const states: ItemState[] = [];
   if (isModified(item, paths)) states.push('locally modified');
-  if (item.links.some((link) => !readLink(link)?.startsWith(item.store))) states.push('broken link');
+  if (item.links.some((link) => readLink(link) !== linkTarget(item))) states.push('broken link');
   if (item.build === 'skipped') states.push('unbuilt');
   return states;
 }
@@ -98,8 +99,8 @@ const ADVICE: Readonly<Record<Exclude<ItemState, 'clean'>, Advice>> = {
     'was modified locally',
     (name) => `wield install ${name} --accept keeps the changes, --force discards them`,
   ],
-  missing: ['is missing from the store', (name) => `wield install ${name} --force reinstalls it`],
-  'broken link': ['has a missing or changed link', (name) => `wield install ${name} --force links it again`],
+  missing: ['is missing from the store', () => 'wield doctor --fix restores it'],
+  'broken link': ['has a missing or changed link', () => 'wield doctor --fix links it again'],
   renamed: ['was renamed in its source', () => 'wield upgrade renames it'],
   pending: ['refers to an item that changed', () => 'wield upgrade updates it'],
   'gone upstream': ['is no longer in its source', (name) => `wield uninstall ${name} removes it`],

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ALIASES, VERBS } from '../../src/cli/verbs.js';
+import { COMPATIBLE } from '../../src/cli/compatibility.js';
+import { VERBS } from '../../src/cli/verbs.js';
 import { KEYS, keyName, leaves } from '../../src/config/keys.js';
 import { wield } from '../support/cli.js';
 import { findBlocks, findSteps, listDocuments, ROOT, readDocument, withoutBlocks } from '../support/documents.js';
@@ -115,7 +116,7 @@ describe('words', () => {
         (match) => match[1]!,
       ),
     );
-    const verbs = [...VERBS.map((verb) => verb.name), ...Object.keys(ALIASES)];
+    const verbs = [...VERBS.map((verb) => verb.name), ...COMPATIBLE.map(({ word }) => word)];
     const known = new Set([...verbs, 'help', 'hello', 'context', ...tools]);
     const unknown = present.flatMap((path) => {
       const text = readDocument(path);

@@ -17,7 +17,7 @@ export interface CliRun {
 
 export interface CliOptions {
   readonly stdin?: string;
-  readonly env?: Record<string, string>;
+  readonly env?: Record<string, string | undefined>;
   readonly cwd?: string;
 }
 

@@ -40,8 +40,9 @@ export function specIf(
  */
 export function finding(ids: string, title: string, body: Body, timeoutMs?: number): void {
   const all = ids.split(/\s+/);
-  const statements = all.filter((id) => id.includes('-'));
-  const findings = all.filter((id) => !id.includes('-'));
+  // `000-14` is a row of a list; a statement has a prefix of letters.
+  const statements = all.filter((id) => /^[A-Z]+-\d+$/.test(id));
+  const findings = all.filter((id) => !statements.includes(id));
   const meta = { findings, ...(statements.length === 0 ? {} : { statements }) };
   test(`${ids}: ${title}`, { timeout: timeoutMs, meta }, body);
 }

@@ -9,30 +9,29 @@ import { parsePin } from '../../install/manifest/source-manifest.js';
 import { type InstallPlan, planInstall } from '../../install/plan/plans.js';
 import { type AddedSource, addSource } from '../../install/sources/add.js';
 import { prefixOf } from '../../install/sources/load.js';
-import { ask } from '../consent.js';
-import { printApplied, RUN_HOOKS, showPlan, summarizeItems, withInstalling } from '../installing.js';
+import { ask, RUN_HOOKS } from '../consent.js';
+import { printApplied, showPlan, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
   name: 'add',
-  usage: 'add <owner/repo | URL | DIR> [--namespace NAME] [--pin REF] [--register-only] [--yes]',
-  summary: 'Add a source: a git repository, which is cloned, or a directory, which is used in place.',
+  usage: 'add [owner/repo | URL | DIR] [--namespace NAME] [--pin REF] [--register-only] [--yes]',
+  summary:
+    'Add a source: a git repository, which is cloned, or a directory (by default this one), which is used in place.',
   examples: ['wield add acme/agent-tools --namespace acme', 'wield add ./my-tools --yes'],
   flags: {
-    namespace: option('NAME', 'Prefix its items with NAME:'),
-    pin: option('REF', 'Pin to a commit, branch=NAME or tag=NAME'),
+    namespace: option('NAME', 'Prefix its items with NAME:', { short: 'N' }),
+    pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME'),
     root: option('DIR', 'Search for items below DIR', { repeats: true }),
     'register-only': toggle('Do not install anything'),
-    yes: toggle('Install all its items without asking'),
+    yes: toggle('Install all its items without asking', 'y'),
     'run-hooks': RUN_HOOKS,
   },
   positionals: 1,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const [source] = positionals;
-    if (source === undefined)
-      throw usageError('missing source; usage: wield add <owner/repo | URL | DIR>', 'wield add --help shows examples');
+    const [source = '.'] = positionals;
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
     return withInstalling(call, async (environment, toolbox) => {

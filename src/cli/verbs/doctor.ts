@@ -3,11 +3,13 @@
 import { isToolError, type ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { listUnsafeState } from '../../files/state.js';
+import type { Repair } from '../../install/repair.js';
 import type { NodeToolbox } from '../../node.js';
 import { commandProblems } from '../commands.js';
+import { RUN_HOOKS } from '../consent.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import type { Verb } from '../verb.js';
+import { toggle, type Verb, type VerbCall } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
 import { ruleProblems } from './doctor/rules.js';
 
@@ -15,16 +17,21 @@ const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' 
 
 export const doctor: Verb = {
   name: 'doctor',
-  usage: 'doctor [--json]',
+  usage: 'doctor [--fix] [--json]',
   summary: 'Check the setup and suggest fixes. Exits with 1 if there is a problem.',
-  examples: ['wield doctor'],
-  flags: {},
+  examples: ['wield doctor', 'wield doctor --fix'],
+  flags: {
+    fix: toggle('Restore links, store paths and missing files of installed items'),
+    'run-hooks': RUN_HOOKS,
+  },
   positionals: 0,
-  async run({ terminal, json, reserved, toolbox: open }) {
+  async run(call) {
+    const { terminal, flags, json, reserved, toolbox: open } = call;
     // Nothing else can be checked before the state can be used.
     const toolbox = openOrFault(open);
     const unsafe = isToolError(toolbox) ? [toolbox] : listUnsafeState(toolbox.machine.wieldHome);
     if (isToolError(toolbox) || unsafe.length > 0) return printUnsafe(unsafe, terminal, json);
+    const repairs = flags.has('fix') ? await repair(call) : [];
     const survey = await toolbox.catalog.survey();
     const { policy } = toolbox.state.snapshot();
     const more = [...commandProblems(survey, reserved), ...ruleProblems(policy, survey)];
@@ -32,8 +39,9 @@ export const doctor: Verb = {
     if (json) {
       const passed = checks.filter(({ level }) => level === 'ok' || level === 'absent');
       const shown = passed.map((check) => ({ ...check, level: 'ok' }));
-      printJson(terminal, { ok: true, problems, warnings, checks: shown });
+      printJson(terminal, { ok: true, problems, warnings, checks: shown, fixed: repairs });
     } else {
+      printRepairs(terminal, repairs);
       const width = Math.max(...checks.map((check) => check.about.length));
       const line = ({ level, about, message, hint }: Check): string => {
         const label = terminal.paint(COLOURS[level], (level === 'absent' ? '--' : level).padEnd(8));
@@ -45,6 +53,23 @@ export const doctor: Verb = {
     return problems.length > 0 ? 1 : 0;
   },
 };
+
+// Loaded only if something is to be fixed.
+async function repair(call: VerbCall): Promise<readonly Repair[]> {
+  const { repairInstalled } = await import('../../install/repair.js');
+  const { withInstalling } = await import('../installing.js');
+  return withInstalling(call, repairInstalled);
+}
+
+function printRepairs(terminal: Terminal, repairs: readonly Repair[]): void {
+  for (const { kind, effective, done, links, aside } of repairs) {
+    const what = done === 'installed' ? 'installed again' : 'linked again';
+    terminal.out(`  ${terminal.paint('green', 'fixed'.padEnd(8))} ${kind} ${quoteOutside(effective, 200)}  ${what}\n`);
+    for (const link of links) terminal.out(`           ${quoteOutside(link, 2000)}\n`);
+    for (const { path, to } of aside)
+      terminal.out(`           moved ${quoteOutside(path, 2000)} to ${quoteOutside(to, 2000)}\n`);
+  }
+}
 
 function openOrFault(open: () => NodeToolbox): NodeToolbox | ToolError {
   try {
@@ -62,7 +87,7 @@ function printUnsafe(unsafe: readonly ToolError[], terminal: Terminal, json: boo
     message,
     hint,
   }));
-  if (json) printJson(terminal, { ok: true, problems, warnings: [], checks: [] });
+  if (json) printJson(terminal, { ok: true, problems, warnings: [], checks: [], fixed: [] });
   const label = terminal.paint('red', 'problem'.padEnd(8));
   const lines = problems.map(({ message, hint }) => `  ${label} ${quoteOutside(`${message}; ${hint}`, 2000)}\n`);
   if (!json) terminal.out(lines.join(''));

@@ -5,8 +5,9 @@ import { acceptModified } from '../../install/apply/objects.js';
 import { type InstallEnvironment, pinTools } from '../../install/environment.js';
 import { assertSources, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/json.js';
+import { itemKey } from '../../install/manifest/item-name.js';
 import { planInstall } from '../../install/plan/plans.js';
-import { selectInstalled } from '../../install/plan/select.js';
+import { isGlobRef, selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import type { NodeToolbox } from '../../node.js';
@@ -19,7 +20,11 @@ export const install: Verb = {
   name: 'install',
   usage: 'install <item…> [--all] [--source ID] [--accept] [--dry-run] [--yes]',
   summary: 'Install items of the added sources with their dependencies.',
-  examples: ['wield install acme:scan', 'wield install --all --source acme/agent-tools --yes'],
+  examples: [
+    'wield install acme:scan',
+    "wield install 'skill:*'",
+    'wield install --all --source acme/agent-tools --yes',
+  ],
   flags: {
     all: toggle('Install all items of the sources'),
     source: option('ID', 'Only items of this source', { repeats: true }),
@@ -42,14 +47,15 @@ export const install: Verb = {
       const sources = call
         .repeated('source')
         .map((name) => findSource(name, loadSources(environment.paths), call.cwd).id);
-      const plan = planInstall({ refs: positionals, sources, all }, inventory);
+      const plan = planInstall({ refs: positionals, sources, all, force: flags.has('force') }, inventory);
       const { planned, hooks } = plan;
       const dryRun = flags.has('dry-run');
       const needed = planned.some(({ neededBy }) => neededBy !== null);
       if (!json && (dryRun || needed || planned.length > 1)) showPlan(terminal, plan, inventory);
       if (!json && dryRun) showHooks(terminal, hooks);
-      // Items named by the user are not confirmed; dependencies are.
-      const asks = (needed || all) && !dryRun && !flags.has('yes') && !json && terminal.canAsk;
+      // Items named by the user are not confirmed; dependencies and matches of a glob are.
+      const many = all || positionals.some(isGlobRef);
+      const asks = (needed || many) && !dryRun && !flags.has('yes') && !json && terminal.canAsk;
       if (asks && !(await ask(call, 'Install it?'))) return 0;
       const applied = dryRun
         ? previewPlan(plan, inventory)
@@ -70,9 +76,10 @@ async function accept(
   { paths }: InstallEnvironment,
   toolbox: NodeToolbox,
 ): Promise<number> {
-  const items = positionals.map((ref) => {
+  const items = selectInstalled(positionals, loadInstalled(paths)).map((selected) => {
     const installed = loadInstalled(paths);
-    return acceptModified(selectInstalled([ref], installed)[0]!, installed, paths);
+    const item = installed.items.find((one) => itemKey(one) === itemKey(selected))!;
+    return acceptModified(item, installed, paths);
   });
   await pinTools(toolbox, items);
   if (json) printJson(terminal, { ok: true, accepted: items.map(toInstalledJson) });

@@ -1,23 +1,31 @@
 // `wield list --installed` and `--available`: installed items with their state, and items of sources.
 
+import { quoteOutside } from '../../core/text.js';
 import { isLocked } from '../../files/lock.js';
 import { isInterrupted } from '../../install/apply/journal.js';
 import { toReadOnlyEnvironment } from '../../install/environment.js';
 import { listAvailable, loadInventory } from '../../install/inventory.js';
-import { toOfferJson } from '../../install/json.js';
+import { toInstalledJson, toOfferJson } from '../../install/json.js';
 import { withInstallLock } from '../../install/lock.js';
-import { readStatus } from '../../install/status.js';
+import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
+import { availableKey, listItems } from '../../install/sources/load.js';
+import { type ItemStatus, readStatus } from '../../install/status.js';
 import { oneLine, printJson, printTable } from '../print.js';
+import type { Terminal } from '../terminal.js';
 import type { VerbCall } from '../verb.js';
 
-export async function listInstalled({ terminal, flags, json, toolbox, signal }: VerbCall): Promise<number> {
+export async function listInstalled(call: VerbCall): Promise<number> {
+  const { terminal, flags, positionals, json, toolbox, signal } = call;
   const environment = toReadOnlyEnvironment(toolbox(), { signal });
   const { paths } = environment;
   // Recovers from an interrupted install first.
   if (isInterrupted(paths) && !isLocked(paths.lock)) await withInstallLock(environment, async () => {});
   const inventory = loadInventory(environment);
   if (flags.has('available')) {
-    const offers = listAvailable(inventory);
+    const chosen = new Set(selectAvailable(positionals, listItems(inventory.sources)).map(availableKey));
+    const offers = listAvailable(inventory).filter(
+      (offer) => positionals.length === 0 || chosen.has(availableKey(offer)),
+    );
     if (json)
       printJson(terminal, {
         ok: true,
@@ -39,14 +47,18 @@ export async function listInstalled({ terminal, flags, json, toolbox, signal }: 
     }
     return 0;
   }
-  const all = readStatus(inventory);
+  const named =
+    positionals.length === 0 ? inventory.installed.items : selectInstalled(positionals, inventory.installed);
+  const all = readStatus(inventory).filter(({ item }) => named.includes(item));
   if (json) {
-    const items = all.map(({ item, states, renamedTo }) => {
-      const { files: _files, ...shown } = item;
-      return { ...shown, states, renamedTo: renamedTo ?? null };
-    });
+    const items = all.map(({ item, states, renamedTo }) => ({
+      ...toInstalledJson(item),
+      states,
+      renamedTo: renamedTo ?? null,
+    }));
     printJson(terminal, { ok: true, items });
   } else if (all.length === 0) terminal.out('Nothing installed. Install an item: wield install NAME\n');
+  else if (positionals.length > 0) for (const status of all) printItem(terminal, status);
   else {
     const rows = all.map(({ item, states }) => [
       item.effective,
@@ -59,4 +71,21 @@ export async function listInstalled({ terminal, flags, json, toolbox, signal }: 
     printTable(terminal, ['NAME', 'KIND', 'SOURCE', 'COMMIT', 'STATE', 'DESCRIPTION'], rows);
   }
   return 0;
+}
+
+function printItem(terminal: Terminal, { item, states, renamedTo }: ItemStatus): void {
+  const { kind, effective, description, source, commit, store, links, bin, references, since } = item;
+  const facts: readonly (readonly [string, string])[] = [
+    ['state', `${states.join(', ')}${renamedTo === undefined ? '' : ` → ${renamedTo}`}`],
+    ['source', `${source}${commit === null ? '' : ` at ${commit.slice(0, 12)}`}`],
+    ['store', store],
+    ...links.map((link) => ['link', link] as const),
+    ['runs', bin ?? ''],
+    ['needs', references.map((one) => `${one.kind}:${one.name}`).join(', ')],
+    ['since', since],
+  ];
+  terminal.out(`${terminal.paint('bold', quoteOutside(`${kind} ${effective}`, 300))}\n`);
+  if (description !== null) terminal.out(`${quoteOutside(description, 2000)}\n`);
+  for (const [name, value] of facts)
+    if (value !== '') terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
 }

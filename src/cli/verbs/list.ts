@@ -13,7 +13,7 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const list: Verb = {
   name: 'list',
-  usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--installed | --available] [--json]',
+  usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--installed [item…] | --available] [--json]',
   summary: 'List the tools that can be called from this directory.',
   examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
@@ -26,11 +26,16 @@ export const list: Verb = {
     installed: toggle('List installed items with their state'),
     available: toggle('List all items of the sources'),
   },
-  positionals: 0,
+  positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { terminal, flags, repeated, json, reserved, toolbox: open } = call;
     if (flags.has('installed') || flags.has('available'))
       return (await import('./list-installed.js')).listInstalled(call);
+    if (call.positionals.length > 0)
+      throw usageError(
+        `unexpected argument "${quoteOutside(call.positionals[0]!, 60)}"`,
+        `wield show ${quoteOutside(call.positionals[0]!, 60)} shows a tool; items can be named with --installed`,
+      );
     const toolbox = open();
     const all = flags.has('all');
     const survey = await toolbox.catalog.survey({ caller: PERSON });

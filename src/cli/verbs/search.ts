@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FoundItem } from '../../install/inventory.js';
 import { oneLine, printJson, printTable } from '../print.js';
 import { option, usageError, type Verb } from '../verb.js';
 
@@ -9,24 +10,31 @@ const DEFAULT_LIMIT = 10;
 
 export const search: Verb = {
   name: 'search',
-  usage: 'search <words> [--limit 10] [--json]',
-  summary: 'Search tools by name and description, best match first.',
+  usage: 'search [words] [--limit 10] [--json]',
+  summary: 'Search tools and items by name and description, best match first. Without words it lists everything.',
   examples: ['wield search publish the site', 'wield search deploy --json'],
   flags: { limit: option('NUMBER', 'Maximum number of results') },
   positionals: Number.POSITIVE_INFINITY,
   async run({ terminal, flags, positionals, json, toolbox }) {
     const query = positionals.join(' ');
-    if (query.trim() === '') throw usageError('missing search words', 'wield search <words>');
-    const limit = Number(flags.get('limit') ?? DEFAULT_LIMIT);
+    const everything = query.trim() === '';
+    const limit = Number(flags.get('limit') ?? (everything ? Number.MAX_SAFE_INTEGER : DEFAULT_LIMIT));
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw usageError('--limit must be a positive integer', 'for example --limit 10');
     }
     const box = toolbox();
     const { wieldHome } = box.machine;
-    const hits = await box.search(query, limit, { caller: { kind: 'person', door: 'cli' } });
-    const offers = existsSync(join(wieldHome, 'sources.json'))
-      ? (await import('../../install/inventory.js')).searchAvailable(query, limit, box)
-      : [];
+    const hits = everything
+      ? (await box.list()).slice(0, limit)
+      : await box.search(query, limit, { caller: { kind: 'person', door: 'cli' } });
+    const isFile = (name: string): boolean => existsSync(join(wieldHome, name));
+    const found = ['sources.json', 'installed.json'].some(isFile)
+      ? (await import('../../install/inventory.js')).searchItems(query, limit, box)
+      : { offers: [], installed: [] };
+    const { offers } = found;
+    // Installed tools are among the tools.
+    const names = new Set(hits.map(({ name }) => name));
+    const installed = found.installed.filter(({ kind, effective }) => kind !== 'tool' || !names.has(effective));
     if (json) {
       printJson(terminal, {
         ok: true,
@@ -38,21 +46,29 @@ export const search: Verb = {
           group: traits.group ?? null,
           tags: traits.tags,
         })),
+        installed,
         offers,
       });
-    } else if (hits.length + offers.length === 0) terminal.out('No matching tools. wield list shows all.\n');
+    } else if (hits.length + installed.length + offers.length === 0)
+      terminal.out(
+        everything ? 'No tools yet. Create one: wield init\n' : 'No matching tools. wield list shows all.\n',
+      );
     else {
       const rows = hits.map(({ name, origin, description }) => [name, origin.format, oneLine(description)]);
-      if (rows.length > 0) printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION'], rows);
-      if (offers.length > 0) {
-        if (rows.length > 0) terminal.out('\n');
-        const others = offers.map(({ effective, kind, source, description }) => [
-          effective,
-          kind,
-          source,
-          oneLine(description ?? ''),
-        ]);
-        printTable(terminal, ['TO INSTALL', 'KIND', 'SOURCE', 'DESCRIPTION'], others);
+      const toRow = ({ effective, kind, source, description }: FoundItem): string[] => [
+        effective,
+        kind,
+        source,
+        oneLine(description ?? ''),
+      ];
+      const tables: readonly [string[], string[][]][] = [
+        [['NAME', 'FORMAT', 'DESCRIPTION'], rows],
+        [['INSTALLED', 'KIND', 'SOURCE', 'DESCRIPTION'], installed.map(toRow)],
+        [['TO INSTALL', 'KIND', 'SOURCE', 'DESCRIPTION'], offers.map(toRow)],
+      ];
+      for (const [at, [head, lines]] of tables.filter(([, found]) => found.length > 0).entries()) {
+        if (at > 0) terminal.out('\n');
+        printTable(terminal, head, lines);
       }
     }
     return 0;

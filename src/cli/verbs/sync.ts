@@ -4,7 +4,8 @@ import { sanitize } from '../../core/text.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
-import { RUN_HOOKS, summarizeItems, withInstalling } from '../installing.js';
+import { RUN_HOOKS } from '../consent.js';
+import { summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 

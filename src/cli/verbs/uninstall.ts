@@ -6,6 +6,7 @@ import { isModified } from '../../install/apply/objects.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toInstalledJson } from '../../install/json.js';
 import { findDependents, nameOf, neededError, planRemoval, planUninstall } from '../../install/plan/plans.js';
+import { isGlobRef } from '../../install/plan/select.js';
 import { dropSource } from '../../install/sources/fetch.js';
 import { findWithNested } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
@@ -18,7 +19,7 @@ export const uninstall: Verb = {
   name: 'uninstall',
   usage: 'uninstall <item…> [--dry-run] [--yes]',
   summary: 'Uninstall items. Items that depend on them are shown first.',
-  examples: ['wield uninstall acme:scan', 'wield uninstall skill:scan --yes'],
+  examples: ['wield uninstall acme:scan', "wield uninstall 'acme:*' --yes"],
   flags: REMOVE_FLAGS,
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
@@ -47,13 +48,15 @@ export const uninstall: Verb = {
         if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
       }
       if (!flags.has('dry-run')) {
+        // What can be installed again is removed without a question, unless more is lost than was named (INS-32).
+        const asks = dependents.length > 0 || modified.length > 0 || positionals.some(isGlobRef);
         const what = plan.removed.map(nameOf).join(', ');
         const refusal =
           dependents.length === 0
             ? needsYes(`this removes ${what}`)
             : neededError(plan.removed, dependents, 'pass --yes');
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} anyway?`;
-        if (!(await confirmDestructive(call, question, refusal))) return 0;
+        if (asks && !(await confirmDestructive(call, question, refusal))) return 0;
         await applyPlan(plan, true, inventory);
       }
       if (json) printJson(terminal, document);

@@ -33,7 +33,7 @@ export const verify: Verb = {
     }
     const names = differences.map(({ kind, effective, states }) => `${kind} ${effective}: ${states.join(', ')}`);
     const error = new ToolError('integrity', `changed since installation: ${names.join('; ')}`, {
-      hint: 'wield install NAME --force reinstalls it; --accept keeps the changes',
+      hint: 'wield doctor --fix restores links and missing files; wield install NAME --force discards changes, --accept keeps them',
       data: { differences },
     });
     if (json) printJson(terminal, { ok: false, error: error.toJSON() });

@@ -17,7 +17,7 @@ export interface SkillHeader {
 }
 
 export interface SkillReading {
-  /** Absent if there are errors. */
+  /** Absent if there is no frontmatter. Not to be used if there are errors. */
   readonly skill?: SkillHeader;
   readonly errors: readonly Finding[];
   readonly warnings: readonly Finding[];
@@ -25,19 +25,18 @@ export interface SkillReading {
 
 const MAX_NAME = 64;
 
-/** Parses the text of a SKILL.md (SKL-1). */
-export function parseSkillFile(text: string): SkillReading {
+/** Parses the text of a SKILL.md (SKL-1). Without a name it has that of its directory (SKL-8). */
+export function parseSkillFile(text: string, directoryName: string): SkillReading {
   const frontmatter = readFrontmatter(text);
   if ('message' in frontmatter) return { errors: [frontmatter], warnings: [] };
   const { fields, body } = frontmatter;
   const errors: Finding[] = [];
   const warnings: Finding[] = [...frontmatter.warnings];
-  const name = readName(fields.name, errors);
+  const name = readName(fields.name, directoryName, errors, warnings);
   const description = readText(fields.description);
   if (description === '') {
     errors.push({ message: 'has no description', hint: 'add description: what it does and when to use it' });
   }
-  if (errors.length > 0) return { errors, warnings };
   return {
     skill: {
       name,
@@ -58,10 +57,15 @@ function isAllowedName(name: string): boolean {
   return /^[\p{L}\p{N}][\p{L}\p{N} ._:-]*$/u.test(name);
 }
 
-function readName(value: unknown, errors: Finding[]): string {
-  const name = readText(value);
-  if (name === '') errors.push({ message: 'has no name', hint: 'add name: the name of its directory' });
-  else if (name.length > MAX_NAME || !isAllowedName(name)) {
+function readName(value: unknown, directoryName: string, errors: Finding[], warnings: Finding[]): string {
+  const given = readText(value);
+  const name = given === '' ? directoryName : given;
+  if (given === '')
+    warnings.push({
+      message: `has no name, so it has that of its directory: ${quoteOutside(directoryName, 60)}`,
+      hint: 'add name: the name of its directory; some agents require it',
+    });
+  if (name.length > MAX_NAME || !isAllowedName(name)) {
     errors.push({
       message: `name "${quoteOutside(name, 60)}" is not allowed`,
       hint: 'use at most 64 letters, digits and hyphens',

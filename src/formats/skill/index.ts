@@ -7,6 +7,7 @@ import { type Finding, toProblem } from '../../core/problem.js';
 import { findReferences } from '../../core/render.js';
 import type { Skill } from '../../core/skill.js';
 import { isReservedTag } from '../../core/tag.js';
+import { quoteOutside } from '../../core/text.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { parseSkillFile } from '../shared/skill-file.js';
@@ -39,7 +40,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const states = [reading.identity];
   if (!reading.complete) return { ...reject(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
   const text = reading.bytes.toString('utf8');
-  const { skill: header, errors, warnings } = parseSkillFile(text);
+  const { skill: header, errors, warnings } = parseSkillFile(text, basename(directory));
   const problems = [
     ...errors.map((error) => toProblem(file, 'error', error)),
     ...warnings.map((warning) => toProblem(file, 'warning', warning)),
@@ -48,13 +49,14 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   if (header.name !== basename(directory)) {
     problems.push(
       toProblem(file, 'warning', {
-        message: `name "${header.name}" differs from the directory "${basename(directory)}"`,
+        message: `name "${quoteOutside(header.name, 60)}" differs from the directory "${basename(directory)}"`,
         hint: 'use the same name for both; some agents require it',
       }),
     );
   }
   const { metadata, warnings: odd, error } = readSkillMetadata(header.metadata);
   problems.push(...odd.map((warning) => toProblem(file, 'warning', warning)));
+  if (errors.length > 0) return { tools: [], problems, states };
   const { tags, hidden, delegate, inherit, timeoutMs } = metadata;
   const { body, ...fields } = header;
   const skill: Skill = {

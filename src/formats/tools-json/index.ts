@@ -1,6 +1,6 @@
 // The tools.json format: a skill's directory declares tools over allowlisted command lines.
 
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Format, Place } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
@@ -78,10 +78,10 @@ interface SkillFacts {
 function readSkillFacts(path: string): SkillFacts {
   const reading = readHead(path, MAX_BYTES);
   if ('fault' in reading) return { binGroups: [], allowedTools: reading.fault === 'missing' ? null : [] };
-  const { skill } = parseSkillFile(reading.bytes.toString('utf8'));
+  const { skill, errors } = parseSkillFile(reading.bytes.toString('utf8'), basename(dirname(path)));
   return {
     binGroups: toBinGroups(skill?.metadata.requires),
-    allowedTools: skill === undefined ? [] : skill.allowedTools,
+    allowedTools: skill === undefined || errors.length > 0 ? [] : skill.allowedTools,
   };
 }
 

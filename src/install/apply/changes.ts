@@ -3,8 +3,10 @@
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isOccupied, type Link, readLink } from '../directory.js';
+import type { InstallPaths } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
+import { isDirectoryKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
 import type { StoreChange } from './journal.js';
@@ -32,17 +34,27 @@ export function findAsides(
         });
       }
       taken.set(path, effective);
-      if (!isOccupied(path) || readLink(path)?.startsWith(`${paths.store}/`)) continue;
+      if (!isForeign(path, paths)) continue;
       if (!force) {
         throw new ToolError('conflict', `${path} already exists and was not created by wield`, {
           hint: 'move it away, or repeat the command with --force to rename it',
           data: { path },
         });
       }
-      asides.set(path, join(dirname(path), `.${basename(path)}.before-wield-${Date.now().toString(36)}`));
+      asides.set(path, asideOf(path));
     }
   }
   return asides;
+}
+
+/** Whether a path is occupied by something that wield did not create. */
+export function isForeign(path: string, { store }: InstallPaths): boolean {
+  return isOccupied(path) && !readLink(path)?.startsWith(`${store}/`);
+}
+
+/** Returns where a file in the way of a link is moved. */
+export function asideOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.before-wield-${Date.now().toString(36)}`);
 }
 
 /** A rename is two changes: the new name is installed before the old one is removed (INS-27). */
@@ -81,7 +93,12 @@ export function toRemoval(item: InstalledItem): StoreChange {
   };
 }
 
-function linksOf({ links, store, kind, name }: InstalledItem): Link[] {
-  const target = kind === 'agent' || kind === 'rule' ? join(store, `${name}.md`) : store;
-  return links.map((path) => ({ path, target }));
+/** Returns the recorded links of an item with their targets. */
+export function linksOf({ links, ...item }: InstalledItem): Link[] {
+  return links.map((path) => ({ path, target: linkTarget(item) }));
+}
+
+/** Returns what the links of an item lead to: its directory, or its file for an agent or a rule. */
+export function linkTarget({ store, kind, name }: Pick<InstalledItem, 'store' | 'kind' | 'name'>): string {
+  return isDirectoryKind(kind) ? store : join(store, `${name}.md`);
 }

@@ -3,7 +3,7 @@
 import type { ItemKind } from './item-name.js';
 
 export interface Pin {
-  /** `ref`: a tag or a branch, whichever exists. */
+  /** `ref`: a tag, a branch or the beginning of a commit, whichever exists; `HEAD` is the commit that is current now. */
   readonly to: 'branch' | 'tag' | 'commit' | 'ref';
   readonly name: string;
 }

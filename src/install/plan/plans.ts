@@ -31,14 +31,19 @@ export interface SelectOptions {
   /** Ids of sources; empty for all. */
   readonly sources: readonly string[];
   readonly all: boolean;
+  /** Installs the selected items again, although they did not change. */
+  readonly force?: boolean;
 }
 
-export function planInstall({ refs, sources, all }: SelectOptions, inventory: Inventory): InstallPlan {
+export function planInstall({ refs, sources, all, force = false }: SelectOptions, inventory: Inventory): InstallPlan {
   const available = listItems(inventory.sources).filter(
     ({ source }) => sources.length === 0 || sources.includes(source.record.id),
   );
   const wanted = all ? available : selectAvailable(refs, available);
-  return toPlan({ items: planItems(wanted, inventory) }, inventory);
+  const items = planItems(wanted, inventory).map((one) =>
+    force && one.neededBy === null && one.change === 'unchanged' ? { ...one, change: 'update' as const } : one,
+  );
+  return toPlan({ items }, inventory);
 }
 
 interface PlanParts {

@@ -1,24 +1,33 @@
 // Selects items by name, among those of the sources or those that are installed.
 
 import { ToolError } from '../../core/error.js';
+import { compileGlob } from '../../core/glob.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
 import { type ItemKind, isItemKind } from '../manifest/item-name.js';
 import { type AvailableItem, availableName } from '../sources/load.js';
 
-/** Accepts effective and bare names, optionally with a kind: `name`, `prefix:name`, `kind:name`. */
+/**
+ * Accepts effective and bare names, optionally with a kind and a source: `name`, `prefix:name`, `kind:name`,
+ * `source#name`. A glob selects every item whose effective name matches: `*`, `skill:*`, `owner/repo#*`.
+ */
 export function selectAvailable(refs: readonly string[], items: readonly AvailableItem[]): AvailableItem[] {
   const named = items.map((value) => {
     const { kind, name } = value.item;
     return { value, kind, name, effective: availableName(value), source: value.source.record.id };
   });
-  return refs.map((ref) => selectOne(ref, named));
+  return select(refs, named, 'wield list --available shows all items of the sources');
 }
 
 /** Selects among installed items by the same names. */
 export function selectInstalled(refs: readonly string[], { items }: Installed): InstalledItem[] {
   const named = items.map((value) => ({ ...value, value }));
-  return refs.map((ref) => selectOne(ref, named));
+  return select(refs, named, 'wield list --installed shows what is installed');
+}
+
+/** Whether a reference can select several items. */
+export function isGlobRef(ref: string): boolean {
+  return /[*?[{]/.test(ref);
 }
 
 interface Named<T> {
@@ -29,34 +38,61 @@ interface Named<T> {
   readonly source: string;
 }
 
-function selectOne<T>(ref: string, items: readonly Named<T>[]): T {
+function select<T>(refs: readonly string[], items: readonly Named<T>[], listing: string): T[] {
+  const selected = refs.flatMap((ref) => {
+    const hash = ref.lastIndexOf('#');
+    const source = hash === -1 ? undefined : ref.slice(0, hash);
+    const name = ref.slice(hash + 1);
+    const among = source === undefined ? items : items.filter((item) => isSource(source, item.source));
+    if (!isGlobRef(name)) return [selectOne(ref, name, among, listing)];
+    const { kind, rest } = splitKind(name);
+    const glob = compileGlob(kind === undefined ? name : rest);
+    const matching = among.filter((item) => (kind === undefined || item.kind === kind) && glob.matches(item.effective));
+    if (matching.length === 0) throw notFound(ref, among, listing);
+    return matching.map(({ value }) => value);
+  });
+  return [...new Set(selected)];
+}
+
+// By the whole id, by its last segments, or by a glob.
+function isSource(wanted: string, id: string): boolean {
+  if (isGlobRef(wanted)) return compileGlob(wanted).matches(id);
+  return id === wanted || id.endsWith(`/${wanted}`);
+}
+
+function splitKind(ref: string): { readonly kind: ItemKind | undefined; readonly rest: string } {
   const colon = ref.indexOf(':');
   const kind = colon === -1 ? undefined : ref.slice(0, colon);
-  const rest = ref.slice(colon + 1);
-  const ofKind = isItemKind(kind) ? items.filter((item) => item.kind === kind) : [];
+  return { kind: isItemKind(kind) ? kind : undefined, rest: ref.slice(colon + 1) };
+}
+
+function selectOne<T>(ref: string, name: string, items: readonly Named<T>[], listing: string): T {
+  const { kind, rest } = splitKind(name);
+  const ofKind = kind === undefined ? [] : items.filter((item) => item.kind === kind);
   // Effective names before bare names; the whole reference before `kind:name`.
   const groups = [
-    items.filter(({ effective }) => effective === ref),
+    items.filter(({ effective }) => effective === name),
     ofKind.filter(({ effective }) => effective === rest),
-    items.filter(({ name }) => name === ref),
-    ofKind.filter(({ name }) => name === rest),
+    items.filter((item) => item.name === name),
+    ofKind.filter((item) => item.name === rest),
   ];
   const matching = groups.find((group) => group.length > 0) ?? [];
   if (matching.length === 1) return matching[0]!.value;
-  if (matching.length > 1) {
-    const candidates = matching.map((item) => `${item.kind}:${item.effective} of ${item.source}`);
-    throw new ToolError('ambiguous', `"${quoteOutside(ref, 80)}" matches ${candidates.join(', ')}`, {
-      hint: 'write the kind before the name, as in skill:name, or pass --source',
-      data: { candidates },
-    });
-  }
+  if (matching.length === 0) throw notFound(ref, items, listing);
+  const candidates = matching.map((item) => `${item.kind}:${item.effective} of ${item.source}`);
+  throw new ToolError('ambiguous', `"${quoteOutside(ref, 80)}" matches ${candidates.join(', ')}`, {
+    hint: 'write the kind or the source before the name, as in skill:name or source#name',
+    data: { candidates },
+  });
+}
+
+function notFound(ref: string, items: readonly Named<unknown>[], listing: string): ToolError {
   const close = nearest(
     ref,
     items.map(({ effective }) => effective),
   );
-  throw new ToolError('not_found', `item "${quoteOutside(ref, 80)}" not found`, {
-    hint:
-      close.length > 0 ? `did you mean ${close.join(', ')}?` : 'wield list --available shows all items of the sources',
+  return new ToolError('not_found', `item "${quoteOutside(ref, 80)}" not found`, {
+    hint: close.length > 0 ? `did you mean ${close.join(', ')}?` : listing,
     data: { nearest: close },
   });
 }

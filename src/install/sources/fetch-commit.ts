@@ -1,6 +1,7 @@
 // Fetches one commit of a git repository and verifies that it is the pinned one.
 
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { InstallEnvironment } from '../environment.js';
@@ -18,6 +19,7 @@ export interface FetchedCommit {
 
 const FETCH = ['fetch', '--progress', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--force'];
 const FETCHED = 'refs/wield/fetched';
+const EVERYTHING = '+refs/*:refs/wield/all/*';
 
 /** Fetches into a bare repository, one commit deep if the server allows it (INS-7). */
 export async function fetchCommit(
@@ -37,30 +39,42 @@ export async function fetchCommit(
     if (!ok) throw gitError(url, what, stderr);
     return stdout.toString('utf8');
   };
+  // Completes what an earlier fetch of a single commit left out.
+  const fetchAll = () => {
+    const unshallow = existsSync(join(gitDirectory, 'shallow')) ? ['--unshallow'] : [];
+    return mustRun([...FETCH, ...unshallow, '--', url, EVERYTHING], 'could not fetch');
+  };
   await mustRun(['init', '--quiet', '--bare', '--template='], 'could not create a repository for');
   const refs = parseRefs(await mustRun(['ls-remote', '--symref', '--', url], 'could not reach'));
-  const { ref, commit } = chooseRef(refs, pin, url);
-  const shallow = await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]);
-  // Some servers send a single commit only as part of a branch.
-  if (!shallow.ok && ref !== null) throw gitError(url, 'could not fetch', shallow.stderr);
-  if (!shallow.ok) await mustRun([...FETCH, '--', url, '+refs/*:refs/wield/all/*'], 'could not fetch');
-  const revision = `${shallow.ok ? FETCHED : commit}^{commit}`;
+  const { ref, commit, short } = chooseRef(refs, pin, url);
+  const shallow =
+    short === null ? await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]) : undefined;
+  // Some servers send a single commit only as part of a branch, and none by the beginning of its hash.
+  if (shallow?.ok === false && ref !== null) throw gitError(url, 'could not fetch', shallow.stderr);
+  if (!shallow?.ok) await fetchAll();
+  const revision = `${shallow?.ok ? FETCHED : (short ?? commit)}^{commit}`;
   const fetched = (
     await mustRun(['rev-parse', '--verify', '--end-of-options', revision], 'commit not found in')
   ).trim();
-  if (!/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(fetched) || (pin?.to === 'commit' && fetched !== pin.name)) {
+  if (!/^[0-9a-f]{40}([0-9a-f]{24})?$/.test(fetched) || (pin?.to === 'commit' && !fetched.startsWith(pin.name))) {
     throw new ToolError('integrity', `${hideUser(url)} returned ${fetched.slice(0, 12)} for the commit ${pin?.name}`, {
       hint: 'do not use this repository until you know why',
     });
   }
   // The ref protects the commit from being replaced by the next fetch.
   await mustRun(['update-ref', `refs/wield/commits/${fetched}`, fetched], 'could not store the commit of');
-  const to = ref?.startsWith('refs/tags/') ? 'tag' : 'branch';
   return {
     commit: fetched,
     ref: ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? null,
-    pin: pin?.to === 'ref' ? { ...pin, to } : pin,
+    pin: resolvePin(pin, ref, fetched),
   };
+}
+
+// HEAD and the beginning of a commit are pinned to the commit itself.
+function resolvePin(pin: Pin | null, ref: string | null, commit: string): Pin | null {
+  if (pin === null || pin.to === 'branch' || pin.to === 'tag') return pin;
+  if (ref === null || pin.name === 'HEAD') return { to: 'commit', name: commit };
+  return { to: ref.startsWith('refs/tags/') ? 'tag' : 'branch', name: pin.name };
 }
 
 function parseRefs(listing: string) {
@@ -80,17 +94,22 @@ function chooseRef(
   { head, commits }: ReturnType<typeof parseRefs>,
   pin: Pin | null,
   url: string,
-): { ref: string | null; commit: string | null } {
-  if (pin?.to === 'commit') return { ref: null, commit: pin.name };
+): { ref: string | null; commit: string | null; short: string | null } {
+  if (pin?.to === 'commit')
+    return pin.name.length < 40
+      ? { ref: null, commit: null, short: pin.name }
+      : { ref: null, commit: pin.name, short: null };
   const [tag, branch] = [`refs/tags/${pin?.name}`, `refs/heads/${pin?.name}`];
-  const names = pin === null ? [head ?? 'HEAD', 'HEAD'] : { branch: [branch], tag: [tag], ref: [tag, branch] }[pin.to];
+  const isHead = pin === null || (pin.to === 'ref' && pin.name === 'HEAD');
+  const names = isHead ? [head ?? 'HEAD', 'HEAD'] : { branch: [branch], tag: [tag], ref: [tag, branch] }[pin.to];
   const ref = names.find((name) => commits.has(name));
-  if (ref !== undefined) return { ref, commit: commits.get(ref)! };
+  if (ref !== undefined) return { ref, commit: commits.get(ref)!, short: null };
+  if (pin?.to === 'ref' && /^[0-9a-f]{4,39}$/.test(pin.name)) return { ref: null, commit: null, short: pin.name };
   if (pin === null)
     throw new ToolError('not_found', `${hideUser(url)} has no commits`, { hint: 'push a commit first' });
   throw new ToolError(
     'not_found',
     `${hideUser(url)} has no ${pin.to === 'ref' ? 'tag or branch' : pin.to} ${quoteOutside(pin.name, 80)}`,
-    { hint: 'pass another --pin, or a full commit hash' },
+    { hint: 'pass another --pin, or a commit hash' },
   );
 }

@@ -8,7 +8,7 @@ import { json, wield } from '../../support/cli.js';
 import { connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
 import { serveStdio } from '../../support/server.js';
-import { spec, specIf } from '../../support/spec.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 function withSkill(text: string, directory = 'notes', file = 'SKILL.md'): Workspace {
@@ -38,14 +38,40 @@ describe('SKILL.md', () => {
     }
   });
 
-  spec('SKL-1', 'is a problem without frontmatter, name or description', async () => {
+  finding('D14 002-55 SKL-8', 'has the name of its directory without one', async () => {
+    for (const text of [
+      '---\ndescription: Keep notes.\n---\nText.',
+      '---\nname:\ndescription: Keep notes.\n---\nText.',
+    ]) {
+      const workspace = withSkill(text);
+      expect(await workspace.toolbox().catalog.problems()).toMatchObject([
+        {
+          severity: 'warning',
+          message: expect.stringContaining('has no name, so it has that of its directory: notes'),
+        },
+      ]);
+      expect(textOf(await read(workspace, 'notes'))).toContain('Text.');
+      expect((await workspace.toolbox().find('notes')).name).toBe('notes');
+    }
+  });
+
+  finding('N19', 'warnings are reported beside errors', async () => {
+    const workspace = withSkill('---\nname: other\nallowed-tools: 5\nmetadata:\n  timeout: soon\n---\nText.');
+    const problems = await workspace.toolbox().catalog.problems();
+    expect(problems.map(({ severity, message }) => `${severity} ${message}`).sort()).toEqual([
+      'error has no description',
+      expect.stringContaining('warning allowed-tools must be'),
+      expect.stringContaining('warning metadata.timeout'),
+      expect.stringContaining('warning name "other" differs'),
+    ]);
+  });
+
+  spec('SKL-1', 'is a problem without frontmatter or description', async () => {
     for (const [text, message] of [
       ['Just text.\n', 'has no frontmatter'],
       ['', 'has no frontmatter'],
       ['\n---\nname: notes\ndescription: Late.\n---\n', 'has no frontmatter'],
       ['---\nname: notes\ndescription: Open.\n', 'has no frontmatter'],
-      ['---\ndescription: Keep notes.\n---\n', 'has no name'],
-      ['---\nname:\ndescription: Keep notes.\n---\n', 'has no name'],
       ['---\nname: notes\n---\n', 'has no description'],
       ['---\nname: notes\ndescription: "  "\n---\n', 'has no description'],
       ['---\nname: ../notes\ndescription: x\n---\n', 'is not allowed'],
@@ -55,7 +81,8 @@ describe('SKILL.md', () => {
       [`---\nname: notes\ndescription: ${'x'.repeat(70_000)}\n---\n`, '64 KiB'],
     ] as const) {
       const workspace = withSkill(text);
-      const problems = await workspace.toolbox().catalog.problems();
+      const all = await workspace.toolbox().catalog.problems();
+      const problems = all.filter(({ severity }) => severity === 'error');
       expect(problems, text.slice(0, 60)).toMatchObject([
         { severity: 'error', message: expect.stringContaining(message), hint: expect.stringMatching(/./) },
       ]);

@@ -1,0 +1,56 @@
+// Commands of other systems, as commands of wield with fixed arguments. They are not in the main help.
+
+export interface CompatibleCommand {
+  readonly word: string;
+  /** A verb, or a command of a tool. */
+  readonly command: string;
+  /** Arguments that come first. */
+  readonly arguments?: readonly string[];
+  /** A tool with this name comes first: an ordinary word that tools are named by too. */
+  readonly yields?: true;
+  /** Other spellings of flags: `as` for `namespace`. */
+  readonly flags?: Readonly<Record<string, string>>;
+}
+
+const HOOK_FLAGS = {
+  'dangerously-skip-install-hook-check': 'run-hooks',
+  'dangerously-skip-build-hook-check': 'run-hooks',
+  'dangerously-skip-hook-check': 'run-hooks',
+};
+const MELD_FLAGS = { ...HOOK_FLAGS, as: 'namespace', 'link-only': 'register-only' };
+
+// docs/coming-from/mind.md
+const MIND: readonly CompatibleCommand[] = [
+  { word: 'meld', command: 'add', flags: MELD_FLAGS },
+  { word: 'unmeld', command: 'remove-source', flags: HOOK_FLAGS },
+  { word: 'remove', command: 'remove-source', yields: true, flags: HOOK_FLAGS },
+  { word: 'rm', command: 'remove-source', yields: true, flags: HOOK_FLAGS },
+  { word: 'learn', command: 'install', flags: HOOK_FLAGS },
+  { word: 'forget', command: 'uninstall', flags: HOOK_FLAGS },
+  { word: 'unlearn', command: 'uninstall', flags: HOOK_FLAGS },
+  { word: 'update', command: 'sync', yields: true, flags: HOOK_FLAGS },
+  { word: 'evolve', command: 'upgrade', flags: { ...HOOK_FLAGS, 'no-sync': 'offline' } },
+  { word: 'recall', command: 'list', arguments: ['--installed'] },
+  { word: 'status', command: 'list', yields: true, arguments: ['--installed'] },
+  { word: 'probe', command: 'search' },
+  { word: 'introspect', command: 'doctor' },
+  { word: 'review', command: 'check' },
+];
+
+export const COMPATIBLE: readonly CompatibleCommand[] = [...MIND];
+
+/** Returns the entry of a word; undefined for any other word. */
+export function findCompatible(word: string): CompatibleCommand | undefined {
+  return COMPATIBLE.find((one) => one.word === word);
+}
+
+/** Returns the arguments of a compatible command as arguments of the command of wield. */
+export function toOwnArguments({ arguments: first = [], flags = {} }: CompatibleCommand, argv: readonly string[]) {
+  const end = argv.indexOf('--');
+  const rename = (raw: string, at: number): string => {
+    const name = /^--([^=]+)/.exec(raw)?.[1];
+    if (name === undefined || (end !== -1 && at > end) || !Object.hasOwn(flags, name)) return raw;
+    return `--${flags[name]}${raw.slice(2 + name.length)}`;
+  };
+  return [...first, ...argv.map(rename)];
+}

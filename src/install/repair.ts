@@ -1,0 +1,135 @@
+// Repairs installed items: store paths, links and missing files (INS-40).
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isToolError } from '../core/error.js';
+import { applyAndPin } from './apply/apply.js';
+import { asideOf, isForeign, linksOf } from './apply/changes.js';
+import { commit } from './apply/commit.js';
+import type { StoreChange } from './apply/journal.js';
+import { beginTransaction, endTransaction } from './apply/objects.js';
+import { type Link, readLink } from './directory.js';
+import type { InstallEnvironment, InstallingToolbox, InstallPaths } from './environment.js';
+import { type Inventory, loadInventory } from './inventory.js';
+import type { InstalledItem } from './manifest/installed.js';
+import { itemKey } from './manifest/item-name.js';
+import { planItems } from './plan/plan-items.js';
+import { findAvailable, planUpgrade } from './plan/plans.js';
+
+export interface Repair {
+  readonly kind: string;
+  readonly effective: string;
+  /** `linked`: store path and links. `installed`: the files, from its source. */
+  readonly done: 'linked' | 'installed';
+  /** The links that were created. */
+  readonly links: readonly string[];
+  /** Files that were in the way of a link, and where they are now. */
+  readonly aside: readonly { readonly path: string; readonly to: string }[];
+}
+
+/**
+ * Restores the store path and the links of every installed item, in every agent home that is configured now, and
+ * installs items again whose files are gone. Local changes stay; files in the way of a link are moved aside.
+ */
+export async function repairInstalled(
+  environment: InstallEnvironment,
+  toolbox: InstallingToolbox,
+): Promise<readonly Repair[]> {
+  const restored = await restoreFiles(loadInventory(environment), toolbox);
+  // What was restored is recorded, so that the links are read again.
+  return [...restored, ...(await linkAgain(loadInventory(environment)))];
+}
+
+async function restoreFiles(inventory: Inventory, toolbox: InstallingToolbox): Promise<Repair[]> {
+  const { installed, environment } = inventory;
+  const gone = installed.items.filter(
+    (item) => !existsSync(join(environment.paths.objects, item.object)) && findAvailable(item, inventory) !== undefined,
+  );
+  if (gone.length === 0) return [];
+  const refs = gone.map(({ source, kind, effective }) => `${source}#${kind}:${effective}`);
+  const applied = await applyAndPin(planUpgrade(refs, true, inventory), true, inventory, toolbox);
+  return applied.map(({ planned: { item, effective, links } }) => ({
+    kind: item.kind,
+    effective,
+    done: 'installed',
+    links: links.map(({ path }) => path),
+    aside: [],
+  }));
+}
+
+interface Relinked {
+  readonly item: InstalledItem;
+  readonly links: readonly Link[];
+  readonly change: StoreChange;
+  readonly created: readonly string[];
+}
+
+async function linkAgain(inventory: Inventory): Promise<Repair[]> {
+  const { installed, environment } = inventory;
+  const { paths } = environment;
+  const relinked = installed.items.flatMap((item) =>
+    existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item, inventory), paths) ?? []) : [],
+  );
+  if (relinked.length === 0) return [];
+  const transaction = beginTransaction(paths);
+  try {
+    const linksByKey = new Map(relinked.map(({ item, links }) => [itemKey(item), links.map(({ path }) => path)]));
+    await commit({
+      paths,
+      transaction,
+      changes: relinked.map(({ change }) => change),
+      staged: [],
+      beforeRecord: async () => {},
+      next: (made) => ({
+        items: installed.items.map((item) => ({ ...item, links: linksByKey.get(itemKey(item)) ?? item.links })),
+        made: [...new Set([...installed.made, ...made])],
+      }),
+    });
+  } finally {
+    endTransaction(transaction, paths);
+  }
+  return relinked.map(({ item: { kind, effective }, created, change: { aside } }) => ({
+    kind,
+    effective,
+    done: 'linked',
+    links: created,
+    aside,
+  }));
+}
+
+// The links of the item as its source and the configuration have it now; the recorded ones if it cannot be planned.
+function wantedLinks(item: InstalledItem, inventory: Inventory): readonly Link[] {
+  const available = findAvailable(item, inventory);
+  if (available === undefined) return linksOf(item);
+  try {
+    const planned = planItems([available], inventory).find(({ key }) => key === itemKey(item));
+    return planned === undefined || planned.effective !== item.effective ? linksOf(item) : planned.links;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return linksOf(item);
+  }
+}
+
+// Undefined if everything is in place.
+function relink(item: InstalledItem, links: readonly Link[], paths: InstallPaths): Relinked | undefined {
+  const { store, object } = item;
+  const created = links.filter(({ path, target }) => readLink(path) !== target).map(({ path }) => path);
+  const stale = item.links.filter((path) => !links.some((link) => link.path === path));
+  const storeIsRight = readLink(store) === join(paths.objects, object);
+  if (storeIsRight && created.length === 0 && stale.length === 0) return undefined;
+  const places = [...(storeIsRight ? [] : [store]), ...created];
+  const change: StoreChange = {
+    store,
+    before: object,
+    after: object,
+    linksBefore: linksOf(item).filter(({ path, target }) => readLink(path) === target),
+    linksAfter: links,
+    aside: places.filter((path) => isInTheWay(path, store, paths)).map((path) => ({ path, to: asideOf(path) })),
+  };
+  return { item, links, change, created };
+}
+
+// A store path is a link to an object, so anything else there is in the way.
+function isInTheWay(path: string, store: string, paths: InstallPaths): boolean {
+  return path === store ? existsSync(path) && readLink(path) === undefined : isForeign(path, paths);
+}
