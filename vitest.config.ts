@@ -26,6 +26,7 @@ export default defineConfig({
         // Files share a worker and its loaded modules.
         test: {
           name: 'shared',
+          globalSetup: ['test/support/compiled-code.ts'],
           isolate: false,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...OWN_PROCESS],

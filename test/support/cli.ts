@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Io, Output, Signal } from '../../src/cli/io.js';
+import { linkCompiledCode } from './compiled-code.js';
 import type { Workspace } from './workspace.js';
 
 export const BINARY = fileURLToPath(new URL('../../dist/cli/wield.cjs', import.meta.url));
@@ -108,6 +109,7 @@ export function runCommand(args: readonly string[], io: Io): Promise<number> {
 
 /** Runs `wield ...args` as a child process: for tests of signals, pipes, start-up and exit. */
 export function wieldProcess(workspace: Workspace, args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  linkCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [BINARY, ...args], {
       cwd: options.cwd ?? workspace.dir,

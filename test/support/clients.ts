@@ -14,6 +14,7 @@ import { StdioClientTransport as OlderStdioTransport } from '@modelcontextprotoc
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
+import { linkCompiledCode } from './compiled-code.js';
 import { createServeTransport, serveUrl } from './serve.js';
 import type { Workspace } from './workspace.js';
 
@@ -93,6 +94,7 @@ export interface PersonOptions {
 }
 
 function stdioParameters(workspace: Workspace, args: readonly string[]) {
+  linkCompiledCode(workspace.env.WIELD_HOME);
   return {
     command: process.execPath,
     args: [BINARY, 'serve', ...args],

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { BINARY } from './cli.js';
+import { linkCompiledCode } from './compiled-code.js';
 import type { Workspace } from './workspace.js';
 
 /** Whether script(1) is installed. */
@@ -29,6 +30,7 @@ export function wieldAtTerminal(
   { answers = [], env = {} }: PtyOptions = {},
 ): Promise<PtyRun> {
   const command = [process.execPath, BINARY, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  linkCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
     const child = spawn('/usr/bin/script', ['-qefc', command.join(' '), '/dev/null'], {
       cwd: workspace.dir,

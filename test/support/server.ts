@@ -4,6 +4,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
+import { linkCompiledCode } from './compiled-code.js';
 import { sleep } from './processes.js';
 import type { Workspace } from './workspace.js';
 
@@ -46,6 +47,7 @@ export interface HttpServer extends RunningServer {
 export const OLDER = '2025-11-25';
 
 function start(workspace: Workspace, args: readonly string[], env: Record<string, string>): RunningServer {
+  linkCompiledCode(workspace.env.WIELD_HOME);
   const child = spawn(process.execPath, [BINARY, 'serve', ...args], {
     cwd: workspace.dir,
     env: { ...workspace.env, ...env },

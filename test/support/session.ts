@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BINARY } from './cli.js';
+import { linkCompiledCode } from './compiled-code.js';
 import { ROOT, type Step } from './documents.js';
 
 /** The home directory shown in documents. */
@@ -41,6 +42,7 @@ export function createStage(atEnd: (remove: () => void) => void = onTestFinished
   symlinkSync(ROOT, join(home, 'node_modules', 'wield'));
   for (const name of ['@types', 'zod', ...VENDORS])
     symlinkSync(join(ROOT, 'node_modules', name), join(home, 'node_modules', name));
+  linkCompiledCode(join(home, '.wield'));
   const env = { PATH: `${shims}:${process.env.PATH}`, HOME: home, LANG: 'C.UTF-8', CI: '1' };
   return { home, project, env };
 }
