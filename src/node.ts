@@ -12,6 +12,7 @@ import type { ToSchema } from './catalog/index-format.js';
 import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { type Configuration, createConfiguration } from './config/index.js';
+import type { CascadeResolver } from './core/cascade.js';
 import type { Format } from './core/format.js';
 import type { Middleware, MiddlewareFunction } from './core/middleware.js';
 import type { KnownSecrets } from './core/redact.js';
@@ -134,7 +135,7 @@ export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '12';
+const INDEX_VERSION = '13';
 // The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
@@ -261,6 +262,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
       catalog: () => catalog,
       references: () => references,
       search: () => search,
+      cascade: () => cascade,
     }),
     yielding: createTaskTools(),
     offered: (tool, skills, snapshot) => offeredTo(tool, skills, snapshot, files.offered),
@@ -278,8 +280,14 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
     world,
   });
   const references = createReferences(catalog, (tool, snapshot) => mayName(tool, 'model', snapshot));
-  const search = createSearch(catalog);
-  return { catalog, references, search };
+  const cascade: CascadeResolver = createCascadeResolver({
+    skills: createSkillFormat(),
+    roots: findTops(world.home),
+    now: world.now,
+    find: (ref, snapshot) => catalog.find(ref, { snapshot }),
+  });
+  const search = createSearch(catalog, cascade);
+  return { catalog, references, search, cascade };
 }
 
 interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream'> {
@@ -290,7 +298,7 @@ interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream'> {
 
 function createParts({ options, machine, files, workspace, tools, modules, upstreams }: PartsOptions): CallParts {
   const { world, wieldHome } = machine;
-  const { catalog, references } = tools;
+  const { catalog, references, cascade } = tools;
   const { beforeRun, recorder, stores, pins, packages } = files;
   return {
     workspace,
@@ -303,12 +311,7 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
       createDelegateExecutor({ digest: digestParts }),
       upstreams.executor,
     ]),
-    cascade: createCascadeResolver({
-      skills: createSkillFormat(),
-      roots: findTops(world.home),
-      now: world.now,
-      find: (ref, snapshot) => catalog.find(ref, { snapshot }),
-    }),
+    cascade,
     consents: createConsents({
       wieldHome,
       pins,

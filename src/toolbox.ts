@@ -75,7 +75,7 @@ export function createFunctionToolbox(
       middleware: createMiddleware(options.middleware ?? []),
       stores: undefined,
     },
-    search: createSearch(catalog),
+    search: createSearch(catalog, NO_CASCADE),
     instructions: () => '',
     // Only code changes this catalog, and the toolbox reports that itself.
     watch: () => () => {},

@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import type { QueryOptions } from '../context/query/run.js';
 import { createContextTools } from '../context/tools/create.js';
+import type { CascadeResolver } from '../core/cascade.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -24,11 +25,13 @@ export interface CreateBuiltinsOptions {
   readonly catalog: () => Catalog;
   readonly references: () => References;
   readonly search: () => SearchTools;
+  readonly cascade: () => CascadeResolver;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
-  const { workspace, queries, catalog, references, search } = options;
-  const list = (caller: Caller, snapshot: Snapshot) => listTools(catalog(), snapshot, { caller });
+  const { workspace, queries, catalog, references, search, cascade } = options;
+  const list = (caller: Caller, snapshot: Snapshot) =>
+    listTools({ catalog: catalog(), cascade: cascade() }, snapshot, { caller });
   return [
     createWorkdirTool(workspace),
     createReadSkillTool({

@@ -2,10 +2,10 @@
 
 import { isRecord } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware.js';
+import { findMiddlewareFault, isNarrowing, parseMiddleware } from '../core/middleware-settings.js';
 import { readPaths } from '../core/search-path.js';
 import { formatBytes, formatDuration, nearest, parseBytes, parseDuration } from '../core/text.js';
 import { maskAddress } from '../upstream/entries/mask.js';
-import { findMiddlewareFault, parseMiddleware } from './middleware.js';
 
 /**
  * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
@@ -124,8 +124,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
     parse: parseMiddleware,
     findFault: findMiddlewareFault,
     project: 'joins',
-    // Repeating or caching runs would widen what the user allowed; limiting them narrows it.
-    narrows: (parsed) => (parsed as MiddlewareSettings).use === 'rate-limit',
+    narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings),
   },
   'mcpServers.*': { ...A_SERVER, expected: 'a table: [mcpServers.NAME]' },
   'mcp.servers': { ...A_SERVER, expected: 'an array of tables: [[mcp.servers]]' },

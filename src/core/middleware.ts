@@ -1,5 +1,6 @@
 // Middleware: the interface, the view of a call it gets, and the options of the built-in ones.
 
+import type { Narrowing } from './cascade.js';
 import { ToolError } from './error.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
@@ -79,6 +80,8 @@ export interface MiddlewareChain {
 export interface ChainOptions {
   readonly plan: Plan;
   readonly snapshot: Snapshot;
+  /** What the skills that govern the tool restrict (RES-44). */
+  readonly narrowing: readonly Narrowing[];
   readonly caller: Caller;
   readonly depth: number;
   readonly signal: AbortSignal;

@@ -9,16 +9,19 @@ export interface Rule {
   readonly line: number | null;
 }
 
-/** An `allowed-tools` list: only calls it selects are allowed. */
-export interface AllowList {
+/** Rules from one place, such as `allowed-tools` of a file or `trust.rules` of a skill. */
+export interface RuleList {
   /** Used in messages: `allowed-tools`, `allowed-tools of the tool agent`. */
   readonly of: string;
   readonly rules: readonly Rule[];
   readonly file: string | null;
   readonly line: number | null;
-  /** Why it is invalid; an invalid list selects nothing (POL-9). */
+  /** Why it is invalid; an invalid list allows nothing (POL-9). */
   readonly fault?: string;
 }
+
+/** An `allowed-tools` list: only calls it selects are allowed. */
+export type AllowList = RuleList;
 
 /** The rules of the configuration. */
 export interface Policy {

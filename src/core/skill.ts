@@ -1,6 +1,8 @@
 // Skill: a directory with instructions for a model.
 
 import type { Json } from './json.js';
+import type { MiddlewareSettings } from './middleware.js';
+import type { PathEntry } from './search-path.js';
 import type { Owner } from './tool.js';
 
 export interface Skill {
@@ -23,10 +25,25 @@ export interface Skill {
   /** Skills whose settings apply after those of its authority; `false`: none, null: not declared (RES-17). */
   readonly inherit: readonly string[] | false | null;
   readonly timeoutMs?: number;
+  /** Rules for calls of the tools it governs and for calls that it makes; they only restrict (RES-44). */
+  readonly trust?: SkillRules;
+  /** Middleware around calls of the tools it governs: rate limits only (RES-44). */
+  readonly middleware?: readonly MiddlewareSettings[];
+  /** The part of the search path that the tools it governs find tools in (RES-44). */
+  readonly paths?: readonly PathEntry[];
   /** Offset of the text in the file, in characters. */
   readonly start: number;
   /** References in its text (SKL-5). */
   readonly references: readonly TextReference[];
+}
+
+/** `metadata.trust` of a skill. */
+export interface SkillRules {
+  readonly rules: readonly string[];
+  /** The line of the rules in the file; null if it is not known. */
+  readonly line: number | null;
+  /** Why the rules cannot be used; then nothing that they apply to runs (POL-9). */
+  readonly fault?: string;
 }
 
 /** `:tool[ref]` or `:skill[ref]` in a text, inline or as a block. */

@@ -1,45 +1,31 @@
 // Resolves the cascade of a tool: its level, the main skills that govern it, and the skills it inherits from (RES-17).
 
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { findForeignPaths } from '../catalog/narrow-places.js';
 import {
   type Cascade,
   type CascadeResolver,
   INHERITED_SETTINGS,
   type Level,
+  type Narrowing,
+  NO_NARROWING,
   toCascade,
+  toNarrowing,
   toOwnLevel,
 } from '../core/cascade.js';
 import { isToolError, ToolError } from '../core/error.js';
-import type { Format, Reading } from '../core/format.js';
 import type { Json } from '../core/json.js';
-import type { Problem } from '../core/problem.js';
+import { type Problem, toProblem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { Action, Owner, Tool } from '../core/tool.js';
+import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
-import { createStatCache } from '../files/stat-cache.js';
-import { isWithin } from '../files/within.js';
+import { readSkillMetadata } from '../formats/skill/metadata.js';
+import { type Authorities, type AuthorityOptions, createAuthorities, type MainSkill } from './authority.js';
 
-export interface CascadeOptions {
-  /** The format that reads skills. */
-  readonly skills: Format;
-  /** Directories above which the search stops, with their owners; the first that contains the tool applies. */
-  readonly roots: (snapshot: Snapshot) => Iterable<{ readonly directory: string; readonly owner: Owner }>;
-  readonly now: () => number;
+export interface CascadeOptions extends AuthorityOptions {
   /** Returns the tool of a reference; throws if there is none. */
   readonly find: (ref: string, snapshot: Snapshot) => Tool;
-}
-
-/** The `SKILL.md` at the root of a directory: a skill, or a problem if the file is invalid. */
-type MainSkill = { readonly skill: Skill } | { readonly fault: Problem };
-
-interface Authorities {
-  /** Returns the skill of which the tool is the callable form, if any. */
-  skillOf(tool: Tool, snapshot: Snapshot): Skill | undefined;
-  /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
-  above(tool: Tool, snapshot: Snapshot): readonly MainSkill[];
-  /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
-  governing(directory: string | null, owner: Owner, snapshot: Snapshot): readonly MainSkill[];
 }
 
 /** A skill or tool in a chain of `$inherit`. */
@@ -56,7 +42,16 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
   const levels = createLevels(authorities, options.find);
   const cascades = new WeakMap<Tool, { readonly parts: readonly unknown[]; readonly cascade: Cascade }>();
 
+  // A call asks several times for the same tool and snapshot.
+  let last: { readonly tool: Tool; readonly snapshot: Snapshot; readonly cascade: Cascade } | undefined;
   const of = (tool: Tool, snapshot: Snapshot): Cascade => {
+    if (last?.tool === tool && last.snapshot === snapshot) return last.cascade;
+    const cascade = resolve(tool, snapshot);
+    last = { tool, snapshot, cascade };
+    return cascade;
+  };
+
+  const resolve = (tool: Tool, snapshot: Snapshot): Cascade => {
     const applied = levels.of(tool, snapshot);
     const parts = [applied.authority, applied.own, ...applied.above, null, ...applied.limiting];
     const known = cascades.get(tool);
@@ -74,6 +69,11 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
       return nearest && 'skill' in nearest ? nearest.skill : null;
     },
     permissionsOf: (tool, snapshot) => of(tool, snapshot).permissions,
+    narrowingOf: (tool, snapshot) => of(tool, snapshot).narrowing,
+    narrowingAbove(tool, skills, snapshot) {
+      authorities.know(skills, snapshot);
+      return levels.above(tool, snapshot);
+    },
     inheritedTimeout(tool, snapshot) {
       const { timeout } = of(tool, snapshot);
       const standard = snapshot.settings.limits.timeoutMs;
@@ -82,94 +82,50 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
       const mayRaise = timeout.owner !== 'workspace' || (tool.origin.owner === 'workspace' && snapshot.trusted);
       return mayRaise ? timeout.ms : Math.min(timeout.ms, standard);
     },
-    problems(tools, skills, snapshot) {
-      const problems = new Map<string, Problem>();
-      const add = (problem: Problem): void => {
-        problems.set(`${problem.path}\n${problem.message}`, problem);
-      };
-      const checkInherited = (skill: Skill): void => {
-        try {
-          levels.inheritedBy(skill, snapshot);
-        } catch (error) {
-          if (!isToolError(error)) throw error;
-          add({ severity: 'error', path: skill.file, message: error.message, hint: error.hint ?? '' });
-        }
-      };
-      for (const skill of skills) checkInherited(skill);
-      // Once per directory, because its tools have the same authority. Problems of skills are reported by their format.
-      const own = new Set(skills.map(({ directory }) => directory));
-      const places = new Map<string | null, Tool>();
-      for (const tool of tools) {
-        const { directory } = tool.origin;
-        places.set(directory !== null && own.has(directory) ? dirname(directory) : directory, tool);
-      }
-      for (const [directory, { origin }] of places) {
-        for (const main of authorities.governing(directory, origin.owner, snapshot)) {
-          if ('fault' in main) add(main.fault);
-          else checkInherited(main.skill);
-        }
-      }
-      return [...problems.values()];
-    },
+    problems: createProblems(authorities, levels),
   };
 }
 
-function createAuthorities({ skills, roots, now }: CascadeOptions): Authorities {
-  // Cached while the files are unchanged.
-  const cache = createStatCache<MainSkill | undefined>({ now });
-  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined =>
-    skills.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }, snapshot);
-
-  const mainSkillOf = (directory: string, owner: Owner, snapshot: Snapshot): MainSkill | undefined =>
-    cache.get(`${owner} ${directory}`, [join(directory, 'SKILL.md')], ([text]) =>
-      text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot)),
-    );
-
-  const rootOf = (directory: string, snapshot: Snapshot) => {
-    for (const root of roots(snapshot)) if (isWithin(root.directory, directory)) return root;
-    return undefined;
-  };
-
-  const skillOf = ({ action, origin }: Tool, snapshot: Snapshot): Skill | undefined => {
-    if (!isSkillAction(action) || origin.directory === null) return undefined;
-    const main = mainSkillOf(origin.directory, origin.owner, snapshot);
-    return main && 'skill' in main ? main.skill : undefined;
-  };
-
-  const governing = (directory: string | null, owner: Owner, snapshot: Snapshot): MainSkill[] => {
-    // A tool that is not on disk belongs to the project.
-    const start = directory ?? snapshot.workdir;
-    const root = rootOf(start, snapshot);
-    const found: MainSkill[] = [];
-    for (let here = start; ; here = dirname(here)) {
-      const main = mainSkillOf(here, root?.owner ?? owner, snapshot);
-      if (main) found.push(main);
-      if (root === undefined || here === root.directory || here === dirname(here)) return found;
+// Reports what is wrong with what tools and skills inherit.
+function createProblems(
+  authorities: Authorities,
+  levels: ReturnType<typeof createLevels>,
+): CascadeResolver['problems'] {
+  return (tools, skills, snapshot) => {
+    const problems = new Map<string, Problem>();
+    const add = (problem: Problem): void => {
+      problems.set(`${problem.path}\n${problem.message}`, problem);
+    };
+    const checkInherited = (skill: Skill): void => {
+      const narrowing = toNarrowing(skill);
+      if (narrowing !== undefined) for (const problem of findForeignPaths(narrowing, snapshot.places)) add(problem);
+      try {
+        levels.inheritedBy(skill, snapshot);
+      } catch (error) {
+        if (!isToolError(error)) throw error;
+        add({ severity: 'error', path: skill.file, message: error.message, hint: error.hint ?? '' });
+      }
+    };
+    for (const skill of skills) checkInherited(skill);
+    // Once per directory, because its tools have the same authority. Problems of skills are reported by their format.
+    const own = new Set(skills.map(({ directory }) => directory));
+    const places = new Map<string | null, Tool>();
+    for (const tool of tools) {
+      const { directory } = tool.origin;
+      places.set(directory !== null && own.has(directory) ? dirname(directory) : directory, tool);
     }
+    for (const [directory, { origin }] of places) {
+      for (const main of authorities.governing(directory, origin.owner, snapshot)) {
+        if ('fault' in main) add(main.fault);
+        else {
+          checkInherited(main.skill);
+          for (const warning of readSkillMetadata(main.skill.metadata).warnings)
+            add(toProblem(main.skill.file, 'warning', warning));
+        }
+      }
+    }
+    return [...problems.values()];
   };
-
-  return {
-    skillOf,
-    governing,
-    above(tool, snapshot) {
-      const { directory, owner } = tool.origin;
-      const isSkill = directory !== null && skillOf(tool, snapshot) !== undefined;
-      return governing(isSkill ? dirname(directory) : directory, owner, snapshot);
-    },
-  };
-}
-
-// A skill returns its text, delegates to another tool, or runs inline code.
-function isSkillAction(action: Action): boolean {
-  if (action.kind === 'module') return 'inline' in action.source;
-  return action.kind === 'text' || action.kind === 'delegate';
-}
-
-function toMainSkill(reading: Reading | undefined): MainSkill | undefined {
-  const skill = reading?.skills?.[0];
-  if (skill) return { skill };
-  const fault = reading?.problems.find(({ severity }) => severity === 'error');
-  return fault && { fault };
 }
 
 function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
@@ -180,7 +136,7 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
   const levelOfTool = (tool: Tool, skill: Skill | undefined): Level => {
     const known = ofTools.get(tool);
     if (known !== undefined && known.skill === skill) return known.level;
-    const level = toOwnLevel(tool, skill && settingsOf(skill));
+    const level = toOwnLevel(tool, skill && settingsOf(skill), skill && toNarrowing(skill));
     ofTools.set(tool, { skill, level });
     return level;
   };
@@ -188,7 +144,7 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
   const levelOfMain = (main: MainSkill): Level => {
     let level = ofMains.get(main);
     if (level === undefined) {
-      level = 'skill' in main ? toLevel(main.skill) : closedLevel(main.fault);
+      level = 'skill' in main ? toLevel(main.skill) : closedLevel(main.fault, main.hasRules);
       ofMains.set(main, level);
     }
     return level;
@@ -225,6 +181,11 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
   return {
     /** Returns the levels that a skill inherits. Throws `invalid_ref` for a missing skill or a cycle (RES-15). */
     inheritedBy: (skill: Skill, snapshot: Snapshot): Level[] => follow(skillLink(skill), snapshot),
+    /** Returns what the main skills above a tool restrict. */
+    above(tool: Tool, snapshot: Snapshot): readonly Narrowing[] {
+      const found = authorities.above(tool, snapshot).flatMap((main) => levelOfMain(main).narrowing ?? []);
+      return found.length === 0 ? NO_NARROWING : found;
+    },
     of(tool: Tool, snapshot: Snapshot) {
       const skill = authorities.skillOf(tool, snapshot);
       const [nearest, ...further] = authorities.above(tool, snapshot);
@@ -269,10 +230,12 @@ function settingsOf({ metadata }: Skill): Record<string, Json> {
 
 function toLevel(skill: Skill): Level {
   const { name, owner, allowedTools, timeoutMs } = skill;
-  return { name, owner, allowedTools, timeoutMs, settings: settingsOf(skill) };
+  return { name, owner, allowedTools, timeoutMs, settings: settingsOf(skill), narrowing: toNarrowing(skill) };
 }
 
 // A skill that cannot be read may have declared a limit, so it allows nothing until it is fixed.
-function closedLevel({ path }: Problem): Level {
-  return { name: path, owner: 'workspace', allowedTools: [], settings: {} };
+function closedLevel({ path, message }: Problem, hasRules: boolean): Level {
+  const trust = { rules: [], line: null, fault: message };
+  const narrowing = hasRules ? { name: path, file: path, directory: dirname(path), trust } : undefined;
+  return { name: path, owner: 'workspace', allowedTools: [], settings: {}, narrowing };
 }

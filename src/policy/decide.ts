@@ -2,7 +2,7 @@
 
 import { isRecord, type Json } from '../core/json.js';
 import type { CommandPlan, Plan, Slot } from '../core/plan.js';
-import type { AllowList, Policy, Rule } from '../core/rule.js';
+import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { matchSelector, matchSelectorTool, type SelectedTool, type Selector } from '../core/selector.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
@@ -14,6 +14,8 @@ export interface Rules {
   readonly policy: Policy;
   /** Lists of the tools that make this call; each must select it too (RUN-11). */
   readonly within: readonly AllowList[];
+  /** Rules of the skills that govern the tool or make this call; they only restrict (RES-44). */
+  readonly inherited?: readonly RuleList[] | undefined;
   /** Changes of the tool's definition since it was pinned (POL-21). */
   readonly changes?: readonly string[] | undefined;
   /** How its bytes differ from the installed ones; models cannot run it then (INS-23). */
@@ -27,11 +29,13 @@ type Level = Verdict['verdict'];
 /** Whether a selector matches; `every` if the match would allow the call (POL-4). */
 type Matches = (selector: Selector, quantifier?: Quantifier) => boolean;
 type Quantifier = 'any' | 'every';
-type Listing = Pick<Rules, 'policy' | 'within' | 'altered'>;
+type Listing = Pick<Rules, 'policy' | 'within' | 'inherited' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: these return only what the model was already given.
 const ALWAYS: readonly string[] = ['read_result', 'read_skill', 'skill-list', 'skill-describe'];
+// The seed's manager of a conversation: a skill's `allowed-tools` need not name it (POL-15).
+const CONTEXT_MANAGER = 'context-manager';
 const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'no rule matches it' });
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
@@ -79,9 +83,13 @@ function alteration(altered: NonNullable<Rules['altered']>): Verdict {
 }
 
 /** Returns the rules of the configuration that do not match a call (POL-10). */
-export function findUnmatched(plan: Judged, { policy }: Pick<Rules, 'policy'>): readonly Rule[] {
+export function findUnmatched(
+  plan: Judged,
+  { policy, inherited = [] }: Pick<Rules, 'policy' | 'inherited'>,
+): readonly Rule[] {
   const matches = matchCall(plan);
-  const all = [...policy.lists.flatMap(({ rules }) => rules), ...policy.rules, ...policy.projectRules];
+  const lists = [...policy.lists, ...inherited];
+  const all = [...lists.flatMap(({ rules }) => rules), ...policy.rules, ...policy.projectRules];
   return all.filter(({ selector }) => !matches(selector));
 }
 
@@ -144,14 +152,15 @@ function toSelected({ name, traits, origin }: Tool): SelectedTool {
 }
 
 /** Whether there are any rules; most calls have none. */
-export function hasRules({ policy, within }: Listing): boolean {
+export function hasRules({ policy, within, inherited }: Listing): boolean {
   const { fault, lists, rules, projectRules } = policy;
+  if (inherited !== undefined && inherited.length > 0) return true;
   return fault !== undefined || lists.length + rules.length + projectRules.length + within.length > 0;
 }
 
 // Applies all lists and rules; does not check trust in the workspace.
 function judge(tool: Tool, caller: Caller, rules: Listing, matches: Matches): Verdict {
-  const { policy } = rules;
+  const { policy, within, inherited = [] } = rules;
   if (policy.fault !== undefined) {
     return {
       verdict: 'deny',
@@ -160,9 +169,11 @@ function judge(tool: Tool, caller: Caller, rules: Listing, matches: Matches): Ve
       hint: 'fix that file; until then nothing runs',
     };
   }
-  const lists = [...policy.lists, ...rules.within];
-  const denial = findDeny(lists, policy, matches);
+  const unreadable = inherited.find(({ fault }) => fault !== undefined);
+  if (unreadable !== undefined) return byFault(unreadable);
+  const denial = findDeny([...policy.lists, ...within], policy, inherited, matches);
   if (denial !== undefined) return byRule('deny', denial);
+  const lists = tool.name === CONTEXT_MANAGER ? policy.lists : [...policy.lists, ...within];
   const always = tool.origin.builtin === true && ALWAYS.includes(tool.name);
   const listed: Verdict[] = [];
   for (const list of always ? [] : lists) {
@@ -170,44 +181,56 @@ function judge(tool: Tool, caller: Caller, rules: Listing, matches: Matches): Ve
     if (verdict.verdict === 'deny') return verdict;
     listed.push(verdict);
   }
-  const trusted = byTrustRules(policy, matches, () => byDefault(tool, caller));
+  const trusted = byTrustRules(policy, inherited, matches, () => byDefault(tool, caller));
   if (always && trusted.verdict !== 'deny') return { ...ALLOWED, reason: 'it is always allowed' };
   return strictest([trusted, ...listed]);
 }
 
 // POL-3: the order of rules does not matter.
-function findDeny(lists: readonly AllowList[], policy: Policy, matches: Matches): Rule | undefined {
+function findDeny(
+  lists: readonly AllowList[],
+  policy: Policy,
+  inherited: readonly RuleList[],
+  matches: Matches,
+): Rule | undefined {
   for (const { rules } of lists) {
     for (const rule of rules) if (rule.selector.policy === 'deny' && matches(rule.selector)) return rule;
   }
   const denies = ({ selector }: Rule): boolean => selector.denies && matches(selector);
-  return policy.rules.find(denies) ?? policy.projectRules.find(denies);
+  const below = inherited.flatMap(({ rules }) => rules);
+  return policy.rules.find(denies) ?? policy.projectRules.find(denies) ?? below.find(denies);
 }
 
 // POL-2: denies what the list does not select. `$policy=ask` selects and asks.
-function byList({ of, rules, fault, file, line }: AllowList, matches: Matches): Verdict {
+function byList(list: AllowList, matches: Matches): Verdict {
+  const { of, rules, fault, file, line } = list;
   const rule = rules.find(({ selector }) => selector.policy !== 'deny' && matches(selector, 'every'));
   if (rule !== undefined) {
     const asking = rules.find(({ selector }) => selector.policy === 'ask' && matches(selector, 'any'));
     return asking ? byRule('ask', asking) : byRule('allow', rule);
   }
-  return {
-    verdict: 'deny',
-    rule: null,
-    reason: fault === undefined ? `${of} does not select it` : `${of} cannot be read: ${fault}`,
-    source: toSource({ file, line }),
-  };
+  if (fault !== undefined) return byFault(list);
+  return { verdict: 'deny', rule: null, reason: `${of} does not select it`, source: toSource({ file, line }) };
 }
 
-// POL-5
-function byTrustRules({ rules, projectRules }: Policy, matches: Matches, standard: () => Verdict): Verdict {
+function byFault({ of, fault, file, line }: RuleList): Verdict {
+  return { verdict: 'deny', rule: null, reason: `${of} cannot be read: ${fault}`, source: toSource({ file, line }) };
+}
+
+// POL-5. Rules of the project and of skills count only if they are stricter.
+function byTrustRules(
+  { rules, projectRules }: Policy,
+  inherited: readonly RuleList[],
+  matches: Matches,
+  standard: () => Verdict,
+): Verdict {
   const first = (among: readonly Rule[]): Verdict | undefined => {
     const rule = among.find(({ selector }) => matches(selector));
     return rule && byRule(rule.selector.policy ?? 'ask', rule);
   };
   const above = first(rules) ?? standard();
-  const project = first(projectRules);
-  return project === undefined ? above : strictest([above, project]);
+  const below = [projectRules, ...inherited.map((list) => list.rules)].flatMap((among) => first(among) ?? []);
+  return below.length === 0 ? above : strictest([above, ...below]);
 }
 
 function byDefault({ origin: { owner }, traits }: Tool, { kind }: Caller): Verdict {

@@ -1,10 +1,12 @@
-// The `allowed-tools` lists of nested calls, each parsed once (SKL-4).
+// Rules of skills and of nested calls, each list parsed once: `allowed-tools` (SKL-4) and `trust.rules` (RES-44).
 
+import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
-import type { AllowList } from '../core/rule.js';
+import type { AllowList, RuleList } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
 
 const known = new WeakMap<readonly string[], AllowList>();
+const knownRules = new WeakMap<Narrowing, RuleList>();
 
 /** Returns the lists for calls that a tool makes: its own, and those of the calls around it (RUN-11). */
 export function listsWithin(
@@ -19,15 +21,30 @@ export function listsWithin(
 function listOf(name: string, texts: readonly string[]): AllowList {
   let list = known.get(texts);
   if (list === undefined) {
-    list = readList(name, texts);
+    list = readList(`allowed-tools of ${name}`, texts, { file: null, line: null });
     known.set(texts, list);
   }
   return list;
 }
 
-function readList(name: string, texts: readonly string[]): AllowList {
-  const place = { file: null, line: null };
-  const of = `allowed-tools of ${name}`;
+/** Returns the rules of skills that apply to a call besides those of the configuration (RES-44). */
+export function toRuleLists(narrowing: readonly Narrowing[]): readonly RuleList[] {
+  return narrowing.flatMap((one) => (one.trust === undefined ? [] : [rulesOf(one)]));
+}
+
+function rulesOf(narrowing: Narrowing): RuleList {
+  let list = knownRules.get(narrowing);
+  if (list === undefined) {
+    const { name, file, trust } = narrowing;
+    const { rules = [], line = null, fault } = trust ?? {};
+    const of = `trust.rules of ${name}`;
+    list = fault === undefined ? readList(of, rules, { file, line }) : { of, rules: [], fault, file, line };
+    knownRules.set(narrowing, list);
+  }
+  return list;
+}
+
+function readList(of: string, texts: readonly string[], place: Pick<RuleList, 'file' | 'line'>): RuleList {
   try {
     return { of, rules: parseSelectors(texts).map((selector) => ({ selector, ...place })), ...place };
   } catch (error) {

@@ -85,7 +85,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
       middleware: { own: [], run: () => undefined },
       stores: undefined,
     },
-    search: createSearch(catalog),
+    search: createSearch(catalog, NO_CASCADE),
     instructions: () => '',
     watch: () => () => {},
   });

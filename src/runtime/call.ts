@@ -1,5 +1,6 @@
 // The path of every call: find, repair, check, plan, decide, execute, shape, record. Read this file first.
 
+import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Consent, Decision } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
@@ -58,7 +59,7 @@ export async function call(
   const { world } = workspace;
   const { caller = CODE, trace } = options;
   const { depth, parent } = nesting;
-  const snapshot = workspace.snapshot();
+  const snapshot = narrowPlaces(workspace.snapshot(), nesting.narrowing);
   const base = { call: nextCallId(), ref, caller, depth, parent, trace };
   const state: CallState = {};
   const startedAt = world.monotonic();

@@ -29,11 +29,11 @@ export interface AssembleOptions {
 const CLOSE_POLL_MS = 5;
 
 export function assembleToolbox({ parts, search, references, instructions, watch }: AssembleOptions): Toolbox {
-  const { workspace, catalog, executors, observers, stores } = parts;
+  const { workspace, executors, observers, stores } = parts;
   const closing = createClosing();
   let running = 0;
   return {
-    list: async (options) => listTools(catalog, workspace.snapshot(), options),
+    list: async (options) => listTools(parts, workspace.snapshot(), options),
     search: async (query, limit, { caller = CODE } = {}) => search(query, limit, caller, workspace.snapshot()),
     find: async (ref) => findTool(parts, ref, { snapshot: workspace.snapshot(), options: {} }),
     async call(ref, input, options = {}) {

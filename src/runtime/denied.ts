@@ -1,9 +1,11 @@
 // Splits tools into those a caller may know of and those denied to it whatever the input (POL-8).
 
+import type { Narrowing } from '../core/cascade.js';
 import type { Policy } from '../core/rule.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, DeniedTool } from '../core/toolbox.js';
 import { findDenial, hasRules } from '../policy/decide.js';
+import { toRuleLists } from '../policy/nested.js';
 
 export interface SplitTools {
   /** The same array as given if no tool is denied. */
@@ -14,16 +16,24 @@ export interface SplitTools {
 // Denials are computed once per policy, kind of caller and tool.
 const denials = new WeakMap<Policy, Map<Caller['kind'], WeakMap<Tool, DeniedTool | null>>>();
 
-export function splitDenied(tools: readonly Tool[], caller: Caller, policy: Policy): SplitTools {
-  if (!hasRules({ policy, within: [] })) return { tools, denied: [] };
+/** `narrowingOf` returns what the skills above a tool restrict (RES-44). */
+export function splitDenied(
+  tools: readonly Tool[],
+  caller: Caller,
+  policy: Policy,
+  narrowingOf: (tool: Tool) => readonly Narrowing[],
+): SplitTools {
+  const isRuled = hasRules({ policy, within: [] });
   const known = denialsOf(policy, caller.kind);
   const denied: DeniedTool[] = [];
   for (const tool of tools) {
-    let denial = known.get(tool);
+    const narrowing = narrowingOf(tool);
+    if (!isRuled && narrowing.length === 0) continue;
+    let denial = narrowing.length === 0 ? known.get(tool) : undefined;
     if (denial === undefined) {
-      const verdict = findDenial(tool, caller, { policy, within: [] });
+      const verdict = findDenial(tool, caller, { policy, within: [], inherited: toRuleLists(narrowing) });
       denial = verdict === undefined ? null : { tool, verdict };
-      known.set(tool, denial);
+      if (narrowing.length === 0) known.set(tool, denial);
     }
     if (denial !== null) denied.push(denial);
   }

@@ -39,9 +39,10 @@ export interface ExecuteOptions {
 /** Returns the output of a plan. Throws what went wrong before or around the run. */
 export async function execute(parts: CallParts, execution: ExecuteOptions): Promise<Output> {
   const { plan, snapshot, caller, signal, nesting, nest } = execution;
-  const { middleware, workspace } = parts;
+  const { middleware, workspace, cascade } = parts;
   const asking = createAsking(workspace.world.debug, plan.tool, execution.options);
-  if (middleware.own.length + snapshot.settings.middleware.length === 0)
+  const narrowing = cascade.narrowingOf(plan.tool, snapshot);
+  if (middleware.own.length + snapshot.settings.middleware.length + narrowing.length === 0)
     return runPlan(parts, execution, { signal, asking });
   let raw: Output | undefined;
   const output = await middleware.run({
@@ -49,6 +50,7 @@ export async function execute(parts: CallParts, execution: ExecuteOptions): Prom
     snapshot,
     caller,
     depth: nesting.depth,
+    narrowing,
     signal,
     monotonic: workspace.world.monotonic,
     execute: async (run) => {
@@ -97,7 +99,7 @@ async function runPlan(
       elicit: asking?.context.elicit,
       whileAsked: asking?.context.whileAsked,
       store: stores === undefined ? null : toContextStore(stores, caller),
-      remoteTools: catalog.hasServers ? () => listRemoteTools(catalog, snapshot, caller) : undefined,
+      remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, caller) : undefined,
       workdir: snapshot.workdir,
       config: toToolConfig(snapshot.settings),
       snapshot,

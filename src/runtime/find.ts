@@ -6,6 +6,8 @@ import { isToolError } from '../core/error.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { findDenial, type Rules } from '../policy/decide.js';
+import { toRuleLists } from '../policy/nested.js';
+import { joinNarrowing } from './nested.js';
 import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
 
 const MAX_ATTEMPTS = 4;
@@ -35,27 +37,31 @@ export function findTool(
 
 /** Returns what the decision about a call of a tool depends on. */
 export function rulesFor(
-  { consents }: Pick<CallParts, 'consents'>,
+  { consents, cascade }: Pick<CallParts, 'consents' | 'cascade'>,
   tool: Tool,
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Rules {
   const { caller = CODE, trust = false } = options;
   const { changes, altered } = consents.check(tool, caller);
-  return new CallRules({ snapshot, trust, within: nesting.within, changes, altered });
+  const narrowing = joinNarrowing(nesting.narrowing, cascade.narrowingOf(tool, snapshot));
+  const inherited = narrowing.length === 0 ? undefined : toRuleLists(narrowing);
+  return new CallRules({ snapshot, trust, within: nesting.within, inherited, changes, altered });
 }
 
 // A class, because few calls need to know the trust, and a getter in an object literal makes a call 10 % slower.
 class CallRules implements Rules {
   readonly policy: Rules['policy'];
   readonly within: Rules['within'];
+  readonly inherited: Rules['inherited'];
   readonly changes: Rules['changes'];
   readonly altered: Rules['altered'];
   readonly #trust: boolean;
   readonly #snapshot: Snapshot;
 
-  constructor({ snapshot, trust, within, changes, altered }: CallRulesOptions) {
+  constructor({ snapshot, trust, within, inherited, changes, altered }: CallRulesOptions) {
     this.policy = snapshot.policy;
     this.within = within;
+    this.inherited = inherited;
     this.changes = changes;
     this.altered = altered;
     this.#trust = trust;
@@ -67,7 +73,7 @@ class CallRules implements Rules {
   }
 }
 
-interface CallRulesOptions extends Pick<Rules, 'within' | 'changes' | 'altered'> {
+interface CallRulesOptions extends Pick<Rules, 'within' | 'inherited' | 'changes' | 'altered'> {
   readonly snapshot: Snapshot;
   readonly trust: boolean;
 }

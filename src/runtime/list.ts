@@ -3,16 +3,18 @@
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
 import { CODE } from '../core/caller.js';
-import type { CascadeResolver } from '../core/cascade.js';
+import type { CascadeResolver, Narrowing } from '../core/cascade.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, ListOptions, Survey } from '../core/toolbox.js';
 import { readRemote } from '../core/upstream.js';
 import { splitDenied } from './denied.js';
 import { readSettled } from './find.js';
+import type { CallParts } from './parts.js';
 
 export async function listTools(
-  catalog: Catalog,
+  { catalog, cascade }: Pick<CallParts, 'catalog' | 'cascade'>,
   snapshot: Snapshot,
   { hidden = false, caller = CODE, offer = [], knownOnly = false }: ListOptions = {},
 ): Promise<readonly Tool[]> {
@@ -20,13 +22,17 @@ export async function listTools(
   const listing = knownOnly ? read() : await readSettled(catalog, snapshot, read);
   const isModel = caller.kind === 'model';
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
-  const { tools } = splitDenied(all, caller, snapshot.policy);
+  const { tools } = splitDenied(all, caller, snapshot.policy, above(cascade, listing.skills, snapshot));
   return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(isModel && isPlainText(tool)));
 }
 
 /** Lists the tools of upstream servers that a caller may know of. */
-export async function listRemoteTools(catalog: Catalog, snapshot: Snapshot, caller: Caller) {
-  return (await listTools(catalog, snapshot, { caller })).flatMap((tool) => {
+export async function listRemoteTools(
+  parts: Pick<CallParts, 'catalog' | 'cascade'>,
+  snapshot: Snapshot,
+  caller: Caller,
+) {
+  return (await listTools(parts, snapshot, { caller })).flatMap((tool) => {
     const remote = readRemote(tool);
     return remote === undefined ? [] : [{ ...remote, description: tool.description }];
   });
@@ -45,17 +51,22 @@ export function surveyCatalog(
   caller: Caller,
 ): Survey {
   const { tools, shadowed, problems, skills, unlisted } = catalog.list(snapshot);
+  const narrowingOf = above(cascade, skills, snapshot);
   // A main skill that is also on the search path was reported there.
   const inherited = cascade
     .problems(tools, skills, snapshot)
     .filter(({ path, message }) => !problems.some((one) => one.path === path && one.message === message));
   return {
-    ...splitDenied(tools, caller, snapshot.policy),
+    ...splitDenied(tools, caller, snapshot.policy, narrowingOf),
     shadowed,
     skills,
-    unlisted: splitDenied(unlisted, caller, snapshot.policy).tools,
+    unlisted: splitDenied(unlisted, caller, snapshot.policy, narrowingOf).tools,
     problems: [...snapshot.problems, ...problems, ...inherited, ...(references?.problems(skills, snapshot) ?? [])],
   };
+}
+
+function above(cascade: CascadeResolver, skills: readonly Skill[], snapshot: Snapshot) {
+  return (tool: Tool): readonly Narrowing[] => cascade.narrowingAbove(tool, skills, snapshot);
 }
 
 // SKL-3: a model is told of a text without parameters as a skill; one tool for each would cost more tokens.

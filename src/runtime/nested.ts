@@ -1,6 +1,7 @@
 // Derives the options and the position of a call that a tool makes.
 
 import { CODE } from '../core/caller.js';
+import type { Narrowing } from '../core/cascade.js';
 import type { NestedOptions } from '../core/context.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import type { Plan } from '../core/plan.js';
@@ -36,7 +37,7 @@ export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) 
   const { plan, snapshot, options, nesting, place, asked, parent } = call;
   const { caller = CODE, trust, approve } = options;
   const { signal, elicit, onOutput, onStart } = asked;
-  const permissions = parts.cascade.permissionsOf(plan.tool, snapshot);
+  const { permissions, narrowing } = parts.cascade.of(plan.tool, snapshot);
   return {
     options: { caller, signal, trust, approve, elicit, onOutput },
     nesting: {
@@ -46,6 +47,7 @@ export function nestedCall(parts: Pick<CallParts, 'cascade'>, call: NestedCall) 
       depth: nesting.depth + 1,
       parent,
       within: listsWithin(plan.tool.name, permissions, nesting.within),
+      narrowing: joinNarrowing(nesting.narrowing, narrowing),
     },
   };
 }
@@ -57,14 +59,22 @@ export function rightsOf(
 ): string {
   const { caller = CODE, trust, approve, ask, elicit } = options;
   const { kind, door, name, session } = caller;
-  const within = listsWithin(plan.tool.name, cascade.permissionsOf(plan.tool, snapshot), nesting.within);
+  const { permissions, narrowing } = cascade.of(plan.tool, snapshot);
+  const within = listsWithin(plan.tool.name, permissions, nesting.within);
   return JSON.stringify([
     [kind, door, name, session],
     [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined],
     // A function cannot be compared, so only the calls of one outer call share it.
     nesting.accept && nesting.parent,
     within.map(({ rules, fault }) => [rules.map(({ selector }) => selector.text), fault]),
+    joinNarrowing(nesting.narrowing, narrowing).map(({ directory, trust, paths }) => [directory, trust, paths]),
   ]);
+}
+
+/** Joins what the calling tools and a tool itself inherit, each skill once. */
+export function joinNarrowing(outer: readonly Narrowing[], own: readonly Narrowing[]): readonly Narrowing[] {
+  if (outer.length === 0) return own;
+  return own.length === 0 ? outer : [...new Set([...outer, ...own])];
 }
 
 // What a call accepts also applies to the calls inside it.

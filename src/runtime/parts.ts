@@ -2,7 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
-import type { CascadeResolver } from '../core/cascade.js';
+import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/cascade.js';
 import type { NestedOptions } from '../core/context.js';
 import type { MiddlewareChain } from '../core/middleware.js';
 import type { AllowList } from '../core/rule.js';
@@ -43,6 +43,8 @@ export interface Nesting {
   readonly depth: number;
   /** Lists of what the calling tools may call; each must allow this call (RUN-11). */
   readonly within: readonly AllowList[];
+  /** What the skills of the calling tools restrict (RES-44). */
+  readonly narrowing: readonly Narrowing[];
   /** Who named the tool: the caller, or a definition that the caller called, which may name a hidden tool. */
   readonly named: 'by-caller' | 'by-definition';
   /** Whether an outer call is running and so holds a slot that this call shares. */
@@ -60,7 +62,7 @@ export interface CallScope {
   readonly nesting?: Nesting;
 }
 
-export const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [] };
+export const OUTERMOST: Nesting = { depth: 0, placed: false, named: 'by-caller', within: [], narrowing: NO_NARROWING };
 
 /** The consents of a toolbox that stores none. */
 export const NO_CONSENTS: Consents = {

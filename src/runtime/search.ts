@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import { createToolSearch } from '../catalog/search/tool-search.js';
+import type { CascadeResolver } from '../core/cascade.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller } from '../core/toolbox.js';
@@ -16,7 +17,7 @@ export type SearchTools = (
   snapshot: Snapshot,
 ) => Promise<readonly Tool[]>;
 
-export function createSearch(catalog: Catalog): SearchTools {
+export function createSearch(catalog: Catalog, cascade: CascadeResolver): SearchTools {
   // Callers of one kind see the same tools, so the index of a kind rarely changes.
   const searches = new Map<Caller['kind'], ReturnType<typeof createToolSearch>>();
   return async (query, limit, caller, snapshot) => {
@@ -24,7 +25,9 @@ export function createSearch(catalog: Catalog): SearchTools {
     searches.set(caller.kind, search);
     return readSettled(catalog, snapshot, () => {
       const { tools, skills } = catalog.list(snapshot);
-      return search({ tools: splitDenied(tools, caller, snapshot.policy).tools, skills }, query, limit);
+      const narrowingOf = (tool: Tool) => cascade.narrowingAbove(tool, skills, snapshot);
+      const allowed = splitDenied(tools, caller, snapshot.policy, narrowingOf).tools;
+      return search({ tools: allowed, skills }, query, limit);
     });
   };
 }

@@ -1,6 +1,7 @@
 // Runs a plan through its middleware: each function gets a frozen view of the call, and no run outlives it (RUN-9).
 
 import { setMaxListeners } from 'node:events';
+import { narrowPlaces } from '../../catalog/narrow-places.js';
 import { isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { type ChainOptions, ENVELOPE, type MiddlewareCall, type ServedCall } from '../../core/middleware.js';
@@ -133,7 +134,7 @@ function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean
 }
 
 function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): ServedCall {
-  const { plan, snapshot, caller, depth, monotonic, delegate } = options;
+  const { plan, snapshot, narrowing, caller, depth, monotonic, delegate } = options;
   return Object.freeze({
     tool: plan.tool,
     input: plan.input,
@@ -142,7 +143,7 @@ function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): Serv
     depth,
     signal,
     workdir: snapshot.workdir,
-    paths: Object.freeze(snapshot.places.map(({ directory }) => directory)),
+    paths: Object.freeze(narrowPlaces(snapshot, narrowing).places.map(({ directory }) => directory)),
     toolbox: Object.freeze({ call: (ref: string, input: unknown) => delegate(ref, input, signal) }),
     now: monotonic,
     timeLeftMs,

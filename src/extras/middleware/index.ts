@@ -1,5 +1,6 @@
 // The built-in middleware, and the middleware of a toolbox: from code and from the configuration.
 
+import type { Narrowing } from '../../core/cascade.js';
 import { canonicalJson } from '../../core/json.js';
 import type { Middleware, MiddlewareChain, MiddlewareFunction, MiddlewareSettings } from '../../core/middleware.js';
 import { cache } from './cache.js';
@@ -10,21 +11,42 @@ import { createFindSteps, toMiddleware } from './steps.js';
 
 export { cache, rateLimit, retry };
 
-/** Creates the middleware of a toolbox: that of the program, outermost, and that of the configuration. */
+/** Creates the middleware of a toolbox: of the program, outermost, of the skills that govern a tool, of the configuration. */
 export function createMiddleware(given: readonly (Middleware | MiddlewareFunction)[]): MiddlewareChain {
   const own = given.map(toMiddleware);
   const configured = createConfiguredMiddleware();
+  const ofSkills = createSkillMiddleware();
   const findSteps = createFindSteps();
-  let known: { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] } | undefined;
+  const joined = new WeakMap<
+    readonly Narrowing[],
+    { readonly of: readonly Middleware[]; readonly all: readonly Middleware[] }
+  >();
   return {
     own,
     run(options) {
-      const now = configured(options.snapshot.settings.middleware);
-      if (known?.of !== now) known = { of: now, all: [...own, ...now] };
-      const steps = findSteps(known.all, options.plan, options.depth > 0);
+      const { snapshot, narrowing, plan, depth } = options;
+      const now = configured(snapshot.settings.middleware);
+      let known = joined.get(narrowing);
+      if (known?.of !== now) {
+        known = { of: now, all: [...own, ...ofSkills(narrowing), ...now] };
+        joined.set(narrowing, known);
+      }
+      const steps = findSteps(known.all, plan, depth > 0);
       return steps.list.length === 0 ? undefined : runChain(steps, options);
     },
   };
+}
+
+// Each skill has one state for all tools that it governs, and keeps it while its entries are unchanged (RES-44).
+function createSkillMiddleware(): (narrowing: readonly Narrowing[]) => readonly Middleware[] {
+  const bySkill = new Map<string, ReturnType<typeof createConfiguredMiddleware>>();
+  return (narrowing) =>
+    narrowing.flatMap(({ file, middleware }) => {
+      if (middleware === undefined) return [];
+      const configured = bySkill.get(file) ?? createConfiguredMiddleware();
+      bySkill.set(file, configured);
+      return configured(middleware);
+    });
 }
 
 // An unchanged entry keeps its state, so that editing another line does not reset a budget or a cache.

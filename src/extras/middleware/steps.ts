@@ -40,23 +40,17 @@ export function toMiddleware(given: Middleware | MiddlewareFunction, at: number)
   return { ...entry, name };
 }
 
-/** Creates a function that returns the steps of a call, cached per tool until the list of middleware changes. */
+/** Creates a function that returns the steps of a call, cached per tool and list of middleware. */
 export function createFindSteps() {
-  let known: readonly Middleware[] | undefined;
-  let entries: readonly Entry[] = [];
-  let byInput = false;
-  let found = [new WeakMap<Tool, Steps>(), new WeakMap<Tool, Steps>()] as const;
+  const prepared = new WeakMap<readonly Middleware[], PreparedMiddleware>();
   return (middleware: readonly Middleware[], plan: Plan, nested: boolean): Steps => {
     const { tool } = plan;
-    if (middleware !== known) {
-      known = middleware;
-      entries = middleware.map((entry) => ({
-        ...entry,
-        selectors: entry.for === undefined ? undefined : parseFor(entry.for),
-      }));
-      byInput = entries.some(({ selectors = [] }) => selectors.some((one) => one.arguments.length > 0));
-      found = [new WeakMap(), new WeakMap()];
+    let known = prepared.get(middleware);
+    if (known === undefined) {
+      known = prepareMiddleware(middleware);
+      prepared.set(middleware, known);
     }
+    const { entries, byInput, found } = known;
     const memory = found[nested ? 1 : 0];
     let steps = byInput ? undefined : memory.get(tool);
     if (steps === undefined) {
@@ -69,6 +63,23 @@ export function createFindSteps() {
     }
     return steps;
   };
+}
+
+interface PreparedMiddleware {
+  readonly entries: readonly Entry[];
+  /** Whether the steps depend on the input. */
+  readonly byInput: boolean;
+  /** Steps of direct and of nested calls. */
+  readonly found: readonly [WeakMap<Tool, Steps>, WeakMap<Tool, Steps>];
+}
+
+function prepareMiddleware(middleware: readonly Middleware[]): PreparedMiddleware {
+  const entries = middleware.map((entry) => ({
+    ...entry,
+    selectors: entry.for === undefined ? undefined : parseFor(entry.for),
+  }));
+  const byInput = entries.some(({ selectors = [] }) => selectors.some((one) => one.arguments.length > 0));
+  return { entries, byInput, found: [new WeakMap(), new WeakMap()] };
 }
 
 function isFor({ selectors }: Entry, { tool, input }: Plan): boolean {

@@ -42,13 +42,20 @@ export function parseSkillFile(text: string, directoryName: string): SkillReadin
       name,
       description,
       allowedTools: readAllowedTools(fields['allowed-tools'] ?? fields.allowedTools, warnings),
-      metadata: isRecord(fields.metadata) ? (fields.metadata as Record<string, Json>) : {},
+      metadata: readMetadata(fields),
       body,
       start: text.length - body.length,
     },
     errors,
     warnings,
   };
+}
+
+// `trust` may also be next to `allowed-tools`; rules in both places cannot both be meant.
+function readMetadata({ metadata, trust }: Readonly<Record<string, unknown>>): Record<string, Json> {
+  const given = isRecord(metadata) ? (metadata as Record<string, Json>) : {};
+  if (trust === undefined || trust === null) return given;
+  return { ...given, trust: given.trust === undefined ? (trust as Json) : 'declared twice' };
 }
 
 // Wider than the Agent Skills format, for existing skills. Not a constant: compiling a Unicode pattern takes a

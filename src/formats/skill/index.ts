@@ -10,8 +10,9 @@ import { isReservedTag } from '../../core/tag.js';
 import { quoteOutside } from '../../core/text.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
-import { parseSkillFile } from '../shared/skill-file.js';
+import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
 import { readSkillMetadata } from './metadata.js';
+import { findRulesLine, unreadableRules } from './narrowing.js';
 import { type SkillSource, toTool } from './to-tool.js';
 
 const MAX_BYTES = 1024 * 1024;
@@ -57,7 +58,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const { metadata, warnings: odd, error } = readSkillMetadata(header.metadata);
   problems.push(...odd.map((warning) => toProblem(file, 'warning', warning)));
   if (errors.length > 0) return { tools: [], problems, states };
-  const { tags, hidden, delegate, inherit, timeoutMs } = metadata;
+  const { tags, hidden, delegate, inherit, timeoutMs, middleware, paths } = metadata;
   const { body, ...fields } = header;
   const skill: Skill = {
     ...fields,
@@ -69,6 +70,9 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
     delegate: delegate !== null && 'ref' in delegate ? delegate.ref : null,
     inherit,
     timeoutMs,
+    trust: toTrust(text.slice(0, header.start), header.metadata, metadata.trust),
+    middleware,
+    paths,
     references: findReferences(body),
   };
   const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file) : [];
@@ -78,6 +82,13 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   return 'severity' in made
     ? { tools: [], problems: [...problems, made], ...base }
     : { tools: [made], problems, ...base };
+}
+
+// Frontmatter that is read line by line has no metadata, but may declare rules.
+function toTrust(text: string, metadata: SkillHeader['metadata'], trust: Skill['trust']): Skill['trust'] {
+  if (trust !== undefined) return { ...trust, line: findRulesLine(text) };
+  const isLoose = Object.keys(metadata).length === 0 && /^metadata\s*:/m.test(text) && findRulesLine(text) !== null;
+  return isLoose ? unreadableRules('metadata is not valid YAML') : undefined;
 }
 
 // A directory without SKILL.md is not a skill, but one with another spelling of it was meant to be.

@@ -5,8 +5,9 @@ import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { parseDuration, quoteOutside } from '../../core/text.js';
+import { type Narrowings, readNarrowings } from './narrowing.js';
 
-export interface SkillMetadata {
+export interface SkillMetadata extends Narrowings {
   readonly tags: readonly string[];
   readonly hidden: boolean;
   /** JSON Schema of the input; absent if it takes none. */
@@ -43,6 +44,7 @@ export function readSkillMetadata(fields: Readonly<Record<string, Json>>): Metad
       delegate: 'value' in delegate ? delegate.value : null,
       inherit: readInherit(fields.$inherit, warnings),
       timeoutMs: readTimeout(fields.timeout, warnings),
+      ...readNarrowings(fields, warnings),
     },
     warnings,
     error: 'error' in params ? params.error : 'error' in delegate ? delegate.error : undefined,

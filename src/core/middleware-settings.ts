@@ -1,9 +1,9 @@
-// Parses an entry of `[[middleware]]`.
+// Parses an entry of `[[middleware]]`, and of `metadata.middleware` in a skill.
 
-import { isToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
-import { type MiddlewareSettings, parseFor } from '../core/middleware.js';
-import { nearest, parseBytes, parseDuration, quoteOutside } from '../core/text.js';
+import { isToolError } from './error.js';
+import { isRecord } from './json.js';
+import { type MiddlewareSettings, parseFor } from './middleware.js';
+import { nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
 
 interface Option {
   /** The option's name in code. */
@@ -77,6 +77,11 @@ export function parseMiddleware(entry: unknown): MiddlewareSettings | undefined 
     }),
   );
   return { use, options } as unknown as MiddlewareSettings;
+}
+
+/** Whether a project or a skill may add an entry: repeating or caching runs would widen what the user allowed. */
+export function isNarrowing({ use }: MiddlewareSettings): boolean {
+  return use === 'rate-limit';
 }
 
 /** Describes what is wrong with an entry, to follow its name; undefined if it is valid. */

@@ -1,0 +1,91 @@
+// Narrows the search path of a snapshot to what skills allow the tools they govern to find (RES-44).
+
+import { resolve } from 'node:path';
+import type { Narrowing } from '../core/cascade.js';
+import type { Place } from '../core/format.js';
+import type { Problem } from '../core/problem.js';
+import { extractIgnore, iterPaths, REST } from '../core/search-path.js';
+import type { Snapshot } from '../core/snapshot.js';
+import { isWithin } from '../files/within.js';
+
+/** Returns the snapshot with the places that `metadata.paths` of every skill names; the snapshot itself without any. */
+export function narrowPlaces(snapshot: Snapshot, narrowing: readonly Narrowing[]): Snapshot {
+  const limiting = narrowing.filter(({ paths }) => paths !== undefined);
+  return limiting.length === 0 ? snapshot : Object.freeze(new NarrowedSnapshot(snapshot, limiting));
+}
+
+/** Returns a problem for each directory of `metadata.paths` that is not on the search path. */
+export function findForeignPaths({ file, directory, paths = [] }: Narrowing, places: readonly Place[]): Problem[] {
+  return [...iterPaths(paths)]
+    .filter(({ dir }) => dir !== REST && !places.some((place) => isNamed(place, dir, directory)))
+    .map(({ dir }) => ({
+      severity: 'warning',
+      path: file,
+      message: `metadata.paths names "${dir}", which is not on the search path, so nothing is found there`,
+      hint: 'a skill can only narrow the search path; add the directory to `paths` of the configuration',
+    }));
+}
+
+// Getters, because few calls need the places.
+class NarrowedSnapshot implements Snapshot {
+  readonly #whole: Snapshot;
+  readonly #narrowing: readonly Narrowing[];
+  #places: readonly Place[] | undefined;
+
+  constructor(whole: Snapshot, narrowing: readonly Narrowing[]) {
+    this.#whole = whole;
+    this.#narrowing = narrowing;
+  }
+
+  get places(): readonly Place[] {
+    this.#places ??= this.#narrowing.reduce(narrow, this.#whole.places);
+    return this.#places;
+  }
+
+  get workdir() {
+    return this.#whole.workdir;
+  }
+
+  get settings() {
+    return this.#whole.settings;
+  }
+
+  get policy() {
+    return this.#whole.policy;
+  }
+
+  get trusted() {
+    return this.#whole.trusted;
+  }
+
+  get roots() {
+    return this.#whole.roots;
+  }
+
+  get servers() {
+    return this.#whole.servers;
+  }
+
+  get secrets() {
+    return this.#whole.secrets;
+  }
+
+  get problems() {
+    return this.#whole.problems;
+  }
+}
+
+function narrow(places: readonly Place[], { directory, paths = [] }: Narrowing): readonly Place[] {
+  const ignore = extractIgnore(paths);
+  const names = [...iterPaths(paths)].map(({ dir }) => dir);
+  // A list of ignored entries alone names no directory.
+  const kept =
+    names.length === 0 || names.includes(REST)
+      ? places
+      : places.filter((place) => names.some((name) => isNamed(place, name, directory)));
+  return ignore.length === 0 ? kept : kept.map((place) => ({ ...place, ignore: [...(place.ignore ?? []), ...ignore] }));
+}
+
+function isNamed(place: Place, name: string, directory: string): boolean {
+  return isWithin(resolve(directory, name), place.directory);
+}
