@@ -28,6 +28,44 @@ if (!onlyBundles) {
   });
 }
 
+// Loading a file takes 0.4 ms whatever its size, so code shared by several verbs is one chunk, except for these: files
+// and folders of src/ that few commands load together. A `!` removes a file again.
+const CHUNKS = {
+  // The first call of a script or command.
+  spawn: [
+    'process/spawn.ts',
+    'process/collect.ts',
+    'process/end.ts',
+    'executors/process/run.ts',
+    'executors/process/pinned.ts',
+  ],
+  installing: [
+    'install/',
+    '!install/format.ts',
+    '!install/manifest/installed.ts',
+    '!install/manifest/tool-md.ts',
+    '!install/manifest/item-name.ts',
+    'files/lock.ts',
+    'cli/installing.ts',
+  ],
+  // The first use of an upstream server.
+  upstream: [
+    'upstream/connection/',
+    'upstream/http/',
+    'upstream/login/',
+    'upstream/execute/run.ts',
+    'upstream/catalog/parse-listing.ts',
+    'upstream/entries/expand.ts',
+    'upstream/entries/secrets.ts',
+  ],
+  clients: ['clients/', 'cli/clients.ts', 'cli/consent.ts'],
+};
+// With whatever imports them.
+const UNSHARED = ['process/companion.ts', 'policy/binding.ts', 'cli/shells.ts', 'cli/verbs/call.ts'];
+const sources = readdirSync(`${root}src`, { recursive: true }).filter((file) => file.endsWith('.ts'));
+const chunks = Object.entries(CHUNKS).map(([name, patterns]) => ({ name, files: selectSources(patterns) }));
+const apart = new Set([...selectSources(UNSHARED), ...chunks.flatMap(({ files }) => [...files])]);
+
 const bundle = await rolldown({
   input: {
     run: `${root}src/cli/run.ts`,
@@ -47,30 +85,16 @@ await bundle.write({
   chunkFileNames: '[name]-[hash].cjs',
   // Code from the compile cache cannot use import() on Node 20.
   dynamicImportInCjs: false,
-  // Loading a file takes 0.4 ms whatever its size, so code shared by several verbs is one chunk, except for calling and spawning.
   codeSplitting: {
     groups: [
-      { name: 'verbs', test: /src\/cli\/verbs\.ts$/, priority: 4 },
+      { name: 'verbs', test: (id) => sourceOf(id) === 'cli/verbs.ts', priority: 3 },
       {
         name: 'shared',
-        test: /src\/(?!process\/(?:spawn|collect|end|companion)\.ts|policy\/binding\.ts|cli\/shells\.ts|cli\/verbs\/call\.ts|install\/(?!format\.ts|manifest\/(?:installed|tool-md|item-name)\.ts)|clients\/|files\/lock\.ts|cli\/(?:installing|clients|consent)\.ts|upstream\/(?:connection|http|login|execute\/(?!executor)|catalog\/(?:keep-listing|tool-list|definition)|entries\/(?:expand|secrets)))/,
+        test: (id) => sourceOf(id) !== undefined && !apart.has(sourceOf(id)),
         minShareCount: 2,
-        priority: 3,
+        priority: 2,
       },
-      { name: 'spawn', test: /src\/process\/(?:spawn|collect|end)\.ts/, priority: 2 },
-      // Shared by the install verbs only.
-      {
-        name: 'installing',
-        test: /src\/(?:install\/(?!format\.ts|manifest\/(?:installed|tool-md|item-name)\.ts)|files\/lock\.ts|cli\/installing\.ts)/,
-        priority: 1,
-      },
-      // Loaded on the first use of an upstream server.
-      {
-        name: 'upstream',
-        test: /src\/upstream\/(?:connection|http|login|execute\/(?!executor)|catalog\/(?:keep-listing|tool-list|definition)|entries\/(?:expand|secrets))/,
-        priority: 1,
-      },
-      { name: 'clients', test: /src\/(?:clients\/|cli\/(?:clients|consent)\.ts)/, priority: 1 },
+      ...chunks.map(({ name, files }) => ({ name, test: (id) => files.has(sourceOf(id)), priority: 1 })),
     ],
   },
   minify: READABLE,
@@ -145,4 +169,21 @@ await query.close();
 
 function escapeCharacter(character) {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** Returns the path of a module below src/; undefined for others. */
+function sourceOf(id) {
+  return id.startsWith(`${root}src/`) ? id.slice(`${root}src/`.length) : undefined;
+}
+
+/** Returns the sources that patterns name. Throws if a pattern names none. */
+function selectSources(patterns) {
+  const selected = new Set();
+  for (const pattern of patterns) {
+    const path = pattern.replace('!', '');
+    const named = sources.filter((file) => (path.endsWith('/') ? file.startsWith(path) : file === path));
+    if (named.length === 0) throw new Error(`scripts/build.mjs: no source matches "${pattern}"`);
+    for (const file of named) selected[pattern === path ? 'add' : 'delete'](file);
+  }
+  return selected;
 }

@@ -40,18 +40,16 @@ import { createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
-import { createConsents } from './policy/consents.js';
-import { createPinStore, type PinStore } from './policy/pins.js';
+import { createConsents, createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
 import { isStartedByTool } from './process/ancestry.js';
 import { createGuard } from './process/guard.js';
 import { assembleToolbox } from './runtime/create.js';
-import { createExecutors } from './runtime/executors.js';
+import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
 import { createObservers } from './runtime/observers.js';
 import type { CallParts } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
-import { createTracer } from './runtime/telemetry.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { createServerList } from './upstream/entries/servers.js';
@@ -321,7 +319,7 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
       world,
     }),
     limiter: createLimiter(),
-    observers: createObservers({ recorder, tracer: createTracer(world.debug), debug: world.debug }),
+    observers: createObservers({ recorder, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
   };

@@ -59,12 +59,18 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
   return createContext(
     {
       workdir,
-      config: toToolConfig(DEFAULT_SETTINGS),
       progress: () => {},
       call: async (ref, input) => (call === undefined ? notFound(ref) : call(ref, input)),
       ...(elicit === undefined ? {} : { elicit }),
     },
-    { name: 'the tool', signal: () => signal, scope: () => scoped, mcp, log: () => {} },
+    {
+      name: 'the tool',
+      config: toToolConfig(DEFAULT_SETTINGS),
+      signal: () => signal,
+      scope: () => scoped,
+      mcp,
+      log: () => {},
+    },
   );
 }
 

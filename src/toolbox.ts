@@ -16,12 +16,11 @@ import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
 import { type ToolDefinition, toTool } from './formats/module/define.js';
 import { assembleToolbox } from './runtime/create.js';
-import { createExecutors } from './runtime/executors.js';
+import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
 import { createSearch } from './runtime/search.js';
-import { createTracer } from './runtime/telemetry.js';
 
 export interface ToolboxOptions {
   readonly tools: readonly ToolDefinition[];
@@ -71,7 +70,7 @@ export function createFunctionToolbox(
       cascade: NO_CASCADE,
       consents: NO_CONSENTS,
       limiter: createLimiter(),
-      observers: createObservers({ tracer: createTracer(debug), debug }),
+      observers: createObservers({ debug }),
       middleware: createMiddleware(options.middleware ?? []),
       stores: undefined,
     },

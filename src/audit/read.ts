@@ -3,8 +3,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
-import { fileName, listFiles } from './log.js';
 import type { AuditRecord } from './record.js';
+import { fileName, listFiles } from './recorder.js';
 
 export interface AuditReader {
   /** Passes on the records that were appended since the last read, in order. */

@@ -5,8 +5,8 @@ import { formatCaller } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import { canonicalJson, type Json } from '../core/json.js';
-import { redactKnown } from '../core/redact.js';
-import { cutText, findSensitiveValues, redactJson, redactText } from '../core/redact-values.js';
+
+import { cutText, findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
 import type { Part, ToolResult } from '../core/result.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 

@@ -9,8 +9,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Owner, Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin } from '../files/within.js';
-import type { Views } from './directory.js';
-import type { Entry } from './entry.js';
+import type { Entry, Views } from './entry.js';
 import { ambiguous, nothingAt, notUsable } from './refusals.js';
 
 export interface FindOptions {

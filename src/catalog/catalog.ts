@@ -1,7 +1,7 @@
 // The catalog: all tools in one order, each name once. What is listed is what is found.
 
 import { isToolError, ToolError } from '../core/error.js';
-import type { Format } from '../core/format.js';
+import type { Format, Place } from '../core/format.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { withoutReservedTags } from '../core/tag.js';
@@ -10,8 +10,9 @@ import type { Upstream } from '../core/upstream.js';
 import type { World } from '../core/world.js';
 import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
-import { createViews } from './directory.js';
-import { createFinder, hasServers, isRequested } from './find.js';
+import { createDirectory } from './directory.js';
+import type { Directory, Views } from './entry.js';
+import { createFinder, hasServers, isRequested, mayBeRemote } from './find.js';
 import type { IndexFile } from './index-file.js';
 import { type Audience, byName, type Listing, mergeListing, pathOf, type TagCleaner } from './listing.js';
 
@@ -103,8 +104,6 @@ export function createCatalog(options: CatalogOptions): Catalog {
     clean: (tool) => withoutReserved(tool).tool,
   });
 
-  const settling = formats.filter((format) => format.settle !== undefined);
-
   return {
     hasServers: upstream !== undefined,
     list,
@@ -113,10 +112,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;
     },
     settle(snapshot, ref) {
-      const waits = [
-        ...settling.map((format) => format.settle?.(snapshot)),
-        hasServers(snapshot) ? upstream?.settle(snapshot, ref) : undefined,
-      ].filter((wait) => wait !== undefined);
+      const waits: Promise<unknown>[] = [];
+      for (const { pending, settle } of formats)
+        if (settle && pending && pending.size > 0) waits.push(settle(snapshot));
+      const servers = mayBeRemote(ref) && hasServers(snapshot) ? upstream?.settle(snapshot, ref) : undefined;
+      if (servers !== undefined) waits.push(servers);
       return waits.length === 0 ? undefined : Promise.all(waits);
     },
     register(tool, snapshot) {
@@ -151,5 +151,40 @@ function createTagCleaner(): TagCleaner {
       cleaned.set(tool, known);
     }
     return known;
+  };
+}
+
+// Includes views of directories outside the search path, for programs that refer to tools by path.
+const MAX_VIEWS = 256;
+
+function createViews({ formats, index, world }: CatalogOptions): Views {
+  const views = new Map<string, Directory>();
+
+  const of = (place: Place, format: Format): Directory => {
+    const { kind, owner, directory, external = false, ignore = [] } = place;
+    const key = [format.name, kind, owner, external, directory, ...ignore].join('\n');
+    let known = views.get(key);
+    if (known === undefined) {
+      if (views.size >= MAX_VIEWS) views.clear();
+      known = createDirectory({ place, format, world, index });
+      views.set(key, known);
+    }
+    return known;
+  };
+  const inOrder = (places: readonly Place[]): readonly Directory[] => {
+    const all = places.flatMap((place) =>
+      formats.filter((format) => format.places.includes(place.kind)).map((format) => of(place, format)),
+    );
+    return [...all.filter((directory) => !directory.yields), ...all.filter((directory) => directory.yields)];
+  };
+
+  return {
+    of,
+    inOrder,
+    forget(places, name) {
+      // Creates the views of the search path, whose index files may contain the tool.
+      inOrder(places);
+      for (const view of views.values()) view.forget(name);
+    },
   };
 }

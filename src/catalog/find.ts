@@ -15,7 +15,7 @@ import {
   pickTool,
   toFilePath,
 } from './at-path.js';
-import type { Views } from './directory.js';
+import type { Views } from './entry.js';
 import type { Audience, Listing } from './listing.js';
 import { invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
@@ -100,6 +100,15 @@ export function isRequested({ name, traits }: Tool, offer: readonly string[]): b
   return offer.some((entry) => entry === name || entry === traits.group);
 }
 
+/**
+ * Whether a reference can be that of an upstream tool. Their names are `<server>_<tool>` (UPS-2), so other names need
+ * not read the servers.
+ */
+export function mayBeRemote(ref: string | undefined): boolean {
+  // Programs may pass anything.
+  return typeof ref !== 'string' || ref.includes('_') || ref.startsWith('mcp:');
+}
+
 /** Whether any upstream server is enabled. */
 export function hasServers({ servers }: Snapshot): boolean {
   return servers.servers.length > 0;
@@ -114,8 +123,7 @@ function createReach(options: FinderOptions) {
     if (given) return clean(given);
     const own = builtin.find((tool) => tool.name === name);
     if (own && !yielding.includes(own)) return own;
-    // Names of upstream tools are `<server>_<tool>` (UPS-2), so other names need not read the servers.
-    const remote = name.includes('_') && hasServers(snapshot) ? upstream?.find(name, snapshot) : undefined;
+    const remote = mayBeRemote(name) && hasServers(snapshot) ? upstream?.find(name, snapshot) : undefined;
     if (remote !== undefined) return clean(remote);
     let problem: Problem | undefined;
     for (const directory of views.inOrder(snapshot.places)) {

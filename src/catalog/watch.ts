@@ -5,7 +5,7 @@ import { dirname, join, sep } from 'node:path';
 import type { Place } from '../core/format.js';
 import type { World } from '../core/world.js';
 import { statOrNothing } from '../files/read.js';
-import { createIgnore } from './read-directory.js';
+import { createIgnore } from './directory.js';
 
 export interface Watch {
   add(listener: () => void): () => void;

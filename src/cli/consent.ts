@@ -1,7 +1,7 @@
 // Shows changes of files and asks for confirmation.
 
 import { ToolError } from '../core/error.js';
-import { redactText } from '../core/redact-values.js';
+import { redactText } from '../core/redact.js';
 import { sanitize } from '../core/text.js';
 import { readLine, type Terminal } from './terminal.js';
 import { type FlagHelp, toggle, usageError, type VerbCall } from './verb.js';

@@ -5,7 +5,6 @@ import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
 import type { Plan } from './plan.js';
 import type { Output, ToolResult } from './result.js';
-import type { ToolConfig } from './settings.js';
 import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
 import type { Action, Tool } from './tool.js';
@@ -43,7 +42,6 @@ export interface RunContext {
   /** Registers a function that pauses the time limit while the user is asked. */
   readonly whileAsked?: (pause: () => () => void) => void;
   readonly workdir: string;
-  readonly config: ToolConfig;
   readonly snapshot: Snapshot;
   /** The stores as given to a function. */
   readonly store: ContextStore | null;

@@ -57,9 +57,8 @@ export interface Format {
   filesOf?(entry: string): readonly string[];
   /** Reads a claimed entry; undefined if it does not belong to the format. Reports problems, never throws. */
   read(entry: string, place: Place, snapshot?: FormatSnapshot): Reading | undefined;
-  /**
-   * Completes pending readings; undefined if there is nothing to wait for. Trusted code may run here, but never in
-   * `read`.
-   */
-  settle?(snapshot: FormatSnapshot): Promise<void> | undefined;
+  /** Readings that can be completed; `settle` is called only if there are any. */
+  readonly pending?: { readonly size: number };
+  /** Completes pending readings. Trusted code may run here, but never in `read`. */
+  settle?(snapshot: FormatSnapshot): Promise<void>;
 }

@@ -169,18 +169,6 @@ export interface FileIdentity {
   readonly mode: number;
 }
 
-/** Whether two identities are equal; two missing files are. */
-export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return (
-    a.inode === b.inode &&
-    a.size === b.size &&
-    a.changedMs === b.changedMs &&
-    a.mode === b.mode &&
-    a.device === b.device
-  );
-}
-
 export interface Traits {
   /** Name for people. */
   readonly title?: string;

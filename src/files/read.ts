@@ -67,6 +67,18 @@ export function toIdentity(stats: Stats): FileIdentity {
   };
 }
 
+/** Whether two identities are equal; two missing files are. */
+export function sameIdentity(a: FileIdentity | undefined, b: FileIdentity | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return (
+    a.inode === b.inode &&
+    a.size === b.size &&
+    a.changedMs === b.changedMs &&
+    a.mode === b.mode &&
+    a.device === b.device
+  );
+}
+
 /** Compares stats with an identity without allocating one. */
 export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
   return (

@@ -1,8 +1,8 @@
 // Cache of values computed from files, recomputed when one of the files changed.
 
 import { lstatSync } from 'node:fs';
-import { type FileIdentity, sameIdentity } from '../core/tool.js';
-import { readTextOrFault, statIdentity, type TextFault, toIdentity } from './read.js';
+import type { FileIdentity } from '../core/tool.js';
+import { readTextOrFault, sameIdentity, statIdentity, type TextFault, toIdentity } from './read.js';
 
 /** Resolution of the coarsest file system clock in use: two changes within it can have the same timestamp. */
 const STAT_GRANULARITY_MS = 2000;

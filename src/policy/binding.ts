@@ -4,12 +4,11 @@ import type { ApprovalRecord } from '../core/approval.js';
 import { formatCaller } from '../core/caller.js';
 import { canonicalJson } from '../core/json.js';
 import type { Plan, ProcessPlan } from '../core/plan.js';
-import { redactKnown } from '../core/redact.js';
-import { findSensitiveValues, redactJson, redactText } from '../core/redact-values.js';
-import { sameIdentity, type Tool } from '../core/tool.js';
+import { findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
+import type { Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
 import { digestParts } from '../files/digest.js';
-import { readHead } from '../files/read.js';
+import { readHead, sameIdentity } from '../files/read.js';
 
 export interface BindOptions {
   readonly plan: Plan;

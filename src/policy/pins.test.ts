@@ -14,7 +14,7 @@ import { createFunctionExecutor } from '../executors/function/index.js';
 import { digestParts } from '../files/digest.js';
 import { toTool } from '../formats/module/define.js';
 import { assembleToolbox } from '../runtime/create.js';
-import { createExecutors } from '../runtime/executors.js';
+import { createExecutors } from '../runtime/execute.js';
 import { createLimiter } from '../runtime/limiter.js';
 import { createObservers } from '../runtime/observers.js';
 import { NO_CONSENTS } from '../runtime/parts.js';
@@ -81,7 +81,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
         },
       },
       limiter: createLimiter(),
-      observers: createObservers({ tracer: () => undefined, debug: () => {} }),
+      observers: createObservers({ debug: () => {} }),
       middleware: { own: [], run: () => undefined },
       stores: undefined,
     },

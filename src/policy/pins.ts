@@ -1,17 +1,22 @@
-// Pins: the approved definitions of tools from packages and upstream servers (POL-21).
+// Stored consent: pinned definitions of tools from packages and upstream servers (POL-21), and approvals.
 
 import { dirname, join } from 'node:path';
 import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { revealHidden } from '../core/text.js';
 import type { Tool, Traits } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
+import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { createStatCache } from '../files/stat-cache.js';
 import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
+import type { ApprovalStore } from './approvals.js';
+import type { Rules } from './decide.js';
 
 export interface PinStore {
   /**
@@ -175,4 +180,41 @@ function isPin(value: unknown): value is Pin {
     typeof value.digest === 'string' &&
     typeof value.definition === 'string'
   );
+}
+
+export interface ConsentsOptions {
+  readonly wieldHome: string;
+  readonly pins: PinStore;
+  /** Returns how an installed tool differs from what was installed (INS-23). */
+  readonly findAlteration: (tool: Tool) => Rules['altered'];
+  /** Pins a tool of an upstream server. */
+  readonly acceptRemote: (tool: Tool, snapshot: Snapshot) => void;
+  readonly warn: (message: string) => void;
+  readonly world: World;
+}
+
+export function createConsents(options: ConsentsOptions) {
+  const { pins, findAlteration, acceptRemote, warn, world } = options;
+  let store: ApprovalStore | undefined;
+  return {
+    check(tool: Tool, caller: Caller): Pick<Rules, 'changes' | 'altered'> {
+      const altered = tool.origin.owner === 'package' ? findAlteration(tool) : undefined;
+      if (altered !== undefined) {
+        // A person is warned and decides by calling; the pin would ask about the same files again.
+        if (caller.kind === 'person') warn(`${tool.name}: ${altered.reason}; ${altered.hint}`);
+        return { altered };
+      }
+      const pin = pins.check(tool);
+      return typeof pin === 'string' ? {} : { changes: pin.diff };
+    },
+    accept(tool: Tool, snapshot: Snapshot): void {
+      if (tool.action.kind === 'remote') acceptRemote(tool, snapshot);
+      else pins.pin([tool], new Date(world.now()));
+    },
+    async approvals(): Promise<ApprovalStore> {
+      const { createApprovalStore } = await import('./approvals.js');
+      store ??= createApprovalStore({ directory: join(options.wieldHome, 'approvals'), now: world.now });
+      return store;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 // Finds out whether this process was started by a tool, even if the tool removed the mark from its environment (A44).
 
-import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { MARK } from './group.js';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { HOST_FILE, MARK } from './group.js';
 
 interface ProcessInfo {
   readonly pid: number;
@@ -13,21 +13,6 @@ interface ProcessInfo {
 }
 
 const MAX_ANCESTORS = 64;
-// A descriptor that no other program keeps open. Children cannot remove it, and need no writable directory to see it.
-const HOST_FILE = 'projid_map';
-
-let isHost = false;
-
-/** Makes this process recognisable as one that runs tools. Linux only. */
-export function markHost(platform: string): void {
-  if (isHost || platform !== 'linux') return;
-  isHost = true;
-  try {
-    openSync(`/proc/self/${HOST_FILE}`, 'r');
-  } catch {
-    // A kernel without user namespaces: only marks in environments are found.
-  }
-}
 
 /**
  * Whether this process was started by a tool: it or an ancestor has the mark, or an ancestor was started in a new session

@@ -1,6 +1,10 @@
-// Builds the environment of a process from a fixed list of variables and those the configuration passes on.
+// What a process starts with: its environment, the search path, interpreters and resource limits.
 
-import { delimiter, isAbsolute } from 'node:path';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { ToolError } from '../core/error.js';
+import type { ProcessLimits } from '../core/plan.js';
+import { quoteOutside } from '../core/text.js';
 import type { World } from '../core/world.js';
 
 const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
@@ -39,4 +43,63 @@ export function searchPath(world: World): string[] {
   const absolute = (world.env.PATH ?? '').split(delimiter).filter((directory) => isAbsolute(directory));
   // Many programs take an empty PATH as the current directory.
   return absolute.length > 0 ? absolute : FALLBACK_PATH.split(delimiter);
+}
+
+/** Returns the absolute path of a program on the search path, if there is one. */
+export function findProgram(name: string, path: readonly string[]): string | undefined {
+  if (name.includes('/')) return isAbsolute(name) && isExecutable(name) ? name : undefined;
+  return path.map((directory) => join(directory, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the absolute path of the interpreter of a shebang line (without `#!`), or of NAME for `env NAME`.
+ * Throws `exec_failed` that quotes the line (EXE-8).
+ */
+export function findInterpreter(shebang: string, file: string, path: readonly string[]): string {
+  const [first = '', ...rest] = shebang.split(/\s+/);
+  const missing = (program: string): ToolError =>
+    new ToolError('exec_failed', `interpreter not found: ${quoteOutside(program)}`, {
+      hint: `install it, or change the first line of ${file}, which is "#!${quoteOutside(shebang)}"`,
+      data: { shebang, interpreter: program },
+    });
+  const interpreter = isAbsolute(first) ? findProgram(first, []) : undefined;
+  if (interpreter === undefined) throw missing(first);
+  if (!/\/env$/.test(first)) return interpreter;
+  const program = rest.find((word) => !word.startsWith('-') && !word.includes('='));
+  if (program === undefined) return interpreter;
+  const found = findProgram(program, path);
+  if (found === undefined) throw missing(program);
+  return found;
+}
+
+const FLAGS = {
+  memoryBytes: '--as',
+  cpuSeconds: '--cpu',
+  openFiles: '--nofile',
+  processes: '--nproc',
+} as const satisfies Partial<Record<keyof ProcessLimits, string>>;
+
+export type SystemLimit = keyof typeof FLAGS;
+
+export const SYSTEM_LIMITS = Object.keys(FLAGS) as readonly SystemLimit[];
+
+/** Returns the path of `prlimit`, if this system has it. */
+export function findLimiter(platform: string, path: readonly string[]): string | undefined {
+  return platform === 'linux' ? findProgram('prlimit', path) : undefined;
+}
+
+/** Returns the arguments to put before a command to limit it; empty if no limit is set or can be set (EXE-9). */
+export function limitLauncher(limits: ProcessLimits, limiter: () => string | undefined): readonly string[] {
+  const flags = SYSTEM_LIMITS.flatMap((name) => (limits[name] === undefined ? [] : [`${FLAGS[name]}=${limits[name]}`]));
+  const program = flags.length === 0 ? undefined : limiter();
+  return program === undefined ? [] : [program, ...flags, '--'];
 }

@@ -1,6 +1,7 @@
-// Signals process groups, and finds processes that left their group by a mark in their environment.
+// Marks and ends the processes of a call: by group, by a mark in their environment, and by a socket that they inherit.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import type { World } from '../core/world.js';
 
 /** The variable that marks every process of a call. */
@@ -18,6 +19,22 @@ export function ownMark(): string {
 export function markValue(mark: string, world: World): string {
   const outer = world.env[MARK];
   return outer === undefined ? mark : `${outer},${mark}`;
+}
+
+/** A descriptor that no other program keeps open. Children cannot remove it, and need no writable directory to see it. */
+export const HOST_FILE = 'projid_map';
+
+let isHost = false;
+
+/** Makes this process recognisable as one that runs tools. Linux only. */
+export function markHost(platform: string): void {
+  if (isHost || platform !== 'linux') return;
+  isHost = true;
+  try {
+    openSync(`/proc/self/${HOST_FILE}`, 'r');
+  } catch {
+    // A kernel without user namespaces: only marks in environments are found.
+  }
 }
 
 /** Sends a signal to a process group, if it still exists. */
@@ -82,4 +99,68 @@ function findMarked(marked: RegExp): number[] {
     }
   }
   return found;
+}
+
+export interface Lifeline {
+  /** Whether a process still has the other end open. */
+  isHeld(): boolean;
+  /** Kills the processes that hold the other end, whatever their group and environment (EXE-6). Linux only. */
+  killHolders(): Promise<void>;
+}
+
+const MAX_ROUNDS = 20;
+const PAUSE_MS = 5;
+
+/** Watches the socket that a process has as this descriptor. */
+export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string): Lifeline {
+  let held = true;
+  // The name of the other end, such as `socket:[123]`.
+  const name = platform === 'linux' ? readLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
+  socket.once('close', () => {
+    held = false;
+  });
+  // What is written to it is dropped.
+  socket.resume();
+  return {
+    isHeld: () => held,
+    async killHolders() {
+      // Repeated: a process can fork before it is killed.
+      for (let round = 0; held && name !== undefined && round < MAX_ROUNDS; round++) {
+        for (const holder of findHolders(name)) kill(holder);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    },
+  };
+}
+
+function findHolders(name: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid !== process.pid && holds(pid, name));
+}
+
+function holds(pid: number, name: string): boolean {
+  const directory = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(directory).some((descriptor) => readLink(`${directory}/${descriptor}`) === name);
+  } catch {
+    // Exited, or owned by another user.
+    return false;
+  }
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Already exited.
+  }
 }

@@ -4,11 +4,9 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
-import { markHost } from './ancestry.js';
 import { collectOutput } from './collect.js';
 import { watchEnd } from './end.js';
-import { killMarked, MARK, markValue, ownMark, signalGroup } from './group.js';
-import { watchLifeline } from './lifeline.js';
+import { killMarked, MARK, markHost, markValue, ownMark, signalGroup, watchLifeline } from './group.js';
 import type { ProcessOutcome, ProcessRequest } from './request.js';
 
 const BUSY_RETRIES = 5;

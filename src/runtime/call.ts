@@ -5,26 +5,17 @@ import type { Consent, Decision } from '../core/approval.js';
 import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
-import type { Plan } from '../core/plan.js';
-import type { Output, Repair, ToolResult } from '../core/result.js';
+import type { Output, ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { CallOptions, PlanOptions, Verdict } from '../core/toolbox.js';
-import { decide, findDenial, type Rules } from '../policy/decide.js';
+import type { CallOptions, Verdict } from '../core/toolbox.js';
+import { findDenial } from '../policy/decide.js';
 import { assertNotCancelled, execute } from './execute.js';
 import { findTool, rulesFor } from './find.js';
-import { checkInput, jsonOrNothing, readInput } from './input.js';
-import { toInlineOutput, toLargeResults } from './large-results.js';
 import { nestedCall } from './nested.js';
-import { type CallParts, type CallScope, type Nesting, OUTERMOST } from './parts.js';
-import { planCall } from './plan.js';
-import { shapeFailure, shapeOutput } from './shape.js';
-
-export interface Prepared {
-  readonly plan: Plan;
-  readonly verdict: Verdict;
-  readonly repairs: readonly Repair[];
-}
+import { type CallParts, type Nesting, OUTERMOST } from './parts.js';
+import { jsonOrNothing, type Prepared, prepare } from './prepare.js';
+import { shapeFailure, shapeOutput, toInlineOutput, toLargeResults } from './shape.js';
 
 const MAX_DEPTH = 16;
 
@@ -153,24 +144,6 @@ async function run(parts: CallParts, running: RunningCall): Promise<Output> {
   const shown = toInlineOutput(tool, output, large);
   state.outputHash = shown.storedHash;
   return shown;
-}
-
-/** Does everything before the run: plans the call and decides on it. Throws what is wrong. */
-export async function prepare(
-  parts: CallParts,
-  tool: Tool,
-  raw: unknown,
-  { snapshot, options }: CallScope & { readonly options: PlanOptions },
-  rules: Rules,
-): Promise<Prepared> {
-  const { caller = CODE, checkInput: isChecked = true, fault, timeoutMs } = options;
-  if (fault !== undefined) throw fault;
-  const { input: repaired, repairs } = readInput(tool, raw, snapshot.settings);
-  // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
-  const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
-  const input = isChecked ? await checkInput(tool, repaired, { hideFaults }) : repaired;
-  const plan = await planCall(parts, { tool, input, snapshot, rules, timeoutMs });
-  return { plan, verdict: decide(plan, caller, rules), repairs };
 }
 
 function refusal(tool: Tool, verdict: Verdict): ToolError {

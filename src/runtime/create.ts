@@ -6,13 +6,13 @@ import { CODE } from '../core/caller.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { CallOptions, Explanation, InstructionsOptions, PlanOptions, Toolbox } from '../core/toolbox.js';
 import { decide, findUnmatched } from '../policy/decide.js';
-import { call, prepare } from './call.js';
+import { call } from './call.js';
 import { createCatalogMethods } from './catalog-methods.js';
 import { findTool, rulesFor } from './find.js';
-import { checkInput, readInput } from './input.js';
 import { listTools } from './list.js';
 import { guardListener } from './observers.js';
 import type { CallParts } from './parts.js';
+import { checkInput, prepare, readInput } from './prepare.js';
 import type { SearchTools } from './search.js';
 
 export interface AssembleOptions {

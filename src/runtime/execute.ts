@@ -2,20 +2,20 @@
 
 import type { ProgressListener } from '../core/context.js';
 import { type Elicit, elicitByText, type Question } from '../core/elicit.js';
-import type { RunContext } from '../core/executor.js';
+import type { Executor, RunContext } from '../core/executor.js';
+import { deepFreeze } from '../core/json.js';
 import type { ChainRun } from '../core/middleware.js';
 import type { Plan } from '../core/plan.js';
 import type { Output, ToolResult } from '../core/result.js';
-import { toToolConfig } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import { cancelled } from '../core/time-limit.js';
-import type { Tool } from '../core/tool.js';
+import type { Action, Tool } from '../core/tool.js';
 import type { Caller, CallOptions } from '../core/toolbox.js';
-import { type LargeResults, toSpill } from './large-results.js';
 import { listRemoteTools } from './list.js';
 import { type NestedCallOptions, rightsOf } from './nested.js';
-import type { CallParts, Nesting } from './parts.js';
+import type { CallParts, Executors, Nesting } from './parts.js';
+import { type LargeResults, toSpill } from './shape.js';
 
 export interface ExecuteOptions {
   readonly plan: Plan;
@@ -101,7 +101,6 @@ async function runPlan(
       store: stores === undefined ? null : toContextStore(stores, caller),
       remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, caller) : undefined,
       workdir: snapshot.workdir,
-      config: toToolConfig(snapshot.settings),
       snapshot,
       call: (inner, input, nested) =>
         nest({ placed: true, named: 'by-caller' }, inner, input, { signal, ...nested, elicit }),
@@ -152,4 +151,30 @@ function createAsking(
 /** Throws `cancelled` if the call was cancelled. */
 export function assertNotCancelled(tool: Tool, signal: AbortSignal): void {
   if (signal.aborted) throw cancelled(tool.name);
+}
+
+export function createExecutors(list: readonly Executor[]): Executors {
+  const byKind = new Map<Action['kind'], Executor>(list.map((executor) => [executor.kind, executor]));
+  let digested = new WeakMap<Tool, Tool>();
+  const of = (tool: Tool): Executor => byKind.get(tool.action.kind)!;
+  return {
+    of,
+    // The catalog returns the same object until a tool changed.
+    withDigest(tool) {
+      let known = digested.get(tool);
+      if (known === undefined) {
+        const executor = of(tool);
+        // Frozen deeply, because plans refer to it: what was judged must be what runs (RUN-2).
+        known = deepFreeze({ ...tool, origin: { ...tool.origin, digest: executor.digest(tool) } });
+        if (executor.keepsDigest?.(tool) !== false) digested.set(tool, known);
+      }
+      return known;
+    },
+    clearDigests() {
+      digested = new WeakMap();
+    },
+    async close() {
+      await Promise.all(list.map((executor) => executor.close?.()));
+    },
+  };
 }

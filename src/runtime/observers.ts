@@ -3,6 +3,7 @@
 import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
+import { createTracer } from './telemetry.js';
 
 export interface Observers {
   /** Undefined if calls are not recorded. */
@@ -15,15 +16,17 @@ export interface Observers {
 
 export interface ObserversOptions {
   readonly recorder?: Recorder;
-  /** Returns the observer that creates spans, if tracing is set up. */
-  readonly tracer: () => Observer | undefined;
   readonly debug: (message: string) => void;
 }
 
-export function createObservers({ recorder, tracer, debug }: ObserversOptions): Observers {
+// Every copy of OpenTelemetry registers its tracer provider here.
+const REGISTRY = Symbol.for('opentelemetry.js.api.1');
+
+export function createObservers({ recorder, debug }: ObserversOptions): Observers {
   const observers = new Set<Observer>();
+  const tracer = createTracer(debug);
   const emit = (event: CallEvent): void => {
-    const trace = tracer();
+    const trace = isTracing() ? tracer() : undefined;
     if (trace !== undefined) guardListener(trace, debug)(event);
     if (observers.size === 0) return;
     const shown = guardListener(toObserved, debug)(event);
@@ -32,13 +35,18 @@ export function createObservers({ recorder, tracer, debug }: ObserversOptions): 
   return {
     recorder,
     get emit() {
-      return observers.size > 0 || tracer() !== undefined ? emit : undefined;
+      return observers.size > 0 || (isTracing() && tracer() !== undefined) ? emit : undefined;
     },
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
     },
   };
+}
+
+function isTracing(): boolean {
+  const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as { trace?: unknown } | undefined;
+  return registry?.trace !== undefined;
 }
 
 /** Wraps a listener so that an exception in it ends neither the call nor the process. */

@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
 import { type CascadeResolver, type Narrowing, NO_NARROWING } from '../core/cascade.js';
 import type { NestedOptions } from '../core/context.js';
+import type { Executor } from '../core/executor.js';
 import type { MiddlewareChain } from '../core/middleware.js';
 import type { AllowList } from '../core/rule.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
@@ -11,7 +12,6 @@ import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, CallOptions } from '../core/toolbox.js';
 import type { Rules } from '../policy/decide.js';
-import type { Executors } from './executors.js';
 import type { Limiter } from './limiter.js';
 import type { Observers } from './observers.js';
 
@@ -26,6 +26,16 @@ export interface CallParts {
   readonly middleware: MiddlewareChain;
   /** Undefined if results are always returned inline. */
   readonly stores: Stores | undefined;
+}
+
+/** The executors of a toolbox, and the digests of the tools they run. */
+export interface Executors {
+  /** Returns the executor of a tool. */
+  of(tool: Tool): Executor;
+  /** Returns the tool with its digest, frozen (TOOL-6). Throws `integrity` if its files changed since it was read. */
+  withDigest(tool: Tool): Tool;
+  clearDigests(): void;
+  close(): Promise<void>;
 }
 
 /** What people agreed to: pinned definitions of tools, and approvals of calls. */

@@ -1,12 +1,16 @@
-// Turns the output of an executor, or an error, into the result of a call: validated and redacted.
+// Turns the output of an executor, or an error, into the result of a call: validated, redacted, stored if it is large.
 
 import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
+import type { Spill } from '../core/executor.js';
 import { describeOutputFaults } from '../core/faults.js';
+import type { Json } from '../core/json.js';
 import { redactKnown, redactValue } from '../core/redact.js';
-import { type Output, type Repair, type ResultMeta, type ToolResult, textPart } from '../core/result.js';
+import { type Output, type Repair, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
+import { type FinishedResult, type Handle, type ResultStore, type Stores, toStoreError } from '../core/store.js';
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import type { Caller } from '../core/toolbox.js';
 
 export interface ShapeContext {
   readonly durationMs: number;
@@ -69,4 +73,142 @@ function toErrorValue(error: ToolError, { secrets }: Pick<Snapshot, 'secrets'>):
     ...(hint === undefined ? {} : { hint: clean(hint) }),
     ...(data === undefined ? {} : { data: redactValue(data, secrets) }),
   };
+}
+
+/** Where the large results of one call are stored. */
+export interface LargeResults {
+  readonly store: ResultStore;
+  readonly session: string;
+  /** Maximum length of a result that is returned inline, in characters. */
+  readonly inline: number;
+  readonly snapshot: Snapshot;
+  readonly nextCalls: Stores['nextCalls'];
+}
+
+export function toLargeResults(
+  { results, session, nextCalls }: Stores,
+  caller: Caller,
+  snapshot: Snapshot,
+): LargeResults {
+  const { inline } = snapshot.settings.results;
+  return { store: results, session: caller.session ?? session, inline, snapshot, nextCalls };
+}
+
+// A UTF-8 character has at most four bytes, so more than four times as many are certainly too large.
+const BYTES_PER_CHARACTER = 4;
+// Stored JSON is read back for the check against the output schema up to this size.
+const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
+
+/** Returns where an executor writes output once it is too large. */
+export function toSpill({ store, session, inline, snapshot }: LargeResults): Spill {
+  return {
+    afterBytes: inline * BYTES_PER_CHARACTER,
+    open: () => store.create(session, snapshot.settings.results),
+  };
+}
+
+/**
+ * Returns the output if it is small enough, else a handle to it. A failed output keeps its beginning, so that the
+ * error can be fixed without another call (CTX-2).
+ */
+export function toInlineOutput(tool: Tool, output: Output, large: LargeResults | undefined): Output {
+  const { spilled, streams, ...plain } = output;
+  if (large === undefined) return plain;
+  const text = textOf(output);
+  if (spilled === undefined && text.length <= large.inline) return plain;
+  try {
+    return toStored(tool, output, large);
+  } catch (error) {
+    return toUnstored(tool, output, large, error);
+  }
+}
+
+function toStored(tool: Tool, output: Output, large: LargeResults): Output {
+  const { spilled, streams, ...plain } = output;
+  const { handle, sha256 } = spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
+  const structured = readStructured(tool, output, handle, large);
+  const { structured: _, ...rest } = plain;
+  return {
+    ...rest,
+    content: [
+      textPart(describe(output, handle, streams?.stderr ?? '', large)),
+      ...output.content.filter((part) => part.type !== 'text'),
+    ],
+    ...(structured === undefined ? {} : { structured }),
+    meta: { ...output.meta, handle },
+    storedHash: sha256,
+  };
+}
+
+// STA-3: a result that cannot be stored is an error with the beginning of the output.
+function toUnstored(tool: Tool, output: Output, { inline }: LargeResults, cause: unknown): Output {
+  const { spilled: _, streams: __, structured: ___, ...plain } = output;
+  const text = textOf(output);
+  const shown = text.slice(0, inline);
+  const keptBytes = Buffer.byteLength(shown);
+  const notice = `\n[truncated: only the first ${formatBytes(keptBytes)} of the output are shown]`;
+  return {
+    ...plain,
+    content: [
+      textPart(shown.length < text.length ? shown + notice : shown),
+      ...output.content.filter((part) => part.type !== 'text'),
+    ],
+    error: output.error ?? toStoreError(tool.name, cause),
+    meta: { ...output.meta, truncated: true },
+  };
+}
+
+function store(large: LargeResults, bytes: Uint8Array): FinishedResult {
+  const writer = toSpill(large).open();
+  try {
+    writer.write(bytes);
+  } catch (error) {
+    writer.discard();
+    throw error;
+  }
+  return writer.finish();
+}
+
+// Clients validate the structured content of a tool with an output schema, so it must be returned.
+function readStructured(tool: Tool, output: Output, handle: Handle, large: LargeResults): Json | undefined {
+  if (tool.output === undefined || output.error !== undefined) return undefined;
+  if (output.structured !== undefined || output.spilled === undefined) return output.structured;
+  if (handle.kind !== 'json' || handle.size > MAX_CHECKED_BYTES) return undefined;
+  const stored = large.store.open(handle.id, large.session)!;
+  try {
+    return JSON.parse(Buffer.from(stored.read(0, handle.size)).toString('utf8')) as Json;
+  } finally {
+    stored.close();
+  }
+}
+
+function describe(output: Output, handle: Handle, stderr: string, large: LargeResults): string {
+  const what = handle.kind === 'json' ? 'JSON' : handle.kind === 'text' ? 'text' : 'binary data';
+  const { truncation } = output.meta ?? {};
+  const failed = output.error !== undefined;
+  return [
+    `${failed ? 'The output' : 'The result'} is ${formatBytes(handle.size)} of ${what}, stored as ${handle.id}.`,
+    ...(truncation === undefined
+      ? []
+      : [`[truncated: only the first ${formatBytes(truncation.keptBytes)} were kept, the limit]`]),
+    ...(handle.shape === undefined ? [] : [`Shape: ${handle.shape}`]),
+    'It begins:',
+    failed ? beginningOf(output, large) : handle.preview,
+    'Read more with:',
+    ...large.nextCalls(handle, large.snapshot).map((call) => `  ${call}`),
+    ...(stderr === '' ? [] : ['[stderr]', showStderr(stderr, large)]),
+  ].join('\n');
+}
+
+// Longer than a preview, because the error has to be fixed from it.
+function beginningOf(output: Output, { inline }: LargeResults): string {
+  const text = output.streams === undefined ? textOf(output) : Buffer.from(output.streams.stdout).toString('utf8');
+  return text.slice(0, Math.floor(inline / 4));
+}
+
+function showStderr(stderr: string, large: LargeResults): string {
+  const most = Math.floor(large.inline / 4);
+  if (stderr.length <= most) return stderr;
+  const { id, size } = store(large, Buffer.from(stderr)).handle;
+  return `${stderr.slice(0, most)}…\n(${formatBytes(size)} in all, stored as ${id})`;
 }

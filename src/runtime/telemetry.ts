@@ -6,16 +6,13 @@ import { quoteOutside } from '../core/text.js';
 
 type Api = typeof OpenTelemetry;
 
-// Every copy of the API registers here; without an entry the API is not loaded.
-const REGISTRY = Symbol.for('opentelemetry.js.api.1');
 const METHOD = 'tools/call';
 
-/** Returns a function that returns the observer creating spans while a tracer provider is registered (OBS-5). */
+/** Returns a function that returns the observer creating spans; it loads OpenTelemetry when called (OBS-5). */
 export function createTracer(debug: (message: string) => void): () => Observer | undefined {
   let observer: Observer | undefined;
   let failed = false;
   return () => {
-    if (!isRegistered()) return undefined;
     if (observer === undefined && !failed) {
       try {
         observer = createObserver(loadApi());
@@ -26,11 +23,6 @@ export function createTracer(debug: (message: string) => void): () => Observer |
     }
     return observer;
   };
-}
-
-function isRegistered(): boolean {
-  const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as { trace?: unknown } | undefined;
-  return registry?.trace !== undefined;
 }
 
 function loadApi(): Api {

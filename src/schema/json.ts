@@ -4,7 +4,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
 import { type Check, type JsonSchema, lookUp, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
-import { nextTurn } from './budget.js';
+import { nextTurn } from './run.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;

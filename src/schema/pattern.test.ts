@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rounds } from '../../test/support/effort.js';
 import { finding } from '../../test/support/spec.js';
-import { Budget, OverBudget } from './budget.js';
 import { compilePattern } from './pattern.js';
+import { Budget, OverBudget } from './run.js';
 
 const atom = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', '\\w', '\\d', '\\x61', '\\u{1f600}', '(?:)', '\\.');
 const quantifier = fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,3}', '{2,}', '*?', '+?', '{0,1}?');

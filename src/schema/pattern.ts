@@ -1,7 +1,7 @@
 // Matches the regular expressions of schemas within a budget: natively, or with an automaton that reads the value once.
 
-import { type Budget, OverBudget } from './budget.js';
 import { type Branches, type Part, parsePattern, type Test } from './pattern-syntax.js';
+import { type Budget, OverBudget } from './run.js';
 
 export interface Pattern {
   /** Whether the expression matches somewhere in the value. Throws `OverBudget`. */

@@ -3,25 +3,9 @@
 import { format } from '@cfworker/json-schema';
 import type { Json } from '../core/json.js';
 import type { SchemaNode } from '../core/schema.js';
-import type { Budget } from './budget.js';
 import { describeExpectation } from './expectation.js';
 import { compilePattern } from './pattern.js';
-import type { Run, Visit } from './run.js';
-
-export function hasType(value: Json, type: unknown): boolean {
-  switch (type) {
-    case 'integer':
-      return typeof value === 'number' && Number.isInteger(value);
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
-    default:
-      return typeof value === type;
-  }
-}
+import type { Budget, Run, Visit } from './run.js';
 
 /** Returns a test for equality with one of the values. */
 export function toMembership(values: unknown): (value: Json, run: Run) => boolean {

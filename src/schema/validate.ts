@@ -3,11 +3,23 @@
 import { isRecord, type Json } from '../core/json.js';
 import { type Check, followRef, type JsonSchema, lookUp, type SchemaNode } from '../core/schema.js';
 import { compileArray } from './arrays.js';
-import { countSteps, MAX_STEPS, MAX_STEPS_IN_ALL, nextTurn, OverBudget } from './budget.js';
 import { describeExpectation } from './expectation.js';
 import { compileObject } from './objects.js';
-import { type Compiler, type Evaluated, every, isValid, overBudget, Run, type Visit } from './run.js';
-import { compileNumber, compileString, hasType, toMembership } from './scalars.js';
+import {
+  type Compiler,
+  countSteps,
+  type Evaluated,
+  every,
+  isValid,
+  MAX_STEPS,
+  MAX_STEPS_IN_ALL,
+  nextTurn,
+  OverBudget,
+  overBudget,
+  Run,
+  type Visit,
+} from './run.js';
+import { compileNumber, compileString, toMembership } from './scalars.js';
 
 /** Compiles a schema; `closed` rejects properties that the root does not declare. */
 export function createCheck(json: JsonSchema, closed: boolean): (value: Json) => Check | Promise<Check> {
@@ -211,6 +223,21 @@ function toBranch(schema: unknown, root: JsonSchema, visit: Compiler['visit']): 
 
 function hasSomeType(value: Json, types: readonly unknown[]): boolean {
   return types.some((type) => hasType(value, type));
+}
+
+function hasType(value: Json, type: unknown): boolean {
+  switch (type) {
+    case 'integer':
+      return typeof value === 'number' && Number.isInteger(value);
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value);
+    default:
+      return typeof value === type;
+  }
 }
 
 // Whether at least one branch is valid, and at most `most`.

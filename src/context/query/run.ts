@@ -4,8 +4,7 @@ import { ToolError } from '../../core/error.js';
 import { createSemaphore } from '../../core/semaphore.js';
 import { formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
 import type { World } from '../../core/world.js';
-import { searchPath } from '../../process/environment.js';
-import { findLimiter, limitLauncher } from '../../process/limits.js';
+import { findLimiter, limitLauncher, searchPath } from '../../process/environment.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { QUERY_REFERENCE } from './reference.js';
 

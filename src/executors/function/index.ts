@@ -7,6 +7,7 @@ import { canonicalJson } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { type ScopedStore, scopeStore } from '../../core/scoped-store.js';
+import { toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import { cancelled, startTimeLimit, type TimeLimit, timedOut } from '../../core/time-limit.js';
 import type { FunctionAction, Tool } from '../../core/tool.js';
@@ -78,7 +79,14 @@ async function runFunction(
     if (context.signal.aborted) onAbort();
   });
   try {
-    const environment = { name, signal, scope, mcp, log: (message: string) => debug(`${name}: ${message}`) };
+    const environment = {
+      name,
+      config: toToolConfig(context.snapshot.settings),
+      signal,
+      scope,
+      mcp,
+      log: (message: string) => debug(`${name}: ${message}`),
+    };
     const run: FunctionAction['run'] = action.builtin
       ? (input, given) => action.run(input, given, context)
       : action.run;

@@ -4,6 +4,7 @@ import { ToolError, toToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { ModulePlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
+import { toToolConfig } from '../../core/settings.js';
 import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { HostConnection } from './connection.js';
 import type { Answer, Question, Request } from './protocol.js';
@@ -89,7 +90,7 @@ function toRequest(id: number, plan: ModulePlan, context: RunContext): Request {
     export: plan.export,
     input: plan.input,
     workdir: context.workdir,
-    config: context.config,
+    config: toToolConfig(context.snapshot.settings),
     stores: context.store !== null,
     upstreams: context.remoteTools !== undefined,
     asks: context.elicit !== undefined,

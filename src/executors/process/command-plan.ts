@@ -10,9 +10,7 @@ import type { World } from '../../core/world.js';
 import { statIdentity } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
-import { baseEnvironment, searchPath } from '../../process/environment.js';
-import { findProgram } from '../../process/interpreter.js';
-import { findLimiter, limitLauncher } from '../../process/limits.js';
+import { baseEnvironment, findLimiter, findProgram, limitLauncher, searchPath } from '../../process/environment.js';
 import {
   type CommandInput,
   selectExecution,
@@ -21,8 +19,8 @@ import {
   toArguments,
   toSlots,
 } from './arguments.js';
-import { assertDirectory, grantsOf } from './common.js';
 import { containedValues, containSlots } from './contain-slots.js';
+import { assertDirectory, grantsOf } from './script-plan.js';
 import { findSkillScript } from './skill-script.js';
 
 export interface PlanCommandOptions {

@@ -15,9 +15,8 @@ import { runProcess } from '../../process/spawn.js';
 import { assertArguments, settleArguments } from './command-plan.js';
 import { containSlots } from './contain-slots.js';
 import type { SkillScripts } from './integrity.js';
-import { toError, toOutput } from './output.js';
 import { pinSkillScript } from './pinned.js';
-import { runPlan } from './run-plan.js';
+import { runPlan, toError, toOutput } from './run.js';
 import { createTemporaryFiles } from './temporary.js';
 
 // TJS-20

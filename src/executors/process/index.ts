@@ -15,7 +15,8 @@ export interface ProcessExecutorOptions {
 }
 
 // Importing a loaded module again still takes 0.2 ms.
-let running: typeof import('./run.js') | undefined;
+let scripts: typeof import('./run.js') | undefined;
+let commands: typeof import('./command-run.js') | undefined;
 
 export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
   return {
@@ -37,11 +38,14 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
       assertProcess(plan);
       const action = actionOf(plan.tool);
       // Imported on first use: a listing starts no process.
-      running ??= await import('./run.js');
-      if (action.runs === 'script') return running.runScript({ plan, action, context, world, beforeRun });
-      const scripts = readPlannedScripts(plan, action);
+      if (action.runs === 'script') {
+        scripts ??= await import('./run.js');
+        return scripts.runScript({ plan, action, context, world, beforeRun });
+      }
+      commands ??= await import('./command-run.js');
+      const planned = readPlannedScripts(plan, action);
       beforeRun?.();
-      return running.runCommand({ plan, scripts, context, world });
+      return commands.runCommand({ plan, scripts: planned, context, world });
     },
   };
 }

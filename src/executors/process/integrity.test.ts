@@ -7,7 +7,6 @@ import { shellScript } from '../../../test/support/shell-script.js';
 import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
 import type { RunContext } from '../../core/executor.js';
-import { DEFAULT_SETTINGS, toToolConfig } from '../../core/settings.js';
 import { createProcessExecutor } from './index.js';
 
 async function planned() {
@@ -21,7 +20,6 @@ async function planned() {
     progress: () => {},
     wantsProgress: false,
     workdir: workspace.dir,
-    config: toToolConfig(DEFAULT_SETTINGS),
     snapshot: toolbox.state.snapshot(),
     store: null,
     call: () => Promise.reject(new Error('not here')),

@@ -3,9 +3,9 @@
 import { ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import { type CommandAction, type ScriptAction, sameIdentity, type Tool } from '../../core/tool.js';
+import type { CommandAction, ScriptAction, Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile, digestParts } from '../../files/digest.js';
-import { readHead, statIdentity } from '../../files/read.js';
+import { readHead, sameIdentity, statIdentity } from '../../files/read.js';
 import { findSkillScript } from './skill-script.js';
 
 const MAX_SCRIPT_BYTES = 8 * 1024 * 1024;

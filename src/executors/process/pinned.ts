@@ -1,15 +1,15 @@
 // Starts a script so that the bytes that were hashed run, even if the file is replaced meanwhile.
 
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { ProcessPlan } from '../../core/plan.js';
-import { type FileIdentity, type ScriptAction, sameIdentity, type Tool } from '../../core/tool.js';
+import type { FileIdentity, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
-import { openPrivateCopy } from '../../files/private-copy.js';
-import { readHead, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
+import { readHead, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../../files/read.js';
 import { changed, type SkillScripts } from './integrity.js';
-import { findLoader, toShellCommand } from './loaders.js';
 
 /** A start that is bound to bytes. */
 export interface Pinned {
@@ -150,4 +150,114 @@ function exchanged(tool: Tool): ToolError {
   return new ToolError('integrity', `${tool.name} was replaced while it was being started`, {
     hint: 'check what it did, and call it again',
   });
+}
+
+/** Descriptor of the script's bytes in the process. */
+const SOURCE = 3;
+
+export interface Loader {
+  /** The command line that runs the script. */
+  readonly argv: readonly string[];
+  /** Returns the bytes to run. */
+  readonly adapt: (bytes: Buffer) => Buffer;
+}
+
+// `$0` is the path of the script, and so is `dirname "$0"`.
+const SHELL_COMMAND = `. /dev/fd/${SOURCE}`;
+const SHELLS = /^(?:sh|dash|ash|bash)$/;
+// Options that do not change where the script comes from.
+const SHELL_OPTIONS = /^[-+][abefhkmnptuvxBCEHPT]+$|^[-+][a-z]*o$|^[a-z]{3,}$/;
+
+// As for a script: `__file__`, `sys.argv[0]`, and imports from its directory.
+const PYTHON_COMMAND = `
+import os as _os, sys as _sys
+del _sys.argv[0]
+if _sys.path[:1] == ['']: _sys.path[0] = _os.path.dirname(_os.path.realpath(_sys.argv[0]))
+__file__ = _sys.argv[0]
+with _os.fdopen(${SOURCE}, 'rb') as _code: _code = compile(_code.read(), __file__, 'exec', 0, True)
+del _os, _sys
+exec(globals().pop('_code'))
+`.trim();
+const PYTHONS = /^python[0-9.]*$/;
+const PYTHON_OPTIONS = /^-[bBdEIOPqsSuv]+$/;
+
+/** Returns how an interpreter runs a script from a descriptor; undefined if it cannot. */
+export function findLoader(shebang: string, interpreter: string, file: string): Loader | undefined {
+  const options = optionsOf(shebang);
+  if (options === undefined) return undefined;
+  const name = basename(interpreter);
+  if (SHELLS.test(name) && options.every((option) => SHELL_OPTIONS.test(option))) {
+    // With -c and a socket as stdin, bash reads the user's bashrc, as for a remote command.
+    const first = name === 'bash' ? ['--norc'] : [];
+    return { argv: [interpreter, ...first, ...options, '-c', SHELL_COMMAND, file], adapt: toOwnPath };
+  }
+  if (PYTHONS.test(name) && options.every((option) => PYTHON_OPTIONS.test(option)))
+    return { argv: [interpreter, ...options, '-c', PYTHON_COMMAND, file], adapt: (bytes) => bytes };
+  return undefined;
+}
+
+/** Returns the command line of a POSIX shell that runs a script from the descriptor. */
+export function toShellCommand(program: string, file: string, args: readonly string[]): string[] {
+  return [program, '-c', SHELL_COMMAND, file, ...args];
+}
+
+// The words between interpreter and script; undefined if the system would read the line in another way.
+function optionsOf(shebang: string): string[] | undefined {
+  const [program = '', ...rest] = shebang.trim().split(/\s+/);
+  if (!program.endsWith('/env')) return rest.length > 1 ? undefined : rest;
+  const words = rest[0] === '-S' ? rest.slice(1) : rest.length === 1 ? rest : [];
+  const [name, ...options] = words;
+  return name === undefined || /^-|=/.test(name) ? undefined : options;
+}
+
+/**
+ * In bash `BASH_SOURCE[0]` is the path that was read, here that of the descriptor. In the script itself it is the same
+ * as `$0`.
+ */
+function toOwnPath(bytes: Buffer): Buffer {
+  if (!bytes.includes('BASH_SOURCE')) return bytes;
+  const text = bytes
+    .toString('latin1')
+    .replace(/\$\{BASH_SOURCE(?:\[0\])?(?![[\w])/g, '${0')
+    .replace(/\$BASH_SOURCE\b(?!\[)/g, '$0');
+  return Buffer.from(text, 'latin1');
+}
+
+// Linux: a file without a name. Node does not export the constant.
+const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
+
+// Copies bytes to a file that no other process can replace, and returns a descriptor for reading it. Nothing is left
+// when it is closed.
+function openPrivateCopy(bytes: Uint8Array, platform: string): number {
+  if (platform === 'linux') {
+    try {
+      return writeAndReopen(
+        openSync(tmpdir(), O_TMPFILE | constants.O_RDWR | constants.O_EXCL, 0o400),
+        bytes,
+        (descriptor) => `/proc/self/fd/${descriptor}`,
+      );
+    } catch {
+      // The file system has no such files, or /proc is not mounted.
+    }
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'wield-'));
+  try {
+    const path = join(directory, 'copy');
+    return writeAndReopen(openSync(path, 'wx', 0o400), bytes, () => path);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+// The descriptor that a process gets cannot be written to.
+function writeAndReopen(writable: number, bytes: Uint8Array, pathOf: (descriptor: number) => string): number {
+  try {
+    for (let offset = 0; offset < bytes.length; ) offset += writeSync(writable, bytes, offset);
+    const readable = openSync(pathOf(writable), 'r');
+    if (fstatSync(readable).ino === fstatSync(writable).ino) return readable;
+    closeSync(readable);
+    throw new Error('a private copy was replaced while it was written');
+  } finally {
+    closeSync(writable);
+  }
 }

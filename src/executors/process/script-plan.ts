@@ -1,16 +1,22 @@
-// Plans a script: interpreter, directory and environment.
+// Plans a script: interpreter, directory, environment and parameters.
 
+import { statSync } from 'node:fs';
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
+import type { Settings } from '../../core/settings.js';
 import type { ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
-import { baseEnvironment, isGranted, searchPath } from '../../process/environment.js';
-import { findInterpreter } from '../../process/interpreter.js';
-import { findLimiter, limitLauncher } from '../../process/limits.js';
-import { assertDirectory, grantsOf } from './common.js';
-import { scriptVariables } from './parameters.js';
+import {
+  baseEnvironment,
+  findInterpreter,
+  findLimiter,
+  isGranted,
+  limitLauncher,
+  searchPath,
+} from '../../process/environment.js';
 
 export interface PlanScriptOptions {
   readonly tool: Tool;
@@ -74,4 +80,62 @@ function assertGranted(tool: Tool, action: ScriptAction, pass: readonly string[]
       });
     }
   }
+}
+
+// Linux rejects a variable over 128 KiB, and an environment that is too long in total (SCR-11).
+const MAX_VALUE_BYTES = 96 * 1024;
+const MAX_TOTAL_BYTES = 512 * 1024;
+const PREFIXES = ['WIELD', 'OCTOMIND'];
+
+/** Returns `WIELD_PARAM_*`, `WIELD_TOOL_NAME`, `WIELD_WORKDIR`, and the same with the prefix OCTOMIND. */
+export function scriptVariables(toolName: string, workdir: string, input: JsonObject): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const prefix of PREFIXES) {
+    variables[`${prefix}_TOOL_NAME`] = toolName;
+    variables[`${prefix}_WORKDIR`] = workdir;
+    for (const [name, value] of fitting(input)) variables[`${prefix}_PARAM_${variableName(name)}`] = value;
+  }
+  return variables;
+}
+
+// Omits the largest values until the rest fits; stdin has all of them.
+function fitting(input: JsonObject): [string, string][] {
+  const sized = Object.entries(input)
+    .map(([name, value]) => ({ name, text: naturalForm(name, value), bytes: 0 }))
+    .map((entry) => ({ ...entry, bytes: Buffer.byteLength(entry.text) }))
+    .filter((entry) => entry.bytes <= MAX_VALUE_BYTES)
+    .sort((a, b) => a.bytes - b.bytes);
+  let total = 0;
+  return sized
+    .filter((entry) => {
+      total += entry.bytes * PREFIXES.length;
+      return total <= MAX_TOTAL_BYTES;
+    })
+    .map(({ name, text }) => [name, text]);
+}
+
+function naturalForm(name: string, value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.includes('\0')) {
+    throw new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
+      hint: 'leave it out',
+      data: {
+        faults: [{ kind: 'value', path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }],
+      },
+    });
+  }
+  return text;
+}
+
+/** Returns the names of variables that the configuration passes on to a tool. */
+export function grantsOf(tool: Tool, settings: Settings): readonly string[] {
+  return [...settings.env.pass, ...(settings.tools.get(tool.name)?.pass ?? [])];
+}
+
+/** Throws `exec_failed` if the directory to run in does not exist. */
+export function assertDirectory(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new ToolError('exec_failed', `directory not found: ${directory}`, {
+    hint: 'use another with --cwd DIR',
+  });
 }

@@ -5,15 +5,17 @@ import { askText, type Elicitation } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import type { RunContext } from '../../core/executor.js';
 import type { ScopedStore } from '../../core/scoped-store.js';
+import type { ToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
 import { toRemoteUri } from '../../core/upstream.js';
 
 /** The parts of a call that a function can use. */
-export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'config' | 'remoteTools'>;
+export type CallPart = Pick<RunContext, 'call' | 'elicit' | 'progress' | 'workdir' | 'remoteTools'>;
 
 export interface FunctionEnvironment {
   /** The name of the tool. */
   readonly name: string;
+  readonly config: ToolConfig;
   /** Creates the signal on first use. */
   readonly signal: () => AbortSignal;
   /** Creates the scoped store on first use. */
@@ -25,8 +27,8 @@ export interface FunctionEnvironment {
 
 /** Creates the frozen context of a function (MOD-5). */
 export function createContext(run: CallPart, environment: FunctionEnvironment): ToolContext {
-  const { call, progress, workdir, config } = run;
-  const { name, signal, scope, mcp, log } = environment;
+  const { call, progress, workdir } = run;
+  const { name, config, signal, scope, mcp, log } = environment;
   const elicitFor = (question: string) => {
     if (run.elicit !== undefined) return run.elicit;
     throw new ToolError('unavailable', `${name} asks a question that cannot be answered here: ${question}`, {

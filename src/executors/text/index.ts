@@ -9,9 +9,9 @@ import { type Referent, renderText } from '../../core/render.js';
 import { type Output, textPart } from '../../core/result.js';
 import type { TextReference } from '../../core/skill.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import { sameIdentity, type TextAction, type Tool } from '../../core/tool.js';
+import type { TextAction, Tool } from '../../core/tool.js';
 import { digestAsFile, digestFile } from '../../files/digest.js';
-import { readHead } from '../../files/read.js';
+import { readHead, sameIdentity } from '../../files/read.js';
 
 export interface TextExecutorOptions {
   /** Resolves a reference in a text of this directory. */

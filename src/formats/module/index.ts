@@ -43,7 +43,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
   const { world } = options;
   const descriptions = createDescriptionCache(options.cacheDirectory, world);
   const failures = new Map<string, Failure>();
-  const waiting = new Map<string, ModuleFiles>();
+  const pending = new Map<string, ModuleFiles>();
   let settling: Promise<void> | undefined;
 
   const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
@@ -66,7 +66,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     const failure = failures.get(key);
     if (failure !== undefined && world.monotonic() < failure.retryAt)
       return { ...base, ...toTools(failure.description, source, place), pending: true };
-    waiting.set(key, source);
+    pending.set(key, source);
     return { ...base, tools: [], problems: [], pending: true };
   };
 
@@ -86,10 +86,13 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
   };
 
   const settleAll = async (snapshot: FormatSnapshot): Promise<void> => {
+    const started = new Set<string>();
     const describeNext = async (): Promise<void> => {
-      for (const [key, source] of waiting) {
-        waiting.delete(key);
+      for (const [key, source] of pending) {
+        if (started.has(key)) continue;
+        started.add(key);
         await describeOne(key, source, snapshot);
+        pending.delete(key);
       }
     };
     // Each module is loaded in its own process.
@@ -103,8 +106,9 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     entries: 'files',
     claims: isModuleFile,
     read,
+    pending,
     settle(snapshot) {
-      if (waiting.size > 0) settling ??= settleAll(snapshot);
+      settling ??= settleAll(snapshot);
       return settling;
     },
   };

@@ -2,8 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import { baseEnvironment, searchPath } from '../../process/environment.js';
-import { findProgram } from '../../process/interpreter.js';
+import { baseEnvironment, findProgram, searchPath } from '../../process/environment.js';
 import { runProcess } from '../../process/spawn.js';
 import type { InstallEnvironment } from '../environment.js';
 import { hideUser, type Protocol } from './location.js';

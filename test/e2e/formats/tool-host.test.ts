@@ -151,7 +151,6 @@ export const outer = {
         traits,
       };
       const plan = await executor.plan(tool, { n: 2 }, { snapshot, rules: { trusted: true }, timeoutMs: 20_000 });
-      const { config } = { config: { limits: DEFAULT_SETTINGS.limits, roots: [] } };
       const signal = new AbortController().signal;
       const call = async (): Promise<never> => {
         throw new Error('not here');
@@ -161,7 +160,6 @@ export const outer = {
         progress: () => {},
         wantsProgress: false,
         workdir: workspace.dir,
-        config,
         snapshot,
         store: null,
         call,

@@ -6,9 +6,7 @@ import { isToolError } from '../../../core/error.js';
 import type { Problem } from '../../../core/problem.js';
 import { count, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { searchPath } from '../../../process/environment.js';
-import { findInterpreter, findProgram } from '../../../process/interpreter.js';
-import { findLimiter, SYSTEM_LIMITS } from '../../../process/limits.js';
+import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
 import { runProcess } from '../../../process/spawn.js';
 
 export interface Check {

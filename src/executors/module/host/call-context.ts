@@ -21,7 +21,7 @@ export interface HostedCall {
 }
 
 export function createHostedCall(
-  { id, workdir, config, asks, stores, upstreams }: RunRequest,
+  { id, workdir, asks, stores, upstreams }: RunRequest,
   send: (reply: Reply) => void,
 ): HostedCall {
   // Not a Map, whose methods the module may replace.
@@ -38,7 +38,6 @@ export function createHostedCall(
   };
   const call: CallPart = {
     workdir,
-    config,
     progress: (progress) => send({ type: 'progress', id, progress }),
     call: (ref, input) => ask({ type: 'call', ref, input: input as never }, 'result'),
     remoteTools: upstreams ? () => ask({ type: 'remote-tools' }, 'remoteTools') : undefined,

@@ -68,6 +68,7 @@ async function runTool(request: RunRequest): Promise<Output> {
     try {
       return await invoke(body, request.input, hosted.call, {
         name: tool,
+        config: request.config,
         signal: () => controller.signal,
         scope: () => scoped,
         log: (message) => send({ type: 'log', id, message: String(message) }),

@@ -1,12 +1,42 @@
-// The input of a call: common mistakes of models are repaired, then it is validated against the schema of the tool.
+// Prepares a call: its input is repaired and validated, and what exactly will run is planned.
 
+import { CODE } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { describeFaults } from '../core/faults.js';
-import { escapePointer, isRecord, type Json, parseJson, toJson } from '../core/json.js';
+import { deepFreeze, escapePointer, isRecord, type Json, parseJson, toJson } from '../core/json.js';
+import type { Plan } from '../core/plan.js';
 import type { Repair } from '../core/result.js';
 import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 import type { Settings } from '../core/settings.js';
+import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
+import type { PlanOptions, Verdict } from '../core/toolbox.js';
+import { decide, type Rules } from '../policy/decide.js';
+import type { CallParts, CallScope } from './parts.js';
+
+export interface Prepared {
+  readonly plan: Plan;
+  readonly verdict: Verdict;
+  readonly repairs: readonly Repair[];
+}
+
+/** Does everything before the run: plans the call and decides on it. Throws what is wrong. */
+export async function prepare(
+  parts: CallParts,
+  tool: Tool,
+  raw: unknown,
+  { snapshot, options }: CallScope & { readonly options: PlanOptions },
+  rules: Rules,
+): Promise<Prepared> {
+  const { caller = CODE, checkInput: isChecked = true, fault, timeoutMs } = options;
+  if (fault !== undefined) throw fault;
+  const { input: repaired, repairs } = readInput(tool, raw, snapshot.settings);
+  // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
+  const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
+  const input = isChecked ? await checkInput(tool, repaired, { hideFaults }) : repaired;
+  const plan = await planCall(parts, { tool, input, snapshot, rules, timeoutMs });
+  return { plan, verdict: decide(plan, caller, rules), repairs };
+}
 
 export interface RepairedInput {
   readonly input: Json;
@@ -110,4 +140,38 @@ function parseWanted(text: string, wanted: ReadonlySet<string>): Json | undefine
     }
   }
   return undefined;
+}
+
+// Node fires longer timers immediately.
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+interface PlanCallOptions {
+  readonly tool: Tool;
+  readonly input: Json;
+  readonly snapshot: Snapshot;
+  readonly rules: Rules;
+  /** The time limit that the caller set. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** Returns the frozen plan of a call. Throws if the tool could not run. */
+async function planCall(
+  { executors, cascade }: Pick<CallParts, 'executors' | 'cascade'>,
+  { tool, input, snapshot, rules, timeoutMs }: PlanCallOptions,
+): Promise<Plan> {
+  const inherited = cascade.inheritedTimeout(tool, snapshot);
+  const plan = executors.of(tool).plan(tool, input, {
+    snapshot,
+    rules,
+    timeoutMs: Math.min(timeoutMs ?? timeLimit(tool, snapshot.settings, inherited), MAX_TIMER_MS),
+  });
+  return deepFreeze(plan instanceof Promise ? await plan : plan);
+}
+
+// The user's setting for the tool, else the tool's own limit, else the inherited one; ceilings apply on top.
+function timeLimit(tool: Tool, { limits, tools }: Settings, inherited: number): number {
+  const own = tools.get(tool.name);
+  const chosen =
+    own?.timeoutMs ?? Math.min(tool.traits.timeoutMs ?? inherited, limits.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
+  return Math.min(chosen, own?.timeoutCeilingMs ?? Number.POSITIVE_INFINITY);
 }
