@@ -40,5 +40,5 @@ test('the manual uses the words of the glossary', () => {
   const glossary = new Map(rowsOf(findSection(readDocument('ARCHITECTURE.md'), 'Glossary')) as [string, string][]);
   const words = rowsOf(findSection(readDocument('docs/how-wield-works.md'), 'Words'));
   expect(words.length).toBeGreaterThan(10);
-  for (const [term, text] of words) expect([term, text]).toEqual([term, glossary.get(term)]);
+  for (const [term, text] of words) expect([term, text]).toEqual([term, glossary.get(term!)]);
 });

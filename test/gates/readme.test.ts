@@ -145,6 +145,18 @@ describe('words', () => {
     }
   });
 
+  test.each([
+    ['script', 'sh', '.agents/tools/greet', 'Hello, Ada!\n'],
+    ['command line', 'json', '.agents/skills/greet/tools.json', 'Hello, Ada\n'],
+  ])('the %s of the README is a tool', async (_, language, path, printed) => {
+    const blocks = findBlocks(readDocument('README.md')).filter((block) => block.language === language);
+    const workspace = createWorkspace();
+    workspace.write('.agents/skills/greet/SKILL.md', '---\nname: greet-someone\ndescription: Greet.\n---\n');
+    workspace.write(path, `${blocks.at(-1)!.text}\n`, 0o755);
+    expect((await wield(workspace, ['call', 'greet', '--name', 'Ada'])).stdout).toBe(printed);
+    expect((await wield(workspace, ['call', 'greet', '--nmae', 'Ada'])).status).toBe(2);
+  });
+
   test('the README fits on a few screens', () => {
     expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(160);
   });
