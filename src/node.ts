@@ -158,12 +158,13 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
   const workspace = createWorkspace({
     workdir: files.workdir,
     configuration: files.configuration,
-    isTrusted: (workdir) => options.trust === true || files.trust.isTrusted(workdir),
+    isTrusted: files.isTrusted,
     places: createPlaces({
       firstWorkdir: files.workdir,
       home: world.home,
       paths: options.paths,
       store: files.packages.store,
+      isTrusted: files.isTrusted,
     }),
     servers: files.servers.read,
     serverSecrets: secrets,
@@ -202,13 +203,19 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
     options.workdir === undefined
       ? findWorkdir({ cwd: options.cwd ?? process.cwd(), home, uid: process.getuid?.() })
       : resolve(options.workdir);
+  const trust = createTrustStore(wieldHome, now);
+  const isTrusted = (directory: string): boolean => options.trust === true || trust.isTrusted(directory);
+  // RES-46: links in the home directory are the user's own.
+  const boundaryOf = (directory: string) =>
+    directory === home ? undefined : { directory, admits: () => isTrusted(directory) };
   return {
     workdir,
     offered: options.offer ?? [],
-    configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now }),
-    trust: createTrustStore(wieldHome, now),
+    configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now, boundaryOf }),
+    trust,
+    isTrusted,
     pins: createPinStore(wieldHome, now),
-    servers: createServerList(workdir, world),
+    servers: createServerList(workdir, world, boundaryOf(workdir)),
     stores: createStores({ wieldHome, workdir, offered: options.offer ?? [], world }),
     recorder: createRecorder({ wieldHome, pid: process.pid, world, warn: options.warn ?? (() => {}) }),
     packages: {

@@ -94,6 +94,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       servers: { servers: [], disabled: [], problems: [] },
       secrets: [],
       problems: [],
+      boundaryOf: () => undefined,
     });
   let snapshot = toSnapshot(workdir);
   return {

@@ -72,8 +72,7 @@ export function createInstructions(
   { capabilities = false }: { readonly capabilities?: boolean },
 ): string {
   const skills = describeSkills(readableSkills(catalog, snapshot), {
-    mode: snapshot.settings.skills.contextMode,
-    trusted: snapshot.trusted,
+    snapshot,
     mayRead: mayName(catalog.find(READ_SKILL, { snapshot }), 'model', snapshot),
     refer: (reference, directory) => references.refer(reference, directory, snapshot),
   });

@@ -2,7 +2,6 @@
 
 import { ToolError } from '../core/error.js';
 import { type Referent, renderText } from '../core/render.js';
-import type { Settings } from '../core/settings.js';
 import type { Skill, TextReference } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
@@ -10,8 +9,6 @@ import type { Tool } from '../core/tool.js';
 import { readTextFile } from '../files/read.js';
 import { toTool } from '../formats/module/define.js';
 import { type BuiltinFunction, toBuiltin } from './builtin.js';
-
-type ContextMode = Settings['skills']['contextMode'];
 
 export const READ_SKILL = 'read_skill';
 
@@ -28,7 +25,7 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
   const execute: BuiltinFunction<{ skill_name: string }> = ({ skill_name: name }, _context, internals) => {
     const { snapshot } = internals!;
     const skill = findSkill(name, skills(snapshot).filter(isVisible));
-    const text = readText(skill, (reference, directory) => refer(reference, directory, snapshot));
+    const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
     return { content: [{ type: 'text', text }] };
   };
   const tool = toTool({
@@ -46,8 +43,7 @@ export function createReadSkillTool({ skills, refer }: ReadSkillOptions): Tool {
 }
 
 export interface DescribeSkillsOptions {
-  readonly mode: ContextMode;
-  readonly trusted: boolean;
+  readonly snapshot: Snapshot;
   /** Whether a model may call the tool that reads one. */
   readonly mayRead: boolean;
   readonly refer: Refer;
@@ -57,17 +53,15 @@ export interface DescribeSkillsOptions {
  * Returns the instructions about skills (SKL-2); empty without skills. Texts of an untrusted workspace are not sent to
  * the model: its skills are only named.
  */
-export function describeSkills(
-  all: readonly Skill[],
-  { mode, trusted, mayRead, refer }: DescribeSkillsOptions,
-): string {
+export function describeSkills(all: readonly Skill[], { snapshot, mayRead, refer }: DescribeSkillsOptions): string {
   const skills = all.filter(isVisible);
-  const isWhole = (skill: Skill): boolean => mode === 'full' && (trusted || skill.owner !== 'workspace');
+  const mode = snapshot.settings.skills.contextMode;
+  const isWhole = (skill: Skill): boolean => mode === 'full' && (snapshot.trusted || skill.owner !== 'workspace');
   // Not mentioned if the model may not call `read_skill` (POL-8).
   const named = mayRead ? skills.filter((skill) => !isWhole(skill)) : [];
   const lines = named.map((skill) => `- ${skill.name}: ${quoteOutside(skill.description, 200)}`);
   return [
-    ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, refer).trim()}`),
+    ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, snapshot, refer).trim()}`),
     ...(named.length === 0
       ? []
       : [[`Skills. Call ${READ_SKILL} with a name before doing what that skill is for.`, ...lines].join('\n')]),
@@ -90,9 +84,9 @@ export function isVisible(skill: Skill): boolean {
 }
 
 // Returns the whole file with references in its text resolved (SKL-5).
-function readText(skill: Skill, refer: Refer): string {
+function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
   try {
-    const text = readTextFile(skill.file);
+    const text = readTextFile(skill.file, undefined, { within: snapshot.boundaryOf(skill) });
     if (text !== undefined) {
       const rendered = renderText(text.slice(skill.start), {
         refer: (reference) => refer(reference, skill.directory),

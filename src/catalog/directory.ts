@@ -7,8 +7,9 @@ import { compileGlob } from '../core/glob.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
-import type { Tool } from '../core/tool.js';
+import type { FileIdentity, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { hasIdentity, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import { isSettled } from '../files/stat-cache.js';
 import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
@@ -89,7 +90,7 @@ function createCache({ place, format, world, index }: DirectoryOptions, reader: 
     const previous = toFind && known?.shipped ? undefined : known;
     const current = reader.read(stats, previous, snapshot);
     if (current !== previous) {
-      if (!current.shipped) index.save(place, format, current);
+      if (!current.shipped && !hasDepartures(current)) index.save(place, format, current);
     } else if (state === undefined) world.debug(`${place.directory}: listed from the index on disk`);
     setState(current);
     return current;
@@ -136,6 +137,11 @@ function createCache({ place, format, world, index }: DirectoryOptions, reader: 
       setState(undefined);
     },
   };
+}
+
+function hasDepartures({ entries }: DirectoryState): boolean {
+  for (const { leaves } of entries.values()) if (leaves) return true;
+  return false;
 }
 
 function toDeclared({ entries }: DirectoryState): Map<string, string> {
@@ -195,16 +201,17 @@ export function createDirectoryReader(place: Place, format: Format, world: World
       world.debug(`${prefix}${name}: ignored, not a regular file`);
       return toEntry(name, [state], undefined, world.now());
     }
-    const reading = format.read(name, place, snapshot);
-    if (reading !== undefined) return toEntry(name, reading.states, reading, world.now());
-    const states = filesOf ? filesOf(name).map(() => undefined) : [state];
-    return toEntry(name, states, undefined, world.now());
+    const { reading, leaves } = readWithin(format, name, place, snapshot);
+    const states = reading?.states ?? (filesOf ? filesOf(name).map(() => undefined) : [state]);
+    const entry = toEntry(name, states, reading, world.now());
+    return leaves ? { ...entry, settled: false, leaves } : entry;
   };
 
   const names = (): string[] => {
     let all: Dirent[];
     try {
-      all = readdirSync(place.directory, { withFileTypes: true });
+      // Empty if it may not be read.
+      all = readdirSync(admittedPath(place.directory, place.boundary) ?? '', { withFileTypes: true });
     } catch (error) {
       world.debug(`${place.directory}: cannot be listed: ${(error as Error).message}`);
       return [];
@@ -227,6 +234,8 @@ export function createDirectoryReader(place: Place, format: Format, world: World
     read(stats, previous, snapshot) {
       const identity = toIdentity(stats);
       const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
+      const trace = unchanged === undefined && place.boundary ? traceBoundary(place.boundary) : undefined;
+      if (admittedPath(place.directory, trace?.boundary) === undefined) return toRefused(place, identity);
       const entries = new Map<string, Entry>();
       let isSame = unchanged !== undefined;
       for (const name of unchanged ? unchanged.entries.keys() : names()) {
@@ -236,7 +245,7 @@ export function createDirectoryReader(place: Place, format: Format, world: World
         if (entry !== undefined) entries.set(name, entry);
       }
       if (isSame && previous !== undefined) return previous;
-      const settled = isSettled(identity, world.now());
+      const settled = trace?.leaves !== true && isSettled(identity, world.now());
       return { identity, settled, entries, shipped: previous?.shipped ?? false };
     },
   };
@@ -248,6 +257,20 @@ function toEntry(name: string, states: readonly FileState[], reading: Entry['rea
     states.every((state) => isSettled(state, now)) &&
     states.some((state) => state !== undefined);
   return { name, states, files: reading?.files, settled, reading, indexed: false };
+}
+
+// The problem of a directory is listed as if it were its only entry.
+function toRefused(place: Place, identity: FileIdentity): DirectoryState {
+  const problems = [toDeparture(place.directory, place.boundary!)];
+  const entry: Entry = {
+    name: '.',
+    states: [undefined],
+    settled: false,
+    reading: { tools: [], problems },
+    indexed: false,
+    leaves: true,
+  };
+  return { identity, settled: false, entries: new Map([[entry.name, entry]]), shipped: false };
 }
 
 function isInState(path: string, state: FileState, mayBeMissing = false): boolean {

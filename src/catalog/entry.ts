@@ -17,6 +17,8 @@ export interface Entry {
   readonly reading: Omit<Reading, 'states'> | undefined;
   /** Whether the entry comes from an index on disk: good enough for a listing, not for a call (RES-13). */
   readonly indexed: boolean;
+  /** Whether a file is outside the boundary of the place: valid for the current trust only, so it is not stored. */
+  readonly leaves?: boolean;
 }
 
 /** A directory as one format read it. */

@@ -1,7 +1,7 @@
 // Merges the tools of all origins into one listing in which each name occurs once.
 
 import { fileURLToPath } from 'node:url';
-import type { Problem } from '../core/problem.js';
+import { type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { withoutReservedTags } from '../core/tag.js';
 import { compareText } from '../core/text.js';
@@ -78,7 +78,7 @@ export function mergeListing(parts: ListingParts): Listing {
     problems.push(...listing.problems);
   }
   for (const tool of parts.yielding) addBuiltin(tool);
-  return { tools, shadowed, problems, skills, unlisted, forModels };
+  return { tools, shadowed, problems: withoutRepeats(problems), skills, unlisted, forModels };
 }
 
 /** Returns what a problem names as the file of a tool. */

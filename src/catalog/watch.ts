@@ -4,6 +4,7 @@ import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Place } from '../core/format.js';
 import type { World } from '../core/world.js';
+import { admittedPath } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
 import { createIgnore } from './directory.js';
 
@@ -78,7 +79,10 @@ export function createWatch(directories: () => readonly string[], world: World):
 }
 
 /** Returns the directories to watch for a place: files of skills are one level below. */
-export function watchedDirectories({ directory, kind, ignore = [] }: Place): string[] {
+export function watchedDirectories({ directory, kind, ignore = [], boundary }: Place): string[] {
+  // RES-46: a directory behind a link out is not watched, but the link is.
+  if (admittedPath(directory, boundary) === undefined)
+    return watchedDirectories({ directory: dirname(directory), owner: 'workspace', kind: 'tools', boundary });
   if (kind === 'tools') return [directory];
   const isIgnored = createIgnore(ignore, join(directory, sep));
   try {

@@ -1,6 +1,7 @@
 // The configuration: three files in layers, cached until one changes.
 
 import { join } from 'node:path';
+import type { Boundary } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
@@ -42,19 +43,24 @@ export interface ConfigurationOptions {
   readonly managed: string;
   readonly wieldHome: string;
   readonly now: () => number;
+  /** Returns the directory that links of a project's file must not lead out of (RES-46). */
+  readonly boundaryOf?: (workdir: string) => Boundary | undefined;
 }
 
 /** Reads the configuration of a workdir; returns the same object until a file changed. */
 export type ReadConfiguration = (workdir: string) => Configuration;
 
-export function createConfiguration({ managed, wieldHome, now }: ConfigurationOptions): ReadConfiguration {
+export function createConfiguration({ managed, wieldHome, now, boundaryOf }: ConfigurationOptions): ReadConfiguration {
   const user = join(wieldHome, 'config.toml');
   const isState = (file: string): boolean => file === user || file === managed;
   const cache = createStatCache<Configuration>({ now, isState });
   return (workdir) => {
     const files = [managed, user, join(workdir, '.agents', 'config.toml')];
-    return cache.get('configuration', files, (texts) =>
-      toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at]))),
+    return cache.get(
+      'configuration',
+      files,
+      (texts) => toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at]))),
+      boundaryOf?.(workdir),
     );
   };
 }

@@ -29,7 +29,7 @@ interface FileContext {
 
 export function readConfigFile(file: string, layer: Layer, text: FileText): ConfigFile {
   if (text === undefined) return { values: [], problems: [] };
-  if (typeof text !== 'string') return unusable(file, quoteOutside(text.message.split('\n')[0]!), file);
+  if (typeof text !== 'string') return unusable(file, quoteOutside(text.message.split('\n')[0]!, 400), file, text.hint);
   const parsed = parseToml(text);
   if ('message' in parsed) return unusable(file, parsed.message, `${file}:${parsed.line}`);
   const context = { file, layer, text };
@@ -132,10 +132,10 @@ function selectsNothing(file: string, line: number): Problem {
   };
 }
 
-function unusable(file: string, what: string, where: string): ConfigFile {
+function unusable(file: string, what: string, where: string, hint = `fix ${where}`): ConfigFile {
   return {
     values: [],
-    problems: [problem(file, `cannot be used: ${what}`, `fix ${where}`)],
+    problems: [problem(file, `cannot be used: ${what}`, hint)],
     fault: `${where}: ${what}`,
   };
 }

@@ -17,6 +17,15 @@ export interface Place {
   readonly ignore?: readonly string[];
   /** Belongs to a library, which may ship its own index (RES-22). */
   readonly external?: boolean;
+  /** The workspace that its files must be in; places of the user and of packages have none. */
+  readonly boundary?: Boundary;
+}
+
+/** A directory that links must not lead out of (RES-46). */
+export interface Boundary {
+  readonly directory: string;
+  /** Whether a file outside may be read all the same, because the workspace is trusted. Called for such files only. */
+  readonly admits: (path: string) => boolean;
 }
 
 /** The state of a file; undefined if it is missing or unreachable. */

@@ -23,3 +23,8 @@ export function toProblem(path: string, severity: Problem['severity'], finding: 
   const { line, pointer, kind, message, hint } = finding;
   return { severity, path, line, pointer, kind, message, hint };
 }
+
+/** Drops repeated problems: several formats can report the same file. */
+export function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
+  return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}

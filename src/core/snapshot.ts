@@ -1,9 +1,10 @@
 // The Snapshot: settings, rules, places, trust and secrets as they were when a call started.
 
-import type { Place } from './format.js';
+import type { Boundary, Place } from './format.js';
 import type { Problem } from './problem.js';
 import type { Policy } from './rule.js';
 import type { Settings } from './settings.js';
+import type { Owner } from './tool.js';
 import type { ServerEntry } from './upstream.js';
 import type { World } from './world.js';
 
@@ -24,6 +25,14 @@ export interface Snapshot {
   readonly secrets: readonly string[];
   /** Problems of the configuration and the search path. */
   readonly problems: readonly Problem[];
+  /** Returns the directory that reads must stay inside; undefined if the files do not belong to a workspace (RES-46). */
+  boundaryOf(files: FilesOf): Boundary | undefined;
+}
+
+/** The files of a directory, and whose they are. */
+export interface FilesOf {
+  readonly directory: string;
+  readonly owner: Owner;
 }
 
 /** The upstream servers of all configuration files. */

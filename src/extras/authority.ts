@@ -1,11 +1,12 @@
 // Authority: the main skills of the directories above a tool, cached while their files are unchanged.
 
 import { basename, dirname, join } from 'node:path';
-import type { Format, Reading } from '../core/format.js';
+import type { Format, Place, Reading } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Action, Owner, Tool } from '../core/tool.js';
+import { readWithin } from '../files/boundary.js';
 import { createStatCache, type FileText } from '../files/stat-cache.js';
 import { isWithin } from '../files/within.js';
 
@@ -41,8 +42,11 @@ export interface Authorities {
 }
 
 export function createAuthorities({ skills: format, roots, now }: AuthorityOptions): Authorities {
-  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined =>
-    format.read(basename(directory), { directory: dirname(directory), owner, kind: 'skills' }, snapshot);
+  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined => {
+    const boundary = snapshot.boundaryOf({ directory, owner });
+    const place: Place = { directory: dirname(directory), owner, kind: 'skills', boundary };
+    return readWithin(format, basename(directory), place, snapshot).reading;
+  };
   const cache = createStatCache<MainSkill | undefined>({ now });
 
   // Main skills by directory; a snapshot has one state of each.
@@ -57,8 +61,11 @@ export function createAuthorities({ skills: format, roots, now }: AuthorityOptio
     const known = seenIn(snapshot);
     const key = `${owner} ${directory}`;
     if (known.has(key)) return known.get(key);
-    const main = cache.get(key, [join(directory, 'SKILL.md')], ([text]) =>
-      text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot), text),
+    const main = cache.get(
+      key,
+      [join(directory, 'SKILL.md')],
+      ([text]) => (text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot), text)),
+      snapshot.boundaryOf({ directory, owner }),
     );
     known.set(key, main);
     return main;

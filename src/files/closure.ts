@@ -1,6 +1,7 @@
 // Reads a module and its relative imports, with hashes. Runs nothing.
 
 import { dirname, extname, relative, resolve } from 'node:path';
+import type { Boundary } from '../core/format.js';
 import { formatBytes } from '../core/text.js';
 import type { FileIdentity, ModuleFile } from '../core/tool.js';
 import { digestBytes, digestParts } from './digest.js';
@@ -42,13 +43,13 @@ export function resolveImport(specifier: string, from: string): string | undefin
 }
 
 /** Returns a file and its imports, starting with itself. Missing imports are left out; loading reports them. */
-export function readClosure(file: string): readonly ReadModuleFile[] | ReadFault {
+export function readClosure(file: string, within?: Boundary): readonly ReadModuleFile[] | ReadFault {
   const files = new Map<string, ReadModuleFile>();
   const waiting = [file];
   let bytes = 0;
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (files.has(path)) continue;
-    const reading = readModuleFile(path);
+    const reading = readModuleFile(path, within);
     if ('fault' in reading) {
       if (path === file) return reading;
       continue;
@@ -63,10 +64,10 @@ export function readClosure(file: string): readonly ReadModuleFile[] | ReadFault
 }
 
 /** Returns the relative imports of code that is part of `file`. */
-export function readImports(code: string, file: string): readonly ReadModuleFile[] {
+export function readImports(code: string, file: string, within?: Boundary): readonly ReadModuleFile[] {
   const found = new Map<string, ReadModuleFile>();
   for (const path of importsOf(code, file)) {
-    const closure = readClosure(path);
+    const closure = readClosure(path, within);
     if (!('fault' in closure)) for (const entry of closure) found.set(entry.path, entry);
   }
   return [...found.values()];
@@ -83,8 +84,11 @@ export function closureKey(files: readonly ModuleFile[], file: string): string {
   return digestParts(['module', ...parts.sort()]);
 }
 
-function readModuleFile(path: string): { readonly file: ReadModuleFile; readonly text: string } | ReadFault {
-  const reading = readHead(path, MAX_MODULE_BYTES);
+function readModuleFile(
+  path: string,
+  within: Boundary | undefined,
+): { readonly file: ReadModuleFile; readonly text: string } | ReadFault {
+  const reading = readHead(path, MAX_MODULE_BYTES, { within });
   if ('fault' in reading) return reading;
   if (!reading.complete) return tooLarge('larger than 4 MiB');
   const { bytes, identity } = reading;

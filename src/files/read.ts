@@ -2,7 +2,9 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { ToolError } from '../core/error.js';
+import type { Boundary } from '../core/format.js';
 import type { FileIdentity } from '../core/tool.js';
+import { isDescriptorAdmitted, toDeparture } from './boundary.js';
 import { explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
 
 export interface FileReading {
@@ -13,15 +15,18 @@ export interface FileReading {
 }
 
 export interface ReadFault {
-  /** `unsafe`: another user could have written a state file. */
-  readonly fault: 'missing' | 'not-a-file' | 'unreadable' | 'unsafe';
+  /** `unsafe`: another user could have written a state file. `outside`: a link leads out of the boundary. */
+  readonly fault: 'missing' | 'not-a-file' | 'unreadable' | 'unsafe' | 'outside';
   readonly message: string;
+  readonly hint?: string;
   readonly error?: unknown;
 }
 
 export interface ReadOptions {
   /** The file is state: refused if another user could have written it (STA-2). */
   readonly isState?: boolean | undefined;
+  /** Where the file must be, whatever links lead to (RES-46). */
+  readonly within?: Boundary | undefined;
 }
 
 /** Returns the identity of a file, following links; undefined if it does not exist or cannot be reached. */
@@ -97,7 +102,7 @@ export function hasIdentity(stats: Stats, identity: FileIdentity): boolean {
 export function withFile<T>(
   path: string,
   use: (descriptor: number, identity: FileIdentity) => T,
-  { isState = false }: ReadOptions = {},
+  { isState = false, within }: ReadOptions = {},
 ): T | ReadFault {
   let descriptor: number;
   try {
@@ -109,6 +114,10 @@ export function withFile<T>(
   }
   try {
     const stats = fstatSync(descriptor);
+    if (within !== undefined && !isDescriptorAdmitted(descriptor, path, stats, within)) {
+      const { message, hint } = toDeparture(path, within);
+      return { fault: 'outside', message, hint };
+    }
     if (!stats.isFile()) return { fault: 'not-a-file', message: 'not a regular file' };
     if (isState && findUnsafe(stats) !== undefined) {
       const error = unsafeState(path, stats);
@@ -154,8 +163,9 @@ export function readStateFile(path: string, limit?: number): string | undefined 
 
 /** Why the text of a file could not be read. */
 export interface TextFault {
-  readonly fault: 'dangling-link' | 'not-a-file' | 'unreadable' | 'too-large' | 'unsafe';
+  readonly fault: 'dangling-link' | 'not-a-file' | 'unreadable' | 'too-large' | 'unsafe' | 'outside';
   readonly message: string;
+  readonly hint?: string;
 }
 
 /** Returns the text of a file, undefined if it does not exist, or why it could not be read. */
@@ -169,8 +179,8 @@ export function readTextOrFault(
     return reading.complete
       ? reading.bytes.toString('utf8')
       : { fault: 'too-large', message: `larger than ${limit} bytes` };
-  const { fault, message } = reading;
-  if (fault !== 'missing') return { fault, message };
+  const { fault, message, hint } = reading;
+  if (fault !== 'missing') return { fault, message, hint };
   // A dangling link means that the file was meant to exist (POL-9).
   return isThere(file) ? { fault: 'dangling-link', message: 'a symbolic link to a missing file' } : undefined;
 }

@@ -1,7 +1,9 @@
 // Cache of values computed from files, recomputed when one of the files changed.
 
 import { lstatSync } from 'node:fs';
+import type { Boundary } from '../core/format.js';
 import type { FileIdentity } from '../core/tool.js';
+import { traceBoundary } from './boundary.js';
 import { readTextOrFault, sameIdentity, statIdentity, type TextFault, toIdentity } from './read.js';
 
 /** Resolution of the coarsest file system clock in use: two changes within it can have the same timestamp. */
@@ -21,9 +23,10 @@ export interface StatCacheOptions {
 export interface StatCache<T> {
   /**
    * Returns the value of a key, computed from the texts of its files. Returns the same value until a file changed;
-   * files modified within the last `STAT_GRANULARITY_MS` are compared by their text.
+   * files modified within the last `STAT_GRANULARITY_MS`, or outside the boundary of the last file, are compared by
+   * their text.
    */
-  get(key: string, files: readonly string[], compute: (texts: readonly FileText[]) => T): T;
+  get(key: string, files: readonly string[], compute: (texts: readonly FileText[]) => T, lastWithin?: Boundary): T;
   delete(key: string): void;
 }
 
@@ -52,15 +55,19 @@ export function isSettled(state: FileIdentity | undefined, now: number): boolean
 export function createStatCache<T>({ now, limit, isState }: StatCacheOptions): StatCache<T> {
   const entries = new Map<string, CacheEntry<T>>();
   return {
-    get(key, files, compute) {
+    get(key, files, compute, lastWithin) {
       const known = entries.get(key);
       const isSame = known !== undefined && isEqualList(known.files, files, Object.is);
       const states = files.map(lookUp);
       if (isSame && known.texts === undefined && isEqualList(known.states, states, sameIdentity)) return known.value;
-      const texts = files.map((file, at) => states[at] && readTextOrFault(file, limit, { isState: isState?.(file) }));
+      const trace = lastWithin && traceBoundary(lastWithin);
+      const within = (at: number): Boundary | undefined => (at === files.length - 1 ? trace?.boundary : undefined);
+      const texts = files.map(
+        (file, at) => states[at] && readTextOrFault(file, limit, { isState: isState?.(file), within: within(at) }),
+      );
       const value = isSame && known.texts && isEqualList(known.texts, texts, isSameText) ? known.value : compute(texts);
       const time = now();
-      const settled = states.every((state) => isSettled(state, time));
+      const settled = trace?.leaves !== true && states.every((state) => isSettled(state, time));
       entries.set(key, { files, states, texts: settled ? undefined : texts, value });
       return value;
     },

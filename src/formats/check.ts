@@ -3,14 +3,15 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Place } from '../core/format.js';
-import type { Finding, Problem } from '../core/problem.js';
+import type { Boundary, Place } from '../core/format.js';
+import { type Finding, type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { withoutReservedTags } from '../core/tag.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { anchorRef } from '../files/anchor.js';
+import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
 import { isModuleFile } from './module/index.js';
 import { createScriptFormat } from './script/index.js';
@@ -39,6 +40,8 @@ export interface CheckOptions {
   readonly isThere: (ref: string) => Promise<boolean>;
   /** Returns the problems of a module file, if it may be loaded. */
   readonly problemsOf: (file: string) => Promise<readonly Problem[]>;
+  /** The workspace that links must not lead out of (RES-46). */
+  readonly boundary?: Boundary | undefined;
 }
 
 /** The result of reading one entry. Paths of problems are absolute. */
@@ -51,7 +54,7 @@ interface EntryReading {
 /** Throws `not_found` if the directory does not exist. */
 export async function checkDirectory(
   directory: string,
-  { world, isThere, problemsOf }: CheckOptions,
+  { world, isThere, problemsOf, boundary }: CheckOptions,
 ): Promise<CheckReport> {
   const root = resolve(directory);
   if (!statOrNothing(root)?.isDirectory()) {
@@ -59,12 +62,13 @@ export async function checkDirectory(
       hint: 'name a skill, a source or a workspace',
     });
   }
-  const entries = findEntries(root);
-  const problems: Problem[] = [];
+  const trace = boundary && traceBoundary(boundary);
+  const entries = findEntries(root, trace?.boundary);
+  const problems: Problem[] = (trace?.refused ?? []).map((path) => toDeparture(path, boundary!));
   const skills: Skill[] = [];
   const names = new Set<string>();
   for (const { kind, path } of entries) {
-    const reading = kind === 'skills' ? readSkillEntry(path) : readScriptEntry(path, world);
+    const reading = kind === 'skills' ? readSkillEntry(path, boundary) : readScriptEntry(path, world, boundary);
     problems.push(...reading.problems);
     problems.push(...reading.tools.flatMap((tool) => withoutReservedTags(tool, () => path).problem ?? []));
     for (const { name } of [...reading.tools, ...reading.skills]) names.add(name);
@@ -73,8 +77,8 @@ export async function checkDirectory(
   }
   const isKnown = async (ref: string): Promise<boolean> => names.has(ref) || (await isThere(ref));
   for (const skill of skills) problems.push(...(await checkReferences(skill, isKnown)));
-  const base = isSkill(root) ? dirname(root) : root;
-  const findings = problems.map(({ severity, path, pointer = '', message, hint }) => ({
+  const base = isSkill(root, boundary) ? dirname(root) : root;
+  const findings = withoutRepeats(problems).map(({ severity, path, pointer = '', message, hint }) => ({
     level: severity,
     path: relative(base, path),
     pointer,
@@ -92,49 +96,53 @@ interface CheckedEntry {
   readonly path: string;
 }
 
-function findEntries(root: string): CheckedEntry[] {
+function findEntries(root: string, boundary: Boundary | undefined): CheckedEntry[] {
   const modulesOf = (folder: string): CheckedEntry[] =>
-    childrenOf(folder, 'tools').filter(({ path }) => isModuleFile(basename(path)));
-  if (isSkill(root)) return [{ kind: 'skills', path: root }, ...modulesOf(root)];
-  if (basename(root) === 'tools' && basename(dirname(root)) === '.agents') return childrenOf(root, 'tools');
+    childrenOf(folder, 'tools', boundary).filter(({ path }) => isModuleFile(basename(path)));
+  if (isSkill(root, boundary)) return [{ kind: 'skills', path: root }, ...modulesOf(root)];
+  if (basename(root) === 'tools' && basename(dirname(root)) === '.agents') return childrenOf(root, 'tools', boundary);
   const folders = [root, join(root, '.agents', 'skills'), join(root, 'skills'), join(root, 'plugins')];
   return [
-    ...folders.flatMap((folder) => childrenOf(folder, 'skills').filter(({ path }) => isSkill(path))),
+    ...folders.flatMap((folder) =>
+      childrenOf(folder, 'skills', boundary).filter(({ path }) => isSkill(path, boundary)),
+    ),
     ...[...folders, join(root, 'tools')].flatMap(modulesOf),
-    ...childrenOf(join(root, '.agents', 'tools'), 'tools'),
+    ...childrenOf(join(root, '.agents', 'tools'), 'tools', boundary),
   ];
 }
 
 // A SKILL.md in another case was meant as one, and is reported.
-function isSkill(directory: string): boolean {
-  return listNames(directory).some((name) => name.toLowerCase() === 'skill.md' || name === 'tools.json');
+function isSkill(directory: string, boundary: Boundary | undefined): boolean {
+  return listNames(directory, boundary).some((name) => name.toLowerCase() === 'skill.md' || name === 'tools.json');
 }
 
-function childrenOf(directory: string, kind: CheckedEntry['kind']): CheckedEntry[] {
-  return listNames(directory)
+function childrenOf(directory: string, kind: CheckedEntry['kind'], boundary: Boundary | undefined): CheckedEntry[] {
+  return listNames(directory, boundary)
     .sort(compareText)
     .map((name) => ({ kind, path: join(directory, name) }));
 }
 
-function listNames(directory: string): string[] {
+function listNames(directory: string, boundary: Boundary | undefined): string[] {
   try {
-    return readdirSync(directory);
+    return readdirSync(admittedPath(directory, boundary) ?? '');
   } catch {
     return [];
   }
 }
 
-function readScriptEntry(path: string, world: World): EntryReading {
+function readScriptEntry(path: string, world: World, boundary: Boundary | undefined): EntryReading {
   const format = createScriptFormat(world);
-  const reading = format.claims(basename(path)) ? format.read(basename(path), placeOf(path, 'tools')) : undefined;
+  const entry = basename(path);
+  const place = placeOf(path, 'tools', boundary);
+  const reading = format.claims(entry) ? readWithin(format, entry, place).reading : undefined;
   return { tools: [], skills: [], problems: [], ...reading };
 }
 
-function readSkillEntry(path: string): EntryReading {
-  const place = placeOf(path, 'skills');
+function readSkillEntry(path: string, boundary: Boundary | undefined): EntryReading {
+  const place = placeOf(path, 'skills', boundary);
   const format = createSkillFormat();
   if (!format.claims(basename(path))) return { tools: [], skills: [], problems: [] };
-  const { tools = [], skills = [], problems = [] } = format.read(basename(path), place) ?? {};
+  const { tools = [], skills = [], problems = [] } = readWithin(format, basename(path), place).reading ?? {};
   const declared = readDirectory(path, place);
   const toProblems = (severity: Problem['severity'], findings: readonly Finding[]): Problem[] =>
     findings.map((finding) => ({ ...finding, severity, path: join(path, finding.path ?? 'tools.json') }));
@@ -150,8 +158,8 @@ function readSkillEntry(path: string): EntryReading {
   };
 }
 
-function placeOf(path: string, kind: Place['kind']): Place {
-  return { directory: dirname(path), owner: 'workspace', kind };
+function placeOf(path: string, kind: Place['kind'], boundary: Boundary | undefined): Place {
+  return { directory: dirname(path), owner: 'workspace', kind, boundary };
 }
 
 // In the split layout the first segment of a pointer is the file.

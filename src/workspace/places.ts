@@ -1,11 +1,11 @@
 // The places of a workdir: directories searched for tools and skills, their order and their owners.
 
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Place } from '../core/format.js';
+import type { Boundary, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { FilesOf, Snapshot } from '../core/snapshot.js';
 import type { Owner } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
@@ -19,6 +19,8 @@ export interface PlacesOptions {
   readonly paths: readonly PathEntry[] | undefined;
   /** The directory of installed tools. */
   readonly store: string;
+  /** Whether links may lead out of a workspace. */
+  readonly isTrusted: (workspace: string) => boolean;
 }
 
 type Located = Pick<Snapshot, 'workdir' | 'settings'>;
@@ -30,9 +32,11 @@ export interface PlacesOf {
   /** Returns the directories that the workdir may be moved within. */
   roots(at: Located): readonly string[];
   problems(at: Located): readonly Problem[];
+  /** Returns the workspace that the files of a directory must stay inside (RES-46). */
+  boundaryOf(at: Located, files: FilesOf): Boundary | undefined;
 }
 
-export function createPlaces({ firstWorkdir, home, paths, store }: PlacesOptions): PlacesOf {
+export function createPlaces({ firstWorkdir, home, paths, store, isTrusted }: PlacesOptions): PlacesOf {
   const named = paths === undefined ? undefined : assertPaths(paths);
   const installed: Place = { directory: store, owner: 'package', kind: 'packages' };
 
@@ -47,15 +51,27 @@ export function createPlaces({ firstWorkdir, home, paths, store }: PlacesOptions
   const readPath = (at: Located): readonly Place[] => {
     if (known?.at.settings === at.settings && known.at.workdir === at.workdir) return known.path;
     const { places, isStable } = findSearchPath(searchPath(at));
-    known = isStable ? { at: { settings: at.settings, workdir: at.workdir }, path: places } : undefined;
-    return places;
+    const path = places.map((place) => withBoundary(place, at));
+    known = isStable ? { at: { settings: at.settings, workdir: at.workdir }, path } : undefined;
+    return path;
+  };
+  const workspacesOf = (at: Located): string[] => [...new Set([at.workdir, firstWorkdir, ...roots(at)])];
+  const boundaryOf = (at: Located, files: FilesOf): Boundary | undefined => {
+    const directory = findWorkspace(files, workspacesOf(at));
+    // In the home directory, links are the user's own.
+    if (directory === undefined || directory === home) return undefined;
+    return { directory, admits: () => isTrusted(directory) };
+  };
+  const withBoundary = (place: Place, at: Located): Place => {
+    const boundary = boundaryOf(at, place);
+    return boundary === undefined ? place : { ...place, boundary };
   };
   const searchPath = (at: Located) => ({
     entries: named === undefined ? at.settings.paths : fillRest(named, at.settings.paths),
     expected: DEFAULT_PATHS,
     workdir: at.workdir,
     home,
-    workspaces: [...new Set([at.workdir, firstWorkdir, ...roots(at)])],
+    workspaces: workspacesOf(at),
   });
   return {
     roots,
@@ -69,11 +85,26 @@ export function createPlaces({ firstWorkdir, home, paths, store }: PlacesOptions
         ...path.slice(0, before),
         ...(statOrNothing(store) === undefined ? [] : [installed]),
         ...path.slice(before),
-        ...findScriptPlaces(at.workdir, home),
+        ...findScriptPlaces(at.workdir, home).map((place) => withBoundary(place, at)),
       ];
     },
     problems: (at) => findMissing(searchPath(at)),
+    boundaryOf,
   };
+}
+
+// The workspace that contains a directory, the workdir first. A path from elsewhere may lead into one by a link.
+function findWorkspace({ directory, owner }: FilesOf, workspaces: readonly string[]): string | undefined {
+  if (owner !== 'workspace') return undefined;
+  const named = workspaces.find((workspace) => isWithin(workspace, directory));
+  if (named !== undefined) return named;
+  const reals = workspaces.map((workspace) => realPath(workspace) ?? workspace);
+  for (let here = directory; here !== dirname(here); here = dirname(here)) {
+    const real = realPath(here);
+    const at = real === undefined ? -1 : reals.findIndex((workspace) => isWithin(workspace, real));
+    if (at !== -1) return workspaces[at];
+  }
+  return undefined;
 }
 
 function assertPaths(paths: readonly PathEntry[]): readonly PathEntry[] {

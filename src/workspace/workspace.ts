@@ -2,12 +2,12 @@
 
 import { isAbsolute } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Place } from '../core/format.js';
+import type { Boundary, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
-import type { ConfiguredServers, Snapshot, Workspace } from '../core/snapshot.js';
+import type { ConfiguredServers, FilesOf, Snapshot, Workspace } from '../core/snapshot.js';
 import type { World } from '../core/world.js';
 import { isGranted } from '../process/environment.js';
 import type { PlacesOf } from './places.js';
@@ -88,6 +88,10 @@ class WorkspaceSnapshot implements Snapshot {
     this.#secrets ??= findSecrets(this.settings, this.#options.world);
     const ofServers = this.#options.serverSecrets.all;
     return ofServers.length === 0 ? this.#secrets : [...this.#secrets, ...ofServers];
+  }
+
+  boundaryOf(files: FilesOf): Boundary | undefined {
+    return this.#options.places.boundaryOf(this, files);
   }
 
   get problems(): readonly Problem[] {

@@ -23,6 +23,7 @@ export const check: Verb = {
     const directory = resolve(cwd, positionals[0] ?? '.');
     const {
       machine: { world },
+      state,
       find,
       catalog: { survey },
     } = toolbox();
@@ -36,6 +37,7 @@ export const check: Verb = {
       world,
       isThere,
       problemsOf: (file) => findProblems(toolbox(), file),
+      boundary: state.snapshot().boundaryOf({ directory, owner: 'workspace' }),
     });
     const checked = Math.max(own.checked, source.items);
     const findings: Shown[] = [

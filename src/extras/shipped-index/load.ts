@@ -11,6 +11,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import type { Skill, TextReference } from '../../core/skill.js';
 import type { Action, Tool, Traits } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
+import { admittedPath, readWithin } from '../../files/boundary.js';
 import { checksum } from '../../files/checksum.js';
 import { readHead, statOrNothing, toIdentity } from '../../files/read.js';
 import { isSettled } from '../../files/stat-cache.js';
@@ -53,7 +54,7 @@ export function loadShippedIndex(options: ShippedIndexOptions): DirectoryState |
   const file = join(place.directory, SHIPPED_INDEX);
   try {
     const stats = statOrNothing(place.directory);
-    const reading = readHead(file, MAX_BYTES);
+    const reading = readHead(file, MAX_BYTES, { within: place.boundary });
     if (stats === undefined || 'fault' in reading) return undefined;
     if (!reading.complete) throw new Error('too large');
     const shipped = parseShipped(reading.bytes, options.version)[format.name];
@@ -102,8 +103,10 @@ function toEntry(name: string, shipped: ShippedEntry, options: ShippedIndexOptio
   const { place, format, toSchema, world } = options;
   const files = filesOf(format, name, place);
   if (JSON.stringify(files.map(stateOf)) !== JSON.stringify(shipped.states)) return undefined;
+  // RES-46: also read if a link leads out, to report it.
+  if (files.some((file) => admittedPath(file, place.boundary) === undefined)) return undefined;
   const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
-  const read = (): readonly Tool[] => format.read(name, place)?.tools ?? [];
+  const read = (): readonly Tool[] => readWithin(format, name, place).reading?.tools ?? [];
   const tools = shipped.tools.map((tool): Tool => {
     return {
       name: tool.name,

@@ -48,7 +48,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
 
   const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
     const file = join(place.directory, entry);
-    const closure = readClosure(file);
+    const closure = readClosure(file, place.boundary);
     if ('fault' in closure) {
       const finding = { message: closure.message, hint: 'check the file and its permissions' };
       return { tools: [], problems: [toProblem(file, 'error', finding)], states: [undefined] };

@@ -41,7 +41,7 @@ export function createScriptFormat(world: World): Format {
 
 function readScript(fileName: string, place: Place, world: World): Reading | undefined {
   const path = join(place.directory, fileName);
-  const head = readScriptHead(path);
+  const head = readScriptHead(path, place);
   if ('fault' in head) {
     if (fileName.includes('.')) return undefined;
     if (head.fault === 'not-a-file') {
@@ -75,10 +75,10 @@ function readDotted(fileName: string, path: string, head: Buffer, identity: File
   });
 }
 
-function readScriptHead(path: string): ReturnType<typeof readHead> {
-  const head = readHead(path, HEAD_BYTES);
+function readScriptHead(path: string, { boundary: within }: Place): ReturnType<typeof readHead> {
+  const head = readHead(path, HEAD_BYTES, { within });
   if ('fault' in head || head.complete || head.bytes[0] !== 0x23 || countLines(head.bytes) >= HEADER_LINES) return head;
-  const long = readHead(path, LONG_HEAD_BYTES);
+  const long = readHead(path, LONG_HEAD_BYTES, { within });
   if ('fault' in long || long.complete) return long;
   // Drops an incomplete last line, which may end within a character.
   return { ...long, bytes: long.bytes.subarray(0, long.bytes.lastIndexOf(0x0a) + 1) };

@@ -8,6 +8,7 @@ import { findReferences } from '../../core/render.js';
 import type { Skill } from '../../core/skill.js';
 import { isReservedTag } from '../../core/tag.js';
 import { quoteOutside } from '../../core/text.js';
+import { admittedPath } from '../../files/boundary.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
 import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
@@ -32,10 +33,10 @@ export function createSkillFormat(): Format {
 function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const directory = join(place.directory, entry);
   const file = join(directory, 'SKILL.md');
-  const reading = readHead(file, MAX_BYTES);
+  const reading = readHead(file, MAX_BYTES, { within: place.boundary });
   if ('fault' in reading) {
     return reading.fault === 'missing'
-      ? checkSpelling(directory)
+      ? checkSpelling(directory, place)
       : reject(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
   }
   const states = [reading.identity];
@@ -75,7 +76,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
     paths,
     references: findReferences(body),
   };
-  const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file) : [];
+  const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file, place.boundary) : [];
   const source: SkillSource = { text, identity: reading.identity, imports };
   const made = error ? toProblem(file, 'error', error) : toTool(skill, metadata, source);
   const base = { skills: [skill], ...toStates(entry, source, place) };
@@ -92,10 +93,10 @@ function toTrust(text: string, metadata: SkillHeader['metadata'], trust: Skill['
 }
 
 // A directory without SKILL.md is not a skill, but one with another spelling of it was meant to be.
-function checkSpelling(directory: string): Reading | undefined {
+function checkSpelling(directory: string, { boundary }: Place): Reading | undefined {
   let other: string | undefined;
   try {
-    other = readdirSync(directory).find((name) => name.toLowerCase() === 'skill.md');
+    other = readdirSync(admittedPath(directory, boundary) ?? '').find((name) => name.toLowerCase() === 'skill.md');
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@
 
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Format, Place } from '../../core/format.js';
+import type { Boundary, Format, Place } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { type Finding, toProblem } from '../../core/problem.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
@@ -46,11 +46,11 @@ export interface DirectoryReading extends LoadedDescriptor {
 }
 
 /** Reads the tools.json of a directory; undefined if it has none. */
-export function readDirectory(directory: string, { owner }: Place): DirectoryReading | undefined {
-  const loaded = loadDescriptor(directory);
+export function readDirectory(directory: string, { owner, boundary }: Place): DirectoryReading | undefined {
+  const loaded = loadDescriptor(directory, boundary);
   if (loaded?.descriptor === undefined) return loaded && { ...loaded, tools: [] };
   const { descriptor, split } = loaded;
-  const skill = readSkillFacts(join(directory, 'SKILL.md'));
+  const skill = readSkillFacts(join(directory, 'SKILL.md'), boundary);
   const tools: Tool[] = [];
   for (const [index, declared] of descriptor.tools.entries()) {
     try {
@@ -75,8 +75,8 @@ interface SkillFacts {
 }
 
 // SKL-4: an invalid SKILL.md may have restricted what its tools can call, so they may call nothing.
-function readSkillFacts(path: string): SkillFacts {
-  const reading = readHead(path, MAX_BYTES);
+function readSkillFacts(path: string, within: Boundary | undefined): SkillFacts {
+  const reading = readHead(path, MAX_BYTES, { within });
   if ('fault' in reading) return { binGroups: [], allowedTools: reading.fault === 'missing' ? null : [] };
   const { skill, errors } = parseSkillFile(reading.bytes.toString('utf8'), basename(dirname(path)));
   return {

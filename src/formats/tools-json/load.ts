@@ -1,7 +1,7 @@
 // Loads the tools.json of a skill's directory, in one file or split into three.
 
 import { join } from 'node:path';
-import type { FileState } from '../../core/format.js';
+import type { Boundary, FileState } from '../../core/format.js';
 import { parseJson } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { readHead } from '../../files/read.js';
@@ -23,15 +23,19 @@ export interface LoadedDescriptor {
 }
 
 /** Returns undefined if the directory has no tools.json. */
-export function loadDescriptor(directory: string): LoadedDescriptor | undefined {
+export function loadDescriptor(directory: string, within?: Boundary): LoadedDescriptor | undefined {
   const findings: Finding[] = [];
   const states: FileState[] = FILES.map(() => undefined);
   const load = (index: number): unknown => {
     const path = FILES[index]!;
-    const reading = readHead(join(directory, path), MAX_BYTES);
+    const reading = readHead(join(directory, path), MAX_BYTES, { within });
     if ('fault' in reading) {
       if (reading.fault !== 'missing')
-        findings.push({ path, message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
+        findings.push({
+          path,
+          message: `cannot be read: ${reading.message}`,
+          hint: reading.hint ?? 'check its permissions',
+        });
       return undefined;
     }
     states[index] = reading.identity;
@@ -50,7 +54,7 @@ export function loadDescriptor(directory: string): LoadedDescriptor | undefined 
   if (tools === undefined && findings.length === 0) return undefined;
   const split = isSplitLayout(tools);
   const files = split ? { tools, allowlist: load(1), execution: load(2) } : { tools };
-  const skill = readHead(join(directory, 'SKILL.md'), 0);
+  const skill = readHead(join(directory, 'SKILL.md'), 0, { within });
   if (!('fault' in skill)) states[3] = skill.identity;
   if (findings.length > 0) return { findings, states, split };
   return { ...readToolsDescriptor(files), states, split };

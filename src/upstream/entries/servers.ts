@@ -1,6 +1,7 @@
 // The list of upstream servers, merged from the configuration and the server files.
 
 import { join } from 'node:path';
+import type { Boundary } from '../../core/format.js';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
 import type { ConfiguredServers } from '../../core/snapshot.js';
@@ -21,14 +22,19 @@ export interface ServerList {
 const MAX_FILE = 1024 * 1024;
 const NOTHING: ServersReading = { entries: [], problems: [] };
 
-/** `workdir` stays the same if the workdir of the toolbox changes. */
-export function createServerList(workdir: string, world: World): ServerList {
+/** `workdir` stays the same if the workdir of the toolbox changes; links must not lead out of `boundary` (RES-46). */
+export function createServerList(workdir: string, world: World, boundary?: Boundary): ServerList {
   const sources = sourcesOf(workdir, world.home);
   const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE });
   let last: { readonly from: readonly unknown[]; readonly joined: ConfiguredServers } | undefined;
 
   const readFile = (source: ServersFile): ServersReading =>
-    cache.get(`${source.owner} ${source.file}`, [source.file], ([text]) => readText(text, source));
+    cache.get(
+      `${source.owner} ${source.file}`,
+      [source.file],
+      ([text]) => readText(text, source),
+      source.owner === 'user' ? undefined : boundary,
+    );
 
   return {
     files: sources.map(({ file }) => file),
@@ -59,7 +65,7 @@ function readText(text: FileText, source: ServersFile): ServersReading {
   if (typeof text === 'string') return readServers(text, source);
   const reason = text.fault === 'too-large' ? `larger than ${formatBytes(MAX_FILE)}` : text.message;
   const message = `could not read servers: ${quoteOutside(reason)}`;
-  const hint = 'make it a readable JSON file, or remove it';
+  const { hint = 'make it a readable JSON file, or remove it' } = text;
   return { entries: [], problems: [{ severity: 'error', path: source.file, message, hint }] };
 }
 
