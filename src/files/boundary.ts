@@ -10,10 +10,15 @@ import { isWithin, realPath } from './within.js';
 
 const HINT = 'remove the link, or review the workspace, then run: wield trust';
 
-/** Returns the canonical path if it is inside the boundary, the path itself if the boundary admits it, or undefined. */
+/**
+ * Returns the canonical path if it is inside the boundary, and the path itself if the boundary admits it; undefined if it
+ * does not, or the path cannot be resolved.
+ */
 export function admittedPath(path: string, boundary: Boundary | undefined): string | undefined {
   if (boundary === undefined) return path;
-  return contained(path, boundary) ?? (boundary.admits(path) ? path : undefined);
+  const inside = contained(path, boundary);
+  if (inside !== undefined || canonicalPath(path, sep) === undefined) return inside;
+  return boundary.admits(path) ? path : undefined;
 }
 
 /** Like `admittedPath`, for an open file: a link that is exchanged after it was opened makes no difference. */

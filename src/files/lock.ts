@@ -7,9 +7,12 @@ import type { World } from '../core/world.js';
 import { loadCrypto } from './digest.js';
 import { isAlive, startTime } from './process-identity.js';
 
+// How long one process may hold the lock while others wait.
 const WAIT_MS = 120_000;
 const POLL_MS = 20;
-const NAME = /^(try|held)-(\d+)-(\d+)-[0-9a-f]+$/;
+const MAX_POLL_MS = 400;
+// In alphabetical order, the holder comes first, then those that try to become it, then the queue by time of arrival.
+const NAME = /^(held|try|wait-\d{15})-(\d+)-(\d+)-[0-9a-f]+$/;
 
 export interface LockContext {
   readonly world: Pick<World, 'monotonic'>;
@@ -22,7 +25,8 @@ export interface LockContext {
 
 /**
  * Runs work while no other process holds the lock. File names contain the id and start time of a process, so the file of
- * a dead process can be removed at any time: no other process ever has its name.
+ * a dead process can be removed at any time: no other process ever has its name. Those who wait form a queue; it decides
+ * who tries next, and has no part in who holds the lock.
  */
 export async function withLock<T>(directory: string, context: LockContext, work: () => Promise<T>): Promise<T> {
   const mine = await acquire(directory, context);
@@ -30,6 +34,7 @@ export async function withLock<T>(directory: string, context: LockContext, work:
     return await work();
   } finally {
     rmSync(mine, { force: true });
+    firstAlive(directory, contenders(directory));
     try {
       rmdirSync(directory);
     } catch {
@@ -40,41 +45,69 @@ export async function withLock<T>(directory: string, context: LockContext, work:
 
 /** Whether another process holds the lock. */
 export function isLocked(directory: string): boolean {
-  return contenders(directory).some(({ held }) => held);
+  const first = firstAlive(directory, contenders(directory));
+  return first?.name.startsWith('held-') === true;
 }
 
-async function acquire(directory: string, { world, signal, doing, report }: LockContext): Promise<string> {
+async function acquire(directory: string, context: LockContext): Promise<string> {
+  const { world, signal } = context;
   const own = `${process.pid}-${startTime(process.pid) ?? 0}-${loadCrypto().randomBytes(6).toString('hex')}`;
-  const began = world.monotonic();
-  let reported = false;
-  for (;;) {
-    const other = contenders(directory)[0];
-    // Contend only if there is no other contender. Of two that start together, the first by name wins.
-    if (other === undefined && contend(directory, own)) {
-      const won = await tryHold(directory, own);
-      if (won !== undefined) return won;
+  // Microseconds since boot, which processes can compare.
+  const queued = `wait-${String(process.hrtime.bigint() / 1000n).padStart(15, '0')}-${own}`;
+  const patience = createPatience(context);
+  try {
+    for (;;) {
+      const all = contenders(directory);
+      const first = firstAlive(directory, all);
+      // Contend only if nobody is ahead. Of two that start together, the first by name wins.
+      if ((first === undefined || first.name === queued) && create(directory, `try-${own}`)) {
+        const won = await tryHold(directory, own);
+        if (won !== undefined) return won;
+      } else if (!all.some(({ name }) => name === queued)) create(directory, queued);
+      if (signal.aborted)
+        throw new ToolError('cancelled', 'cancelled while waiting for the lock', {
+          hint: 'run the command again',
+        });
+      patience.check(first, world.monotonic());
+      const ahead = all.filter(({ name }) => name < queued).length;
+      await pause(Math.min(POLL_MS * Math.max(1, ahead), MAX_POLL_MS) * (0.5 + Math.random()));
     }
-    if (signal.aborted)
-      throw new ToolError('cancelled', 'cancelled while waiting for the lock', {
-        hint: 'run the command again',
-      });
-    if (world.monotonic() - began > WAIT_MS) {
-      throw new ToolError('busy', `another wield is ${doing} (process ${other?.pid ?? 'unknown'})`, {
-        hint: 'wait until it ends, then run the command again',
-      });
-    }
-    if (!reported && other !== undefined && world.monotonic() - began > 500) {
-      reported = true;
-      report?.({ kind: 'note', text: `waiting for another wield (process ${other.pid})` });
-    }
-    await pause(POLL_MS + Math.random() * POLL_MS);
+  } finally {
+    rmSync(join(directory, queued), { force: true });
   }
 }
 
-function contend(directory: string, own: string): boolean {
+interface Contender {
+  readonly name: string;
+  readonly pid: number;
+  readonly started: number;
+}
+
+// Reports a long wait once, and throws `busy` if one process holds the lock for too long.
+function createPatience({ world, doing, report }: LockContext) {
+  const began = world.monotonic();
+  let reported = false;
+  let known: { readonly name: string | undefined; readonly since: number } = { name: undefined, since: began };
+  return {
+    check(first: Contender | undefined, now: number): void {
+      if (known.name !== first?.name) known = { name: first?.name, since: now };
+      if (now - known.since > WAIT_MS) {
+        throw new ToolError('busy', `another wield is ${doing} (process ${first?.pid ?? 'unknown'})`, {
+          hint: 'wait until it ends, then run the command again',
+        });
+      }
+      if (reported || first === undefined || now - began <= 500) return;
+      reported = true;
+      report?.({ kind: 'note', text: `waiting for another wield (process ${first.pid})` });
+    },
+  };
+}
+
+// Returns whether the file was created.
+function create(directory: string, name: string): boolean {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeFileSync(join(directory, `try-${own}`), '', { flag: 'wx', mode: 0o600 });
+    writeFileSync(join(directory, name), '', { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -91,13 +124,16 @@ function contend(directory: string, own: string): boolean {
 async function tryHold(directory: string, own: string): Promise<string | undefined> {
   const mine = join(directory, `try-${own}`);
   for (;;) {
-    const others = contenders(directory).filter(({ name }) => !name.endsWith(own));
-    if (others.length === 0) {
+    const other = firstAlive(
+      directory,
+      contenders(directory).filter(({ name }) => !name.startsWith('wait-') && !name.endsWith(own)),
+    );
+    if (other === undefined) {
       const held = join(directory, `held-${own}`);
       renameSync(mine, held);
       return held;
     }
-    if (others.some(({ held, name }) => held || name < `try-${own}`)) {
+    if (other.name < `try-${own}`) {
       rmSync(mine, { force: true });
       return undefined;
     }
@@ -105,23 +141,29 @@ async function tryHold(directory: string, own: string): Promise<string | undefin
   }
 }
 
-// Returns the contenders that are alive and removes the files of others.
-function contenders(directory: string): { readonly name: string; readonly pid: number; readonly held: boolean }[] {
+// Returns all contenders in order, and removes other files.
+function contenders(directory: string): Contender[] {
   let names: string[];
   try {
-    names = readdirSync(directory);
+    names = readdirSync(directory).sort();
   } catch {
     return [];
   }
   return names.flatMap((name) => {
     const match = NAME.exec(name);
-    const pid = Number(match?.[2]);
-    if (match === null || !isAlive(pid, Number(match[3]))) {
-      rmSync(join(directory, name), { force: true });
-      return [];
-    }
-    return [{ name, pid, held: match[1] === 'held' }];
+    if (match !== null) return [{ name, pid: Number(match[2]), started: Number(match[3]) }];
+    rmSync(join(directory, name), { force: true });
+    return [];
   });
+}
+
+// Returns the first contender that is alive, and removes the files of those before it.
+function firstAlive(directory: string, all: readonly Contender[]): Contender | undefined {
+  for (const contender of all) {
+    if (isAlive(contender.pid, contender.started)) return contender;
+    rmSync(join(directory, contender.name), { force: true });
+  }
+  return undefined;
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -276,8 +276,15 @@ describe('links out of an untrusted checkout', () => {
     const checkout = createCheckout();
     checkout.script('fine', '#!/bin/sh\n# @description Fine.\necho fine\n');
     checkout.link('SKILL.md', checkout.hide('x.md', SKILL.replace('\n---\nB', `\nallowed-tools: ${SECRET}\n---\nB`)));
-    const run = await wield(checkout, ['explain', 'fine', '--json']);
-    expect(run.stdout + run.stderr).not.toContain(SECRET);
+    const authority = async (trust: boolean) =>
+      JSON.stringify(
+        await checkout
+          .toolbox({ trust })
+          .catalog.authority('fine')
+          .catch(({ message }) => message),
+      );
+    expect(await authority(false)).not.toContain(SECRET);
+    expect(await authority(true)).toContain(SECRET);
   });
 
   finding('B11 RES-46', 'A20 directories behind a link are not watched', async () => {

@@ -95,7 +95,8 @@ describe('what a checkout ships', () => {
       await wield(trusted, ['trust']);
       if (link === '.agents/tools') mkdirSync(join(checkout.dir, '.agents'));
       symlinkSync(join(trusted.dir, link), join(checkout.dir, link));
-      expect(codeOf(await callAsModel(same)), link).toBe('needs_trust');
+      // Not even read (RES-46).
+      expect(codeOf(await callAsModel(same)), link).toBe('not_found');
     }
     // Neither do links to the user's own tools, which need no trust in their place.
     const checkout = createWorkspace();
@@ -104,7 +105,7 @@ describe('what a checkout ships', () => {
     writeFileSync(join(checkout.home, '.agents/tools/attack'), touching(join(checkout.dir, 'ran')), {
       mode: 0o755,
     });
-    expect(codeOf(await callAsModel(checkout))).toBe('needs_trust');
+    expect(codeOf(await callAsModel(checkout))).toBe('not_found');
     expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
     expect(existsSync(join(trusted.dir, 'ran'))).toBe(false);
   });

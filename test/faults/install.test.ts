@@ -1,6 +1,7 @@
 // Installing with kills, concurrent processes, corrupted files and stale locks.
 
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -15,12 +16,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { BINARY, wieldProcess } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
 import { spec, specIf } from '../support/spec.js';
 
+const INSTALLS = rounds(16, 50);
+const SOON = { timeout: 30_000 };
 const skill = (name: string, text: string): string => `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
 const MANY = (text: string) => ({
   ...WORKED,
@@ -132,6 +135,64 @@ spec(
   240_000,
 );
 
+/** Returns the id of the process that sends the objects of a repository. */
+function findSender(repository: string): number | undefined {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .find((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+        return line.includes('upload-pack') && line.includes(repository);
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Returns the size of the pack that is being received. */
+function receivedBytes(directory: string): number {
+  try {
+    const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    const pack = names.find((name) => /\btmp_pack_/.test(name));
+    return pack === undefined ? 0 : statSync(join(directory, pack)).size;
+  } catch {
+    return 0;
+  }
+}
+
+specIf(
+  existsSync('/proc/self/cmdline'),
+  'no /proc',
+  'INS-31',
+  'F29: registers nothing and leaves no files when a clone is cut in the middle of a pack',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('repo', {
+      ...MANY('one'),
+      'blob.bin': randomBytes(12 * 1024 * 1024).toString('hex'),
+    });
+    const adding = wieldProcess(workspace, ['add', url, '--json']);
+    let cut = false;
+    const watching = setInterval(() => {
+      if (cut || receivedBytes(workspace.wieldHome) < 64 * 1024) return;
+      const sender = findSender(url.slice('file://'.length));
+      if (sender !== undefined) process.kill(sender, 'SIGKILL');
+      cut ||= sender !== undefined;
+    }, 1);
+    const { status, stdout } = await adding;
+    clearInterval(watching);
+    expect(cut).toBe(true);
+    expect([status, JSON.parse(stdout).error.code]).toEqual([expect.any(Number), 'io']);
+    expect(status).not.toBe(0);
+    expect(existsSync(join(workspace.wieldHome, 'sources'))).toBe(false);
+    expect((await workspace.json('list', '--available')).items).toEqual([]);
+    await workspace.json('add', url);
+    expect((await workspace.json('list', '--available')).items).toHaveLength(32);
+  },
+  60_000,
+);
+
 spec(
   'INS-31',
   'F29: registers nothing and leaves no files when a clone is killed',
@@ -152,21 +213,46 @@ spec(
 
 spec(
   'INS-31',
-  'serialises installs of concurrent processes',
+  `F15: ${INSTALLS} simultaneous installs all succeed, one after the other`,
   async () => {
     const workspace = createInstallWorkspace();
-    const names = Array.from({ length: 8 }, (_, at) => `s${at}`);
+    const names = Array.from({ length: INSTALLS }, (_, at) => `s${at}`);
     const files = names.map((name) => [`skills/${name}/SKILL.md`, skill(name, 'one')]);
     await workspace.json('add', workspace.source('many', Object.fromEntries(files)));
     const runs = await Promise.all(names.map((name) => wieldProcess(workspace, ['install', name])));
     expect(runs.map(({ status, stderr }) => [status, stderr.replace(/^note.*\n/gm, '')])).toEqual(
       runs.map(() => [0, '']),
     );
-    expect((await workspace.json('list', '--installed')).items).toHaveLength(8);
+    expect((await workspace.json('list', '--installed')).items).toHaveLength(INSTALLS);
     expect((await workspace.run('verify')).status).toBe(0);
     expect(existsSync(join(workspace.wieldHome, 'install.lock'))).toBe(false);
   },
-  120_000,
+  240_000,
+);
+
+spec(
+  'INS-31',
+  'F15: those who wait for the lock get it in the order in which they came',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('tooling', WORKED));
+    const lock = join(workspace.wieldHome, 'install.lock');
+    const holder = spawn('sleep', ['60'], { stdio: 'ignore' });
+    onTestFinished(() => void holder.kill('SIGKILL'));
+    mkdirSync(lock, { recursive: true });
+    writeFileSync(join(lock, `held-${holder.pid}-0-aa`), '');
+    const ended: number[] = [];
+    const runs: Promise<unknown>[] = [];
+    for (let at = 0; at < 4; at++) {
+      runs.push(wieldProcess(workspace, ['install', 'scan', '--yes']).then(() => ended.push(at)));
+      await expect.poll(() => readdirSync(lock).filter((name) => name.startsWith('wait-')).length, SOON).toBe(at + 1);
+    }
+    holder.kill('SIGKILL');
+    await Promise.all(runs);
+    expect(ended).toEqual([0, 1, 2, 3]);
+    expect(existsSync(lock)).toBe(false);
+  },
+  60_000,
 );
 
 spec('INS-31', 'F16: takes over the lock of a dead process, or of one with a reused process id', async () => {

@@ -1,7 +1,9 @@
-// Vitest reporter that checks the statements of spec/ against the tests that ran, and fails the run if they differ.
+// Vitest reporter that checks the statements of spec/ and the catalogue of attacks against the tests that ran, and fails
+// the run if they differ.
 
 import { relative } from 'node:path';
 import type { Reporter, TestModule, TestSpecification, Vitest } from 'vitest/node';
+import { findUntested, type TitledTest } from './catalogue.js';
 import { type Citation, checkCoverage, readStatements } from './statements.js';
 
 export function createSpecReporter(): Reporter {
@@ -20,10 +22,19 @@ export function createSpecReporter(): Reporter {
       const { proven, skipped, errors } = checkCoverage(readStatements(), modules.flatMap(listCitations), fullRun);
       if (fullRun) vitest.logger.log(` Statements  ${proven} proven, ${skipped.length} skipped`);
       if (fullRun) for (const statement of skipped) vitest.logger.log(`    skipped  ${statement}`);
-      for (const error of errors) vitest.logger.error(`      error  ${error}`);
-      if (errors.length > 0) process.exitCode = 1;
+      const untested = fullRun ? findUntested(modules.flatMap(listTitles)) : [];
+      const all = [...errors, ...untested.map((id) => `no passed test has ${id} in its title`)];
+      for (const error of all) vitest.logger.error(`      error  ${error}`);
+      if (all.length > 0) process.exitCode = 1;
     },
   };
+}
+
+function listTitles(module: TestModule): TitledTest[] {
+  return [...module.children.allTests()].map((test) => {
+    const { state } = test.result();
+    return { title: test.fullName, counts: state === 'passed' || test.meta().skipReason !== undefined };
+  });
 }
 
 function listCitations(module: TestModule): Citation[] {

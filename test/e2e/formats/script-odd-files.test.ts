@@ -73,7 +73,7 @@ describe('odd files', () => {
     workspace.script('good', GOOD);
     // A regular file by its looks that answers every read with an error.
     symlinkSync('/proc/self/mem', join(workspace.dir, '.agents/tools/mem'));
-    const toolbox = workspace.toolbox();
+    const toolbox = workspace.toolbox({ trust: true });
     expect(await toolbox.list()).toHaveLength(1);
     expect((await toolbox.catalog.problems())[0]?.message).toContain('cannot be read');
     expect((await toolbox.call('mem', {})).error?.code).toBe('not_found');
