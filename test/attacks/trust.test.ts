@@ -98,15 +98,13 @@ describe('what a checkout ships', () => {
       // Not even read (RES-46).
       expect(codeOf(await callAsModel(same)), link).toBe('not_found');
     }
-    // Neither do links to the user's own tools, which need no trust in their place.
+    // A link to the user's own tools is not read either: the tool that is found is the one of the home directory.
     const checkout = createWorkspace();
     mkdirSync(join(checkout.home, '.agents', 'tools'), { recursive: true });
     symlinkSync(join(checkout.home, '.agents'), join(checkout.dir, '.agents'));
-    writeFileSync(join(checkout.home, '.agents/tools/attack'), touching(join(checkout.dir, 'ran')), {
-      mode: 0o755,
-    });
-    expect(codeOf(await callAsModel(checkout))).toBe('not_found');
-    expect(existsSync(join(checkout.dir, 'ran'))).toBe(false);
+    writeFileSync(join(checkout.home, '.agents/tools/own'), touching(join(checkout.dir, 'ran')), { mode: 0o755 });
+    const found = (await checkout.toolbox().list()).find(({ name }) => name === 'own');
+    expect(found?.origin).toMatchObject({ owner: 'user', directory: join(checkout.home, '.agents/tools') });
     expect(existsSync(join(trusted.dir, 'ran'))).toBe(false);
   });
 
