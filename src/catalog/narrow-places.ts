@@ -5,7 +5,7 @@ import type { Narrowing } from '../core/cascade.js';
 import type { Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import { extractIgnore, iterPaths, REST } from '../core/search-path.js';
-import type { Snapshot } from '../core/snapshot.js';
+import type { FilesOf, Snapshot } from '../core/snapshot.js';
 import { isWithin } from '../files/within.js';
 
 /** Returns the snapshot with the places that `metadata.paths` of every skill names; the snapshot itself without any. */
@@ -72,6 +72,10 @@ class NarrowedSnapshot implements Snapshot {
 
   get problems() {
     return this.#whole.problems;
+  }
+
+  boundaryOf(files: FilesOf) {
+    return this.#whole.boundaryOf(files);
   }
 }
 
