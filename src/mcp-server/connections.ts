@@ -19,6 +19,10 @@ const MAX_RECEIVING_PER_PEER = 512;
 // Five seconds, counted in checks: while this process is too busy to read, none takes place.
 const CHECK_MS = 500;
 const MAX_SILENT_CHECKS = 10;
+// Announced to clients, which close idle connections before that; the server waits longer, so that it does not close one
+// while the next request is on its way.
+const KEEP_ALIVE_SECONDS = 5;
+const KEEP_ALIVE_BUFFER_SECONDS = 5;
 const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
@@ -59,6 +63,7 @@ export function limitConnections(server: Server): void {
     }
   };
 
+  server.keepAliveTimeout = (KEEP_ALIVE_SECONDS + KEEP_ALIVE_BUFFER_SECONDS) * 1000;
   server.on('connection', (socket: Socket) => {
     const peer = socket.remoteAddress ?? '';
     const connection: Connection = {
@@ -76,6 +81,7 @@ export function limitConnections(server: Server): void {
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.get(request.socket);
     if (connection === undefined) return;
+    response.setHeader('Keep-Alive', `timeout=${KEEP_ALIVE_SECONDS}`);
     response.once('close', () => enter(connection, 'idle'));
     if (!hasBody(request)) return enter(connection, 'serving');
     enter(connection, 'receiving');

@@ -6,6 +6,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { trackCancellations } from './cancellations.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
@@ -17,6 +18,7 @@ export interface Sessions {
 interface Session {
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly onReceived: (message: unknown) => void;
   lastUsed: number;
 }
 
@@ -44,7 +46,7 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        sessions.set(id, { server, transport, lastUsed: performance.now() });
+        sessions.set(id, { server, transport, onReceived: trackCancellations(transport), lastUsed: performance.now() });
       },
       onsessionclosed: drop,
     });
@@ -64,7 +66,9 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
       session.lastUsed = performance.now();
       sessions.delete(id);
       sessions.set(id, session);
-      return session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
+      const response = await session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
+      session.onReceived(body);
+      return response;
     },
     sendToolListChanged() {
       for (const { server } of sessions.values()) server.sendToolListChanged().catch(() => {});

@@ -95,7 +95,6 @@ async function serveOverHttp(
     {
       headersTimeout: 10_000,
       requestTimeout: 60_000,
-      keepAliveTimeout: 5000,
       // How often the first two are checked.
       connectionsCheckingInterval: 2000,
       maxHeaderSize: 16 * 1024,

@@ -1,10 +1,14 @@
 // The server over HTTP: sessions, bodies, slow and broken clients.
 
+import { existsSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
+import { logRecords } from '../../support/audit.js';
 import { wield } from '../../support/cli.js';
 import { connectUrl } from '../../support/clients.js';
-import { type HttpServer, type Message, OLDER, serveHttp } from '../../support/server.js';
+import { sleep } from '../../support/processes.js';
+import { type HttpServer, type Message, OLDER, serveHttp, until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -91,6 +95,36 @@ describe('sessions of the older protocol version', () => {
       expect(id).toBe(Math.floor(index / 2));
       expect(result.content[0].text).toBe(`hi ${index % 2 === 0 ? 'one' : 'two'}${index}\n`);
     }
+  });
+
+  spec('SRV-16 RUN-6', 'cancels a request before and after it arrives, and ends its response', async () => {
+    const workspace = createTools();
+    workspace.script('hang', '#!/bin/sh\n# @description Hang.\ntouch started\nsleep 60\n');
+    const { url } = await serveHttp(workspace);
+    const headers = { 'mcp-session-id': await openSession(url), 'mcp-protocol-version': OLDER };
+    const cancel = (requestId: number) =>
+      post(url, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }, headers);
+    const hang = async (id: number): Promise<string> => {
+      const params = { name: 'hang', arguments: {} };
+      return (await post(url, { jsonrpc: '2.0', id, method: 'tools/call', params }, headers)).text();
+    };
+    const codes = () => logRecords(workspace).map(({ tool, code }) => [tool, code]);
+    expect((await cancel(7)).status).toBe(202);
+    expect(await hang(7)).toBe('');
+    await until(() => codes().length === 1, 'the early call ends');
+    const late = hang(8);
+    await until(() => existsSync(join(workspace.dir, 'started')), 'the late call starts');
+    await cancel(8);
+    expect(await late).toBe('');
+    await until(() => codes().length === 2, 'the late call ends');
+    expect(codes()).toEqual([
+      ['hang', 'cancelled'],
+      ['hang', 'cancelled'],
+    ]);
+    // A cancellation that came too late affects no other request.
+    expect(await messageOf(await callGreet(url, headers['mcp-session-id'], 9, 'Ada'))).toMatchObject({ id: 9 });
+    await cancel(9);
+    expect(await messageOf(await callGreet(url, headers['mcp-session-id'], 9, 'Ada'))).toMatchObject({ id: 9 });
   });
 
   spec('SRV-5', 'accepts new clients when too many sessions were never ended', async () => {
@@ -190,6 +224,34 @@ describe('misbehaving clients', () => {
       socket.once('close', () => resolve());
     });
     expect(performance.now() - began).toBeLessThan(40_000);
+  });
+
+  spec('SRV-5', 'can reuse a connection for longer than the announced time', async () => {
+    const { url, port } = await serveHttp(createTools());
+    const stream = await post(url, {
+      jsonrpc: '2.0',
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: OLDER, capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    });
+    expect(stream.headers.get('content-type')).toContain('event-stream');
+    expect(stream.headers.get('keep-alive')).toBe('timeout=5');
+    await stream.text();
+    const socket = connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk.toString('utf8');
+    });
+    const answers = () => received.split('HTTP/1.1 200').length - 1;
+    const ask = () => socket.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+    ask();
+    await until(() => answers() === 1, 'the first response');
+    expect(received).toMatch(/^keep-alive: timeout=5\r$/im);
+    await sleep(7000);
+    ask();
+    await until(() => answers() === 2, 'the second response');
+    await new Promise((resolve) => socket.once('close', resolve));
   });
 
   spec('SRV-5', 'answers many concurrent requests', async () => {
