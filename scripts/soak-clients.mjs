@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 
 const OLDER = '2025-11-25';
 const NEWER = '2026-07-28';
@@ -27,9 +28,14 @@ function createPerson() {
  * Starts `wield serve` and returns `{ pid, call, close, responses }`. `call(name, input, cancelAfterMs?)` resolves to the
  * result, the protocol error or `cancelled`; `responses` counts the responses to each request by id.
  */
-export async function startClient({ transport, protocol, binary, dir, env }) {
-  const args = [binary, 'serve', '--trust', ...(transport === 'http' ? ['--http', '0'] : [])];
-  const child = spawn(process.execPath, args, { cwd: dir, env, stdio: ['pipe', 'pipe', 'inherit'] });
+export async function startClient({ transport, protocol, binary, dir, env, memoryFile }) {
+  const node = ['--expose-gc', '--require', fileURLToPath(new URL('soak-memory.cjs', import.meta.url))];
+  const args = [...node, binary, 'serve', ...(transport === 'http' ? ['--http', '0'] : [])];
+  const child = spawn(process.execPath, args, {
+    cwd: dir,
+    env: { ...env, SOAK_MEMORY: memoryFile },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = new Promise((resolve) => child.once('exit', resolve));
   process.once('exit', () => child.kill('SIGKILL'));
   const state = {
@@ -60,9 +66,10 @@ export async function startClient({ transport, protocol, binary, dir, env }) {
 
 async function call(state, wire, params, cancelAfterMs) {
   const sent = sendRequest(state, wire, 'tools/call', params);
-  const timer = cancelAfterMs === undefined ? undefined : setTimeout(() => cancel(state, wire, sent.id), cancelAfterMs);
+  const timers = [setTimeout(() => fail(state, sent.id, 'no response within two minutes'), 120_000)];
+  if (cancelAfterMs !== undefined) timers.push(setTimeout(() => cancel(state, wire, sent.id), cancelAfterMs));
   const message = await sent.settled;
-  clearTimeout(timer);
+  for (const timer of timers) clearTimeout(timer);
   if (message.result?.resultType !== 'input_required') return message;
   // The newer version: the call goes on with another request.
   const { inputRequests, requestState } = message.result;
@@ -116,7 +123,8 @@ async function openHttp(child, state) {
   const url = await new Promise((resolve) => {
     createInterface({ input: child.stdout }).once('line', (line) => resolve(new URL(line)));
   });
-  const agent = new Agent({ keepAlive: true, maxSockets: 512 });
+  // With a timeout of its own, the agent also closes idle connections before the server does.
+  const agent = new Agent({ keepAlive: true, maxSockets: 512, timeout: 600_000 });
   const running = new Map();
   let session;
   const headersOf = ({ method, params }) => ({
@@ -139,7 +147,10 @@ async function openHttp(child, state) {
             fail(state, message.id, `HTTP ${response.statusCode} without a response`);
         });
       });
-      sent.once('error', (error) => fail(state, message.id, error.message));
+      sent.once('error', (error) => {
+        if (message.method !== undefined) fail(state, message.id, error.message);
+        else console.log(`a message was lost: ${error.message}`);
+      });
       sent.end(JSON.stringify(message));
       if (message.method !== undefined) running.set(message.id, sent);
     },

@@ -1,17 +1,28 @@
-// The soak: 200 calls in flight for ten minutes per transport and protocol version; writes docs/reference/soak.md.
+// The soak: 200 calls in flight for ten minutes for each transport and protocol version, all four at the same time.
+// Usage: npm run soak [-- --only http,newer]. A run of all four writes docs/reference/soak.md.
 
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { startClient } from './soak-clients.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 600);
 const IN_FLIGHT = Number(process.env.SOAK_CALLS ?? 200);
-const WARM_UP_SECONDS = Math.max(10, SECONDS / 4);
-// Descriptors may differ by this many; memory may grow by this factor after the warm-up.
+const WARM_UP_SECONDS = Math.min(60, Math.max(10, SECONDS / 2));
+// Descriptors may differ by this many; memory in use may grow by this factor after the warm-up.
 const DESCRIPTORS = 2;
 const GROWTH = 1.3;
 
@@ -30,13 +41,14 @@ function createPlace() {
   const root = mkdtempSync(join(tmpdir(), 'wield-soak-'));
   const dir = join(root, 'project');
   const home = join(root, 'home');
+  mkdirSync(dir, { recursive: true });
   const write = (path, text, mode = 0o644) => {
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, text);
     chmodSync(path, mode);
   };
   const tool = (name, body, ...header) =>
-    write(join(dir, '.agents/tools', name), `#!/bin/sh\n# @description Soak.\n${header.join('\n')}\n${body}\n`, 0o755);
+    write(join(home, '.agents/tools', name), `#!/bin/sh\n# @description Soak.\n${header.join('\n')}\n${body}\n`, 0o755);
   tool('echo', 'echo "$WIELD_PARAM_N"', '# @param n integer');
   tool('guarded', 'echo "$WIELD_PARAM_N"', '# @param n integer');
   tool('slow', 'sleep 60', '# @timeout 300ms');
@@ -48,7 +60,7 @@ function createPlace() {
   };
   write(join(home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { up: command } }));
   const env = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', WIELD_HOME: join(home, '.wield') };
-  return { root, dir, env, binary: join(ROOT, 'dist/cli/wield.cjs') };
+  return { root, dir, env, binary: join(ROOT, 'dist/cli/wield.cjs'), memoryFile: join(root, 'memory.json') };
 }
 
 function pick() {
@@ -88,7 +100,15 @@ function outcomeOf({ result, error, cancelled, lost }, name, n) {
 }
 
 const descriptorsOf = (pid) => readdirSync(`/proc/${pid}/fd`).length;
-const memoryOf = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;
+
+/** Returns the memory of the server in MiB after a garbage collection. */
+async function memoryOf({ pid }, { memoryFile }) {
+  rmSync(memoryFile, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  while (!existsSync(memoryFile)) await sleep(50);
+  const { used, rss } = JSON.parse(readFileSync(memoryFile, 'utf8'));
+  return { used: used / 2 ** 20, rss: rss / 2 ** 20 };
+}
 
 function processesOf(root) {
   return readdirSync('/proc').filter((pid) => {
@@ -101,7 +121,7 @@ function processesOf(root) {
 }
 
 /** Measures the server when it is idle and its upstream server runs, which takes a while after a crash. */
-async function measure(client) {
+async function measure(client, place) {
   const deadline = performance.now() + 60_000;
   while (performance.now() < deadline) {
     const { result } = await client.call('up_echo', { text: 'x' });
@@ -115,16 +135,16 @@ async function measure(client) {
     same = now === last ? same + 1 : 0;
     last = now;
   }
-  return { descriptors: descriptorsOf(client.pid), memory: memoryOf(client.pid) };
+  return { descriptors: descriptorsOf(client.pid), ...(await memoryOf(client, place)) };
 }
 
 async function soak(transport, protocol) {
   const place = createPlace();
   const client = await startClient({ transport, protocol, ...place });
   await load(client, WARM_UP_SECONDS);
-  const before = await measure(client);
+  const before = await measure(client, place);
   const { calls, outcomes } = await load(client, SECONDS);
-  const after = await measure(client);
+  const after = await measure(client, place);
   const answered = [...client.responses.values()].filter((count) => count === 1).length;
   const requests = client.responses.size;
   await client.close();
@@ -132,7 +152,7 @@ async function soak(transport, protocol) {
   const children = processesOf(place.root);
   rmSync(place.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   const failed = [...outcomes].filter(([name]) => name !== 'ok').sort(([a], [b]) => (a < b ? -1 : 1));
-  const growth = after.memory / before.memory;
+  const growth = after.used / before.used;
   const faults = [
     ...(answered === requests ? [] : [`${requests - answered} requests not answered exactly once`]),
     ...failed.filter(([name]) => /^lost|^wrong/.test(name)).map(([name, count]) => `${count} × ${name}`),
@@ -148,7 +168,8 @@ async function soak(transport, protocol) {
     failed.map(([name, count]) => `${name} ${count}`).join(', '),
     `${before.descriptors} / ${after.descriptors}`,
     children,
-    growth.toFixed(2),
+    `${before.used.toFixed(0)} / ${after.used.toFixed(0)}`,
+    `${before.rss.toFixed(0)} / ${after.rss.toFixed(0)}`,
   ];
   console.log(row.join('  '), faults.length === 0 ? '' : `FAILED: ${faults.join('; ')}`);
   return { row, faults };
@@ -162,19 +183,23 @@ an upstream server that crashes now and then, calls that exceed their time limit
 that need approval, of which every second is given. \`SOAK_SECONDS\` sets the duration of each run, 600 by default.
 
 It fails if a request is not answered exactly once, an answer is wrong, the server has more than ${DESCRIPTORS} descriptors more or
-less than after the warm-up, a process is left when it has ended, or its memory has grown by more than a factor of ${GROWTH}.
+less than after the warm-up, a process is left when it has ended, or its memory in use (MiB, after a garbage collection) has
+grown by more than a factor of ${GROWTH}.
 
-The last run: ${SECONDS} seconds each, after a warm-up of ${WARM_UP_SECONDS} seconds. A call that needs approval takes two requests in
+The last run: ${SECONDS} seconds, all four at the same time, after a warm-up of ${WARM_UP_SECONDS} seconds. A call that needs approval takes two requests in
 the newer protocol version; requests include those of the warm-up.
 
-| run | calls | requests answered once | succeeded | failed, by code | descriptors before / after | processes left | memory, end / warm-up |
-|---|---|---|---|---|---|---|---|
+| run | calls | requests answered once | succeeded | failed, by code | descriptors before / after | processes left | memory in use before / after | resident before / after |
+|---|---|---|---|---|---|---|---|---|
 ${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}
 `;
 }
 
-const results = [];
-for (const transport of ['stdio', 'http'])
-  for (const protocol of ['older', 'newer']) results.push(await soak(transport, protocol));
-writeFileSync(join(ROOT, 'docs/reference/soak.md'), toPage(results.map(({ row }) => row)));
+const { values: options } = parseArgs({ options: { only: { type: 'string', default: '' } } });
+const only = options.only.split(',').filter(Boolean);
+const runs = ['stdio', 'http']
+  .flatMap((transport) => ['older', 'newer'].map((protocol) => [transport, protocol]))
+  .filter((run) => only.every((word) => run.includes(word)));
+const results = await Promise.all(runs.map((run) => soak(...run)));
+if (only.length === 0) writeFileSync(join(ROOT, 'docs/reference/soak.md'), toPage(results.map(({ row }) => row)));
 if (results.some(({ faults }) => faults.length > 0)) process.exitCode = 1;
