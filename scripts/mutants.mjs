@@ -1,5 +1,6 @@
 // Applies one mutation of security-relevant code at a time to a copy of the project, and reports which no test notices.
-// Usage: npm run mutants [-- --only TEXT] [--rest] [--no-baseline] [--lanes 1|2]. It updates docs/reference/mutants.md.
+// Usage: npm run mutants [-- --only TEXT] [--rest] [--changed COMMIT] [--seconds N] [--lanes 1|2] [--no-baseline]. It
+// updates docs/reference/mutants.md.
 
 import { execFileSync, spawn } from 'node:child_process';
 import {
@@ -27,6 +28,8 @@ const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
     rest: { type: 'boolean', default: false },
+    changed: { type: 'string' },
+    seconds: { type: 'string', default: 'Infinity' },
     'no-baseline': { type: 'boolean', default: false },
     lanes: { type: 'string', default: '2' },
   },
@@ -35,42 +38,47 @@ const all = readdirSync(LISTS)
   .filter((name) => name.endsWith('.json'))
   .sort()
   .flatMap((name) => JSON.parse(readFileSync(join(LISTS, name), 'utf8')));
-const page = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
-// `--rest`: those that the page does not list as killed.
+// `--rest`: those that the page does not list as killed. `--changed`: those whose code or tests changed since a commit.
+const page = readPage();
+const changed = options.changed === undefined ? undefined : filesChangedSince(options.changed);
 const chosen = all.filter(
   (mutation) =>
     (options.only === undefined || rowOf(mutation).includes(options.only)) &&
-    !(options.rest && page.includes(`${rowOf(mutation)} killed |`)),
+    !(options.rest && page.includes(`${rowOf(mutation)} killed |`)) &&
+    (changed === undefined || [mutation.file, ...mutation.tests].some((file) => changed.has(file))),
 );
+// No other mutation is started after that.
+const deadline = performance.now() + Number(options.seconds) * 1000;
 const scratch = mkdtempSync(join(tmpdir(), 'wield-mutants-'));
 
 try {
-  for (const mutation of chosen) mutate(mutation);
+  for (const mutation of chosen) mutate(mutation, ROOT);
   const lanes = Array.from({ length: Number(options.lanes) }, (_, at) => createCopy(join(scratch, String(at))));
   if (!options['no-baseline']) await runBaseline(lanes[0]);
   const results = new Map();
   const left = [...chosen];
   await Promise.all(
     lanes.map(async (copy) => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      for (let next = left.shift(); next !== undefined && performance.now() < deadline; next = left.shift()) {
+        const began = performance.now();
         const result = await tryMutation(copy, next);
         results.set(next, result);
         console.log(`${results.size}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`);
-        console.log(`    ${result.detail}`);
+        console.log(`    ${Math.round((performance.now() - began) / 1000)} s: ${result.detail}`);
         writeFileSync(PAGE, toPage(results));
       }
     }),
   );
-  const survivors = chosen.filter((mutation) => results.get(mutation).state !== 'killed');
-  console.log(`\n${chosen.length - survivors.length} of ${chosen.length} mutations killed`);
-  process.exitCode = survivors.length === 0 ? 0 : 1;
+  const killed = chosen.filter((mutation) => results.get(mutation)?.state === 'killed').length;
+  console.log(`\n${killed} of ${chosen.length} mutations killed`);
+  process.exitCode = killed === chosen.length ? 0 : 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
 
 /** Returns the mutated text of a file. Throws unless the text to replace occurs exactly once. */
-function mutate({ file, find, replace }) {
-  const text = readFileSync(join(ROOT, file), 'utf8');
+function mutate({ file, find, replace }, root) {
+  const text = readFileSync(join(root, file), 'utf8');
   const parts = text.split(find);
   if (parts.length !== 2) throw new Error(`${file}: occurs ${parts.length - 1} times: ${find}`);
   return parts.join(replace);
@@ -90,22 +98,41 @@ function createCopy(directory) {
   return directory;
 }
 
-// A test that fails anyway would count as noticing every mutation.
+// A test that fails anyway would count as noticing every mutation. One that failed is tried twice, since the machine may
+// be busy.
 async function runBaseline(copy) {
-  const files = [...new Set(chosen.flatMap(({ tests }) => tests))];
-  const { failed } = await runTests(copy, { tests: files });
-  if (failed !== undefined) throw new Error(`fails without a mutation: ${failed}`);
+  const named = chosen.filter((mutation) => patternOf(mutation) !== undefined);
+  const whole = chosen.filter((mutation) => patternOf(mutation) === undefined);
+  const patterns = [...new Set(named.map(patternOf))].map((pattern) => `(?:${pattern})`);
+  const runs = [
+    { tests: filesOf(whole) },
+    { tests: filesOf(named).filter((file) => !filesOf(whole).includes(file)), title: patterns.join('|') },
+  ];
+  for (const run of runs.filter(({ tests }) => tests.length > 0)) {
+    const { failed } = await runTests(copy, run);
+    if (failed !== undefined && (await runTests(copy, run)).failed !== undefined)
+      throw new Error(`fails without a mutation: ${failed}`);
+  }
+}
+
+function filesOf(mutations) {
+  return [...new Set(mutations.flatMap(({ tests }) => tests))];
+}
+
+/** Returns which tests must notice a mutation, by title; those of its finding by default. */
+function patternOf({ title, finding }) {
+  return title ?? (finding === undefined ? undefined : `\\b${finding}\\b`);
 }
 
 async function tryMutation(copy, mutation) {
   const path = join(copy, mutation.file);
   const original = readFileSync(path, 'utf8');
-  writeFileSync(path, mutate(mutation));
+  writeFileSync(path, mutate(mutation, copy));
   try {
     if (mutation.build && !(await build(copy))) return { state: 'invalid', detail: 'does not build' };
     const { ran, failed } = await runTests(copy, mutation);
     if (failed !== undefined) return { state: 'killed', detail: failed };
-    if (ran === 0) return { state: 'invalid', detail: `no test matches ${mutation.only}` };
+    if (ran === 0) return { state: 'invalid', detail: `no test matches ${patternOf(mutation)}` };
     return { state: 'survived', detail: mutation.tests.join(' ') };
   } finally {
     writeFileSync(path, original);
@@ -117,11 +144,12 @@ async function build(copy) {
   return (await run(copy, ['scripts/build.mjs', '--bundles'])).code === 0;
 }
 
-async function runTests(copy, { tests, only }) {
+async function runTests(copy, { tests, ...names }) {
   const report = join(copy, 'mutants-report.json');
   rmSync(report, { force: true });
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail=1', '--maxWorkers=1'];
-  const pattern = only === undefined ? [] : ['-t', only];
+  const title = patternOf(names);
+  const pattern = title === undefined ? [] : ['-t', title];
   const { code, late } = await run(copy, [...vitest, ...pattern, '--reporter=json', `--outputFile=${report}`]);
   if (late) return { ran: 1, failed: 'the tests did not end' };
   const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
@@ -151,37 +179,49 @@ function run(cwd, args) {
 }
 
 /** Returns the row of a mutation without its result. */
-function rowOf({ area, what, file, tests }) {
+function rowOf({ area, what, finding, file, tests }) {
   const link = (name) => `[${name.split('/').at(-1)}](../../${name})`;
-  return `| ${area} | ${what.replaceAll('|', '\\|')} | ${link(file)} | ${tests.map(link).join(', ')} |`;
+  return `| ${area} | ${what.replaceAll('|', '\\|')} | ${finding ?? ''} | ${link(file)} | ${tests.map(link).join(', ')} |`;
 }
 
-// Rows of mutations that did not run are kept from the page.
+function readPage() {
+  return existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
+}
+
+function filesChangedSince(commit) {
+  const names = execFileSync('git', ['diff', '--name-only', commit], { cwd: ROOT, encoding: 'utf8' });
+  return new Set(names.trim().split('\n'));
+}
+
+// Rows of mutations that did not run are kept from the page, which another run may have written meanwhile.
 function toPage(results) {
+  const now = readPage();
   const rows = all.map((mutation) => {
     const start = rowOf(mutation);
     const state = results.get(mutation)?.state;
     return state === undefined
-      ? (page.find((row) => row.startsWith(start)) ?? `${start} not run |`)
+      ? (now.find((row) => row.startsWith(start)) ?? `${start} not run |`)
       : `${start} ${state} |`;
   });
   const killed = rows.filter((row) => row.endsWith(' killed |')).length;
   return [
     '# Mutants',
     '',
-    'Each row is a deliberate defect in a security-relevant line, and the tests that must notice it. The list is in',
-    '`test/mutants`; a gate checks that every line still exists.',
+    'Each row is a deliberate defect in a security-relevant line, and the tests that must notice it. One with a finding',
+    'undoes the fix of that finding, and its own tests must fail. The list is in `test/mutants`; a gate checks that every',
+    'line still exists and that every finding has a mutation.',
     '',
     '| to | run |',
     '|---|---|',
     '| try all mutations and write this page | `npm run mutants` |',
     '| try those that are not listed as killed | `npm run mutants -- --rest` |',
     '| try those of one area, file or description | `npm run mutants -- --only approvals` |',
+    '| try those whose code or tests changed | `npm run mutants -- --changed HEAD~5` |',
     '',
     `${killed} of ${rows.length} mutations are noticed.`,
     '',
-    '| area | mutation | file | tests | result |',
-    '|---|---|---|---|---|',
+    '| area | mutation | finding | file | tests | result |',
+    '|---|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -16,6 +16,7 @@ describe('text', () => {
 
   test('redacts overlapping secrets completely, and not the marker itself', () => {
     expect(redactKnown('xabcdefghx', ['abcde', 'cdefgh'])).toBe('x[redacted]x');
+    expect(redactKnown('xabcdefghx', ['abcdefgh', 'cdef'])).toBe('x[redacted]x');
     expect(redactKnown('abcd redacted', ['abcd', 'redacted'])).toBe('[redacted] [redacted]');
     expect(redactKnown('abc', ['abc'])).toBe('abc');
   });

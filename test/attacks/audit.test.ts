@@ -161,28 +161,37 @@ describe('secrets', () => {
         text: 'x',
         nested: { list: [{ clientSecret: 'abcdefgh', pin: 12345678 }] },
       });
+      // Too short to be recognised where it is repeated.
+      await toolbox.call('say', { text: 'x', password: 'q#z' });
     }
     await toolbox.call('say', { text: 'the author keeps monkeys', keyboard: 'qwertz' });
     const log = logText(workspace);
-    expect(log).not.toMatch(/abcdefgh|12345678/);
+    expect(log).not.toMatch(/abcdefgh|12345678|q#z/);
     expect(log).toContain('the author keeps monkeys');
     expect(log).toContain('qwertz');
   });
 
   spec('OBS-1', 'A60 a secret at the cut of a long text is redacted', async () => {
     const workspace = createWorkspace();
-    workspace.env.DEPLOY_TOKEN = SECRET;
-    workspace.config('[audit]\ncontents = true\n[env]\npass = ["DEPLOY_TOKEN"]\n');
+    const long = `long${'-'.repeat(2000)}`;
+    Object.assign(workspace.env, { DEPLOY_TOKEN: SECRET, LONG_TOKEN: long });
+    workspace.config('[audit]\ncontents = true\n[env]\npass = ["DEPLOY_TOKEN", "LONG_TOKEN"]\n');
     const say = defineTool({
       name: 'say',
       description: 'x',
-      inputSchema: { type: 'object', properties: { length: { type: 'integer' } } },
-      execute: ({ length }: { length: number }) => `${'.'.repeat(length)}${SECRET}${'.'.repeat(50_000)}`,
+      inputSchema: {
+        type: 'object',
+        properties: { length: { type: 'integer' }, before: { type: 'integer', default: 0 } },
+      },
+      execute: ({ length, before }: { length: number; before: number }) =>
+        `${long.repeat(before).padEnd(length, '.')}${SECRET}${'.'.repeat(50_000)}`,
     });
     const toolbox = workspace.toolbox({ tools: [say] });
     const edges = [16 * 1024, 20 * 1024].flatMap((edge) => [-22, -12, -3, -1, 0].map((by) => edge + by));
     for (const length of edges) await toolbox.call('say', { length });
-    expect(logRecords(workspace)).toHaveLength(edges.length);
+    // Long secrets before it move the place where the text is read up to in front of the cut.
+    for (const length of edges) await toolbox.call('say', { length, before: 4 });
+    expect(logRecords(workspace)).toHaveLength(2 * edges.length);
     expect(logText(workspace)).not.toContain('hunt');
   });
 

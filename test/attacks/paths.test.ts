@@ -134,6 +134,19 @@ finding('B1', 'A20 A26 the directory of a command and other parameters of resolv
   workspace.skill('own', {
     'tools.json': declare(
       [
+        { param: 'dir', kind: 'workingdir' },
+        { param: 'path', readPath: true },
+      ],
+      { binary: 'peek' },
+    ),
+  });
+  const moved = workspace.toolbox();
+  expect(textOf(await moved.call('run', { dir: 'src', path: 'a' }))).toBe('a');
+  expect(textOf(await moved.call('run', { dir: 'src/in', path: '../../secret' }))).toBe('inside');
+  expect((await moved.call('run', { dir: 'src/in', path: '../../../outside/secret' })).error?.code).toBe('path_escape');
+  workspace.skill('own', {
+    'tools.json': declare(
+      [
         { param: 'path', readPath: true },
         { param: 'id', resolveCommand: { binary: 'peek', args: ['$path'] } },
       ],
@@ -149,22 +162,20 @@ finding('B1', 'A20 A26 the directory of a command and other parameters of resolv
 });
 
 finding('B1', 'A21 a path that became a link after it was planned is refused', async () => {
-  const { workspace, outside, toolbox } = createLinked('readPath');
-  workspace.config('[trust]\nrules = "run($policy=ask)"\n');
-  const result = await toolbox.call(
-    'run',
-    { path: 'src/a' },
-    {
-      caller: MODEL,
-      approve: async () => {
-        renameSync(join(workspace.dir, 'src'), join(workspace.dir, 'old'));
-        writeFileSync(join(outside, 'a'), 'outside');
-        symlinkSync(outside, join(workspace.dir, 'src'));
-        return 'once';
-      },
-    },
-  );
-  expect(result.error?.code).toBe('path_escape');
+  // Another file inside the workdir is not the approved one either.
+  for (const target of ['../outside', 'other']) {
+    const { workspace, outside, toolbox } = createLinked('readPath');
+    writeFileSync(join(outside, 'a'), 'outside');
+    workspace.write('other/a', 'other');
+    workspace.config('[trust]\nrules = "run($policy=ask)"\n');
+    const approve = async (): Promise<'once'> => {
+      renameSync(join(workspace.dir, 'src'), join(workspace.dir, 'old'));
+      symlinkSync(target, join(workspace.dir, 'src'));
+      return 'once';
+    };
+    const result = await toolbox.call('run', { path: 'src/a' }, { caller: MODEL, approve });
+    expect([target, result.error?.code]).toEqual([target, 'path_escape']);
+  }
 });
 
 finding('B1', 'A21 a link that flips in a loop never shows a file outside', async () => {

@@ -1,6 +1,6 @@
 // Approval of calls: at a terminal, with --yes, in code, and by a stored approval that is used once.
 
-import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { ApprovalRequest, Approve } from '../../../src/core/approval.js';
@@ -418,6 +418,30 @@ finding('B12', 'no secret is stored or shown while a call waits', async () => {
   const other = args.map((arg) => (arg === secrets[1] ? 'hunter2-other' : arg));
   expect((await wield(workspace, ['call', 'login', ...other], { env })).status).toBe(5);
   expect((await call()).status).toBe(0);
+});
+
+finding('B12', 'no secret of a command line is stored or shown while a call waits', async () => {
+  const workspace = createSkillWorkspace();
+  workspace.skill('own', {
+    'tools.json': declare([
+      { param: 'user', flag: '--user' },
+      { param: 'password', flag: '--password' },
+      { param: 'note', flag: '--note' },
+    ]),
+  });
+  workspace.config('[trust]\nrules = "*"\n[env]\npass = ["DEPLOY_KEY"]\n');
+  const env = { DEPLOY_KEY: 'granted-value-1' };
+  const input = { user: 'ada', password: 'hunter2-secret', note: 'uses granted-value-1, token=sk-other-77' };
+  const toolbox = workspace.toolbox({ env: { ...workspace.env, ...env } });
+  const { error } = await toolbox.call('run', input);
+  expect(error?.code).toBe('needs_approval');
+  const directory = join(workspace.env.WIELD_HOME!, 'approvals');
+  const stored = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+  const shown = await wield(workspace, ['approvals', 'show', String(error?.data?.id)], { env });
+  for (const text of [...stored, shown.stdout]) {
+    expect(text).toContain('ada');
+    expect(text).not.toMatch(/granted-value-1|hunter2-secret|sk-other-77/);
+  }
 });
 
 finding('B28', 'the audit log says who decided, how and when', async () => {

@@ -223,11 +223,13 @@ spec('RUN-8', 'the queue is fair: first come, first served, past calls that wait
   const calls: Promise<ToolResult>[] = [];
   const order = ['a1', 'c1', 'a2', 'a3', 'b1', 'd1', 'b2', 'd2'];
   for (const call of order) calls.push(toolbox.call(call[0]!, { n: Number(call[1]) }));
+  // Ends a call, and waits for the next one to start or, if none is left, for the end.
   const end = async (call: string): Promise<void> => {
+    const next = Math.min(started.length + 1, order.length);
     releases.get(call)!();
-    await sleep(20);
+    await expect.poll(() => started.length, { timeout: 20_000 }).toBe(next);
   };
-  await sleep(20);
+  await expect.poll(() => started.length, { timeout: 20_000 }).toBe(2);
   expect(started).toEqual(['a1', 'c1']);
   // a2 and a3 wait for their own tool, so b1 is next, although it came later.
   await end('c1');
