@@ -66,13 +66,7 @@ export function limitConnections(server: Server): void {
   server.keepAliveTimeout = (KEEP_ALIVE_SECONDS + KEEP_ALIVE_BUFFER_SECONDS) * 1000;
   server.on('connection', (socket: Socket) => {
     const peer = socket.remoteAddress ?? '';
-    const connection: Connection = {
-      socket,
-      peer,
-      state: 'receiving',
-      bytes: 0,
-      silentChecks: 0,
-    };
+    const connection: Connection = { socket, peer, state: 'receiving', bytes: 0, silentChecks: 0 };
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
     makeRoom(connection);
