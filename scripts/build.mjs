@@ -113,7 +113,7 @@ for (const name of readdirSync(`${root}dist/cli`)) {
 
 // The first help never changes, so it is no chunk.
 const help = `${root}dist/cli/help.cjs`;
-const { formatHelp } = createRequire(import.meta.url)(help);
+const { formatHelp, formatShortHelp } = createRequire(import.meta.url)(help);
 rmSync(help);
 
 // The entry contains the build hash, which names the files of the compile cache.
@@ -124,6 +124,7 @@ const entry = await rolldown({
     define: {
       WIELD_VERSION: JSON.stringify(version),
       WIELD_HELP: JSON.stringify(formatHelp()),
+      WIELD_SHORT_HELP: JSON.stringify(formatShortHelp()),
       WIELD_BUILD: JSON.stringify(build.digest('hex').slice(0, 16)),
     },
   },

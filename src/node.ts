@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path';
 import { createRecorder } from './audit/recorder.js';
 import { createBuiltins } from './builtin/create.js';
-import { createInstructions, mayName, offeredTo } from './builtin/offer.js';
+import { checkOffer, createInstructions, mayName, offeredTo } from './builtin/offer.js';
 import { createStores } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
@@ -259,17 +259,20 @@ interface CatalogParts {
 function createCatalogs({ options, machine, files, workspace, formats, upstream }: CatalogParts) {
   const { world, wieldHome } = machine;
   const toSchema: ToSchema = (json, face) => createJsonSchema(json, { closed: face === 'input' });
+  const builtin = createBuiltins({
+    workspace,
+    queries: { world, entry: () => findEntry('query/main.cjs'), beforeRun: files.beforeRun },
+    catalog: () => catalog,
+    references: () => references,
+    search: () => search,
+    cascade: () => cascade,
+  });
+  const yielding = createTaskTools();
+  checkOffer(files.offered, [...builtin, ...yielding]);
   const catalog: Catalog = createCatalog({
     registered: toRegistry(options.tools ?? []),
-    builtin: createBuiltins({
-      workspace,
-      queries: { world, entry: () => findEntry('query/main.cjs'), beforeRun: files.beforeRun },
-      catalog: () => catalog,
-      references: () => references,
-      search: () => search,
-      cascade: () => cascade,
-    }),
-    yielding: createTaskTools(),
+    builtin,
+    yielding,
     offered: (tool, skills, snapshot) => offeredTo(tool, skills, snapshot, files.offered),
     toAbsolute: (path, { workdir }) => toDirectory(path, workdir, world.home),
     ownerOf: (directory, { places }) => findOwner(directory, places),

@@ -3,9 +3,11 @@
 import type { Catalog } from '../catalog/catalog.js';
 import type { Audience } from '../catalog/listing.js';
 import { isToolOf, type References } from '../catalog/skill-references.js';
+import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
+import { nearest, quoteOutside } from '../core/text.js';
 import type { CallerKind, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { findDenial } from '../policy/decide.js';
@@ -22,6 +24,22 @@ export function isOffered(
 ): boolean {
   const isNamed = (entry: string): boolean => entry === name || entry === group;
   return offered.some(isNamed) || offer.some(isNamed);
+}
+
+/** Throws `usage` if a name is neither a built-in tool nor a group of them. */
+export function checkOffer(offered: readonly string[], builtin: readonly Tool[]): void {
+  if (offered.length === 0) return;
+  const groups = [...new Set(builtin.map(({ name, traits }) => traits.group ?? name))];
+  const known = [...groups, ...builtin.map(({ name }) => name)];
+  const unknown = offered.find((entry) => !known.includes(entry));
+  if (unknown === undefined) return;
+  const [close] = nearest(unknown, known);
+  throw new ToolError('usage', `unknown built-in tool or group "${quoteOutside(unknown, 60)}"`, {
+    hint:
+      close === undefined
+        ? `use one of ${groups.join(', ')}, or the name of a built-in tool`
+        : `did you mean ${close}?`,
+  });
 }
 
 /** Returns who sees a built-in tool. `offered` are the names and groups that code offers. */

@@ -45,7 +45,7 @@ export function createFinder(options: FinderOptions): Seek {
   const findNamed = (name: string, within: FindOptions): Tool | undefined => {
     const found = registered.has(name) || isToolName(name) ? reach.lookUp(name, within.snapshot) : undefined;
     if (found === undefined) return undefined;
-    if ('severity' in found) throw notUsable(name, found);
+    if ('severity' in found) throw notUsable(name, found, within.snapshot.workdir);
     return reach.isInReach(found, within) ? found : undefined;
   };
 
@@ -88,10 +88,12 @@ export function createFinder(options: FinderOptions): Seek {
     // RES-1: a name that no tool has is tried as a file of the workdir.
     const tool = pickTool(text, paths.read(name, within).tools, fragment);
     if (tool !== undefined) return tool;
-    const { mayName = () => true } = within;
-    throw fragment === undefined && isToolName(name)
-      ? (upstream?.why(name, within.snapshot) ?? notFound(name, near().filter(mayName), within.snapshot.places))
-      : invalidName(text);
+    if (fragment !== undefined || !isToolName(name)) throw invalidName(text);
+    const { snapshot, mayName = () => true, offeredOnly: isModel } = within;
+    const { places, workdir } = snapshot;
+    // The text of broken files is not sent to models.
+    const problems = isModel ? [] : list(snapshot).problems;
+    throw upstream?.why(name, snapshot) ?? notFound(name, near().filter(mayName), { places, workdir, problems });
   };
 }
 

@@ -3,37 +3,63 @@
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
-import { count, nearest, quoteOutside } from '../core/text.js';
+import { count, nearest, quoteOutside, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
+const MAX_BROKEN = 3;
+
+export interface Searched {
+  readonly places: readonly Place[];
+  /** The problems of the listing. */
+  readonly problems: readonly Problem[];
+  readonly workdir: string;
+}
+
 /** ERR-3, RES-11 */
-export function notFound(name: string, tools: readonly Tool[], places: readonly Place[]): ToolError {
+export function notFound(name: string, tools: readonly Tool[], { places, problems, workdir }: Searched): ToolError {
   const close = nearest(
     name,
     tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
   );
   const searched = places.map((place) => place.directory);
+  const broken = findBroken(name, problems).map((problem) => describe(problem, workdir));
   const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
     unread > 0
       ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; review the workspace, then run: wield trust`
       : close.length > 0
         ? `did you mean ${close.join(', ')}? wield list shows all`
-        : searched.length > 0
-          ? `wield list shows all tools; searched ${searched.join(', ')}`
-          : 'pass the tool to createToolbox';
+        : broken.length > 0
+          ? `not loaded: ${broken.join('\n')}\nwield check shows all problems`
+          : searched.length > 0
+            ? `wield list shows all tools; searched ${searched.join(', ')}`
+            : 'pass the tool to createToolbox';
   return new ToolError('not_found', `tool not found: ${name}`, {
     hint,
     data: { nearest: close, searched },
   });
 }
 
+// Only a file itself knows its tools, so any broken one may define the tool (RES-46). Those in a directory that the name
+// starts with come first.
+function findBroken(name: string, problems: readonly Problem[]): readonly Problem[] {
+  const broken = problems.filter(({ severity }) => severity === 'error');
+  const isLikely = ({ path }: Problem): boolean =>
+    path.split('/').some((step) => step.length > 1 && name.startsWith(step));
+  return [...broken.filter(isLikely), ...broken.filter((problem) => !isLikely(problem))].slice(0, MAX_BROKEN);
+}
+
 /** Something has that name or path, but is not a usable tool. */
-export function notUsable(shown: string, problem: Problem): ToolError {
-  return new ToolError('not_found', `${shown} is not a tool: ${problem.path} ${problem.message}`, {
+export function notUsable(shown: string, problem: Problem, workdir: string): ToolError {
+  return new ToolError('not_found', `${shown} is not a tool: ${describe(problem, workdir)}`, {
     hint: problem.hint,
     data: { path: problem.path },
   });
+}
+
+function describe({ path, line, message }: Problem, workdir: string): string {
+  const shown = shortenPath(path, workdir, undefined);
+  return `${line === undefined ? shown : `${shown}:${line}`} ${message}`;
 }
 
 /** No tool is at a URI or path; `names` are tools that a fragment could pick there. */

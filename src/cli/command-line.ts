@@ -4,7 +4,15 @@ import { type Argument, splitArguments } from '../commands/index.js';
 import { toOwnFlags } from '../commands/input.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { sanitize } from '../core/text.js';
-import { flagOfLetter, kindOfFlag, unknownFlag, usageError, type Verb, type VerbArguments } from './verb.js';
+import {
+  checkChoices,
+  flagOfLetter,
+  kindOfFlag,
+  unknownFlag,
+  usageError,
+  type Verb,
+  type VerbArguments,
+} from './verb.js';
 
 export interface CommandWord {
   /** Undefined if there are only flags. */
@@ -41,10 +49,12 @@ export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv
   if (positionals.length > verb.positionals) {
     throw usageError(`unexpected argument "${sanitize(positionals[verb.positionals]!)}"`, `wield ${verb.usage}`);
   }
-  return {
+  const verbArguments: VerbArguments = {
     flags: toOwnFlags(parsed, kindOf),
     repeated: (name) => parsed.flatMap((one) => (one.kind === 'flag' && one.name === name ? String(one.value) : [])),
     positionals,
     rest,
   };
+  checkChoices(verb.flags, verbArguments);
+  return verbArguments;
 }

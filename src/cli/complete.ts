@@ -164,7 +164,9 @@ function toCompletableFlags(
 }
 
 // The placeholder of a flag tells how to complete it: `DIR`, `FILE`, `JSON|@FILE|-`.
-function flagValues(io: Io, { value = '' }: FlagHelp, current: string): Completion {
+function flagValues(io: Io, { value = '', choices }: FlagHelp, current: string): Completion {
+  if (choices !== undefined)
+    return { candidates: choices.map((choice) => ({ value: choice, description: '' })), files: false };
   if (value.includes('@FILE') && current.startsWith('@'))
     return {
       candidates: listFiles(io, current.slice(1)).map((file) => ({ value: `@${file}`, description: '' })),

@@ -9,7 +9,8 @@ import { createProcessIo } from './process-io.js';
 
 declare const WIELD_VERSION: string;
 declare const WIELD_BUILD: string;
-/** The text of `help.ts`, inlined by the build. */
+/** The texts of `help.ts`, inlined by the build. */
+declare const WIELD_SHORT_HELP: string;
 declare const WIELD_HELP: string;
 
 // Commands with their own compile cache. All others use that of `call`.
@@ -18,9 +19,11 @@ const CACHED = new Set(['__complete', 'list', 'serve', 'call']);
 const argv = process.argv.slice(2);
 const [first] = argv;
 
-if (argv.length === 1 && (first === 'version' || first === '--version')) {
+if (argv.length === 1 && (first === 'version' || first === '--version' || first === '-v')) {
   writeSync(1, `${WIELD_VERSION}\n`);
-} else if (argv.length === 0 || (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))) {
+} else if (argv.length === 0) {
+  writeSync(1, WIELD_SHORT_HELP);
+} else if (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h')) {
   writeSync(1, WIELD_HELP);
 } else {
   void start(argv.find((word) => CACHED.has(word)) ?? 'call');

@@ -11,6 +11,9 @@ export interface OwnCommand {
   readonly temporary: boolean;
 }
 
+/** The command on the PATH. */
+export const OWN_NAME = 'wield';
+
 /**
  * Returns `wield` itself for a shared file if it is on the PATH, its absolute path for a personal file, else Node with the
  * file of the binary.
@@ -18,8 +21,8 @@ export interface OwnCommand {
 export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
   const { env } = io;
   const binary = realpathSync(io.binary);
-  const installed = search(env, 'wield', binary);
-  if (installed !== undefined) return { command: shared ? 'wield' : installed, args: [], temporary: false };
+  const installed = search(env, OWN_NAME, binary);
+  if (installed !== undefined) return { command: shared ? OWN_NAME : installed, args: [], temporary: false };
   // A link such as `/usr/local/bin/node` survives an upgrade of Node.
   const node = search(env, 'node', realpathSync(process.execPath)) ?? process.execPath;
   return { command: node, args: [binary], temporary: binary.includes(`${sep}_npx${sep}`) };

@@ -3,7 +3,8 @@
 import { constants } from 'node:os';
 import type { Argument } from '../commands/index.js';
 import { exitStatus, ToolError, toToolError } from '../core/error.js';
-import { sanitize } from '../core/text.js';
+import { quoteOutside, sanitize } from '../core/text.js';
+import { statOrNothing } from '../files/read.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
 import { findCompatible } from './compatibility.js';
@@ -128,14 +129,28 @@ function createWaitListener(terminal: Terminal, interrupt: Interrupt, close: () 
 }
 
 function findCwd(io: Io, named: string | true | undefined): string {
+  let directory: string;
   try {
-    return resolvePath(io, String(named ?? io.cwd()));
+    directory = resolvePath(io, String(named ?? io.cwd()));
   } catch (error) {
     throw new ToolError('unavailable', 'the current directory no longer exists', {
       hint: 'change to another directory, or pass --cwd DIR',
       cause: error,
     });
   }
+  if (named !== undefined) checkDirectory(directory);
+  return directory;
+}
+
+// CLI-25: no verb creates the directory or takes a missing one for an empty one.
+function checkDirectory(directory: string): void {
+  const found = statOrNothing(directory);
+  if (found?.isDirectory()) return;
+  const shown = quoteOutside(directory, 500);
+  throw usageError(
+    found === undefined ? `--cwd: directory not found: ${shown}` : `--cwd: not a directory: ${shown}`,
+    'check the path after --cwd',
+  );
 }
 
 function noCommand(before: readonly Argument[]): ToolError {

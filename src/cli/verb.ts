@@ -14,6 +14,8 @@ export interface FlagHelp {
   readonly repeats?: boolean;
   /** Its letter: `N` for `-N`. */
   readonly short?: string;
+  /** The accepted values, if they are a fixed set. */
+  readonly choices?: readonly string[];
   readonly description: string;
 }
 
@@ -25,12 +27,34 @@ export const toggle = (description: string, short?: string): FlagHelp => ({
 });
 
 /** Describes a flag with a value. */
-export function option(value: string, description: string, more?: Pick<FlagHelp, 'repeats' | 'short'>): FlagHelp {
+export function option(
+  value: string,
+  description: string,
+  more?: Pick<FlagHelp, 'repeats' | 'short' | 'choices'>,
+): FlagHelp {
   return { kind: 'value', value, description, ...more };
 }
 
 export function usageError(message: string, hint: string): ToolError {
   return new ToolError('usage', message, { hint });
+}
+
+/** The error for a value that is not in a fixed set; `before` is what is typed before it. */
+export function unknownChoice(what: string, value: string, choices: readonly string[], before: string): ToolError {
+  const [close] = nearest(value, choices);
+  return usageError(
+    `unknown ${what} "${quoteOutside(value, 40)}"`,
+    close === undefined ? `use ${before} ${choices.join(', ')}` : `did you mean ${before} ${close}?`,
+  );
+}
+
+/** Checks the values of flags that accept a fixed set. Throws `usage`. */
+export function checkChoices(flags: Readonly<Record<string, FlagHelp>>, { repeated }: VerbArguments): void {
+  for (const [name, { choices }] of Object.entries(flags)) {
+    if (choices === undefined) continue;
+    const odd = repeated(name).find((value) => !choices.includes(value));
+    if (odd !== undefined) throw unknownChoice(`value of --${name}:`, odd, choices, `--${name}`);
+  }
 }
 
 /** The parsed arguments of a verb. */

@@ -3,74 +3,101 @@
 import { COMPATIBLE, findCompatible, toOwnArguments } from './compatibility.js';
 import type { Verb } from './verb.js';
 
+/** What a verb is for; `--help` lists the verbs by it. */
+export type VerbGroup = 'make' | 'use' | 'connect' | 'govern' | 'install';
+
 export interface VerbEntry {
   readonly name: string;
+  readonly group: VerbGroup;
   readonly summary: string;
   readonly load: () => Promise<Verb>;
 }
 
-const verb = (name: string, summary: string, load: () => Promise<Verb>): VerbEntry => ({
+const verb = (group: VerbGroup, name: string, summary: string, load: () => Promise<Verb>): VerbEntry => ({
   name,
+  group,
   summary,
   load,
 });
 
 export const VERBS: readonly VerbEntry[] = [
-  verb('init', 'Create a first tool', async () => (await import('./verbs/init.js')).init),
-  verb('list', 'List the tools', async () => (await import('./verbs/list.js')).list),
-  verb('show', 'Show the details of a tool', async () => (await import('./verbs/show.js')).show),
-  verb('call', 'Call a tool', async () => (await import('./verbs/call.js')).call),
-  verb('search', 'Search tools by description', async () => (await import('./verbs/search.js')).search),
-  verb('doctor', 'Check the setup and suggest fixes', async () => (await import('./verbs/doctor.js')).doctor),
-  verb('serve', 'Serve the tools to an agent over MCP', async () => (await import('./verbs/serve.js')).serve),
+  verb('make', 'init', 'Create a first tool', async () => (await import('./verbs/init.js')).init),
+  verb('make', 'check', 'Lint a skill, a workspace or a source', async () => (await import('./verbs/check.js')).check),
   verb(
+    'make',
+    'index',
+    'Write the index of a skill library',
+    async () => (await import('./verbs/write-index.js')).writeIndex,
+  ),
+  verb('use', 'list', 'List the tools', async () => (await import('./verbs/list.js')).list),
+  verb('use', 'show', 'Show the details of a tool', async () => (await import('./verbs/show.js')).show),
+  verb('use', 'search', 'Search tools by description', async () => (await import('./verbs/search.js')).search),
+  verb('use', 'call', 'Call a tool', async () => (await import('./verbs/call.js')).call),
+  verb(
+    'connect',
+    'serve',
+    'Serve the tools to an agent over MCP',
+    async () => (await import('./verbs/serve.js')).serve,
+  ),
+  verb(
+    'connect',
     'connect',
     'Add wield to Claude Code, Cursor and other clients',
     async () => (await import('./verbs/connect.js')).connect,
   ),
-  verb('mcp', 'Manage upstream MCP servers', async () => (await import('./verbs/mcp.js')).mcp),
-  verb('add', 'Add a source of tools and skills', async () => (await import('./verbs/add.js')).add),
-  verb('install', 'Install items with their dependencies', async () => (await import('./verbs/install.js')).install),
-  verb('uninstall', 'Uninstall items', async () => (await import('./verbs/uninstall.js')).uninstall),
+  verb('connect', 'mcp', 'Manage upstream MCP servers', async () => (await import('./verbs/mcp.js')).mcp),
   verb(
-    'remove-source',
-    'Remove a source and its items',
-    async () => (await import('./verbs/uninstall.js')).removeSource,
+    'connect',
+    'capabilities',
+    'Write a summary of the tools for agents',
+    async () => (await import('./verbs/capabilities.js')).capabilities,
   ),
-  verb('sync', 'Fetch updates of sources', async () => (await import('./verbs/sync.js')).sync),
-  verb('upgrade', 'Upgrade installed items', async () => (await import('./verbs/upgrade.js')).upgrade),
   verb(
-    'verify',
-    'Check installed files against their recorded hashes',
-    async () => (await import('./verbs/verify.js')).verify,
+    'connect',
+    'completions',
+    'Print a shell completion script',
+    async () => (await import('./verbs/completions.js')).completions,
   ),
-  verb('check', 'Lint a skill, a workspace or a source', async () => (await import('./verbs/check.js')).check),
-  verb('explain', 'Show which rule decides a call', async () => (await import('./verbs/explain.js')).explain),
   verb(
+    'govern',
     'trust',
     'Trust a workspace, so that models can call its tools',
     async () => (await import('./verbs/trust.js')).trust,
   ),
   verb(
+    'govern',
     'approvals',
     'List, approve and deny pending calls',
     async () => (await import('./verbs/approvals.js')).approvals,
   ),
-  verb('audit', 'Show the audit log', async () => (await import('./verbs/audit.js')).audit),
+  verb('govern', 'explain', 'Show which rule decides a call', async () => (await import('./verbs/explain.js')).explain),
+  verb('govern', 'audit', 'Show the audit log', async () => (await import('./verbs/audit.js')).audit),
+  verb('govern', 'config', 'Show the effective configuration', async () => (await import('./verbs/config.js')).config),
+  verb('govern', 'doctor', 'Check the setup and suggest fixes', async () => (await import('./verbs/doctor.js')).doctor),
+  verb('govern', 'clean', 'Remove caches and expired data', async () => (await import('./verbs/clean.js')).clean),
+  verb('govern', 'version', 'Print the version', async () => (await import('./verbs/version.js')).version),
+  verb('install', 'add', 'Add a source of tools and skills', async () => (await import('./verbs/add.js')).add),
   verb(
-    'capabilities',
-    'Write a summary of the tools for agents',
-    async () => (await import('./verbs/capabilities.js')).capabilities,
+    'install',
+    'install',
+    'Install items with their dependencies',
+    async () => (await import('./verbs/install.js')).install,
   ),
-  verb('config', 'Show the effective configuration', async () => (await import('./verbs/config.js')).config),
-  verb('index', 'Write the index of a skill library', async () => (await import('./verbs/write-index.js')).writeIndex),
-  verb('clean', 'Remove caches and expired data', async () => (await import('./verbs/clean.js')).clean),
+  verb('install', 'uninstall', 'Uninstall items', async () => (await import('./verbs/uninstall.js')).uninstall),
+  verb('install', 'upgrade', 'Upgrade installed items', async () => (await import('./verbs/upgrade.js')).upgrade),
+  verb('install', 'sync', 'Fetch updates of sources', async () => (await import('./verbs/sync.js')).sync),
   verb(
-    'completions',
-    'Print a shell completion script',
-    async () => (await import('./verbs/completions.js')).completions,
+    'install',
+    'verify',
+    'Check installed files against their recorded hashes',
+    async () => (await import('./verbs/verify.js')).verify,
   ),
-  verb('version', 'Print the version', async () => (await import('./verbs/version.js')).version),
+  verb(
+    'install',
+    'remove-source',
+    'Remove a source and its items',
+    async () => (await import('./verbs/uninstall.js')).removeSource,
+  ),
 ];
 
 /** Names that no tool or group can have as a command (MOD-25). */

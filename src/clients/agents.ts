@@ -70,6 +70,7 @@ const command: FieldReader = (value, draft, field) => {
 export const opencode = defineClient({
   id: 'opencode',
   name: 'opencode',
+  projectDirectory: STARTS_IN_PROJECT,
   references: (value) => value.replace(/\{env:([A-Za-z_]\w*)\}/g, '$${$1}').replace(/\{file:([^}]+)\}/g, '$${file:$1}'),
   project: ['opencode.json', 'opencode.jsonc'],
   user: (environment) =>
@@ -100,6 +101,7 @@ export const copilot = defineClient({
 export const amazonQ = defineClient({
   id: 'amazon-q',
   name: 'Amazon Q Developer',
+  projectDirectory: STARTS_IN_PROJECT,
   references: dollarEnv,
   project: '.amazonq/mcp.json',
   user: '.aws/amazonq/mcp.json',

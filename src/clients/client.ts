@@ -37,7 +37,7 @@ export interface Client {
   files(environment: ClientEnvironment): readonly ClientFile[];
   /**
    * How a project file refers to the project directory: a placeholder of the client, or `cwd` if servers are started
-   * there. Otherwise the path itself is written.
+   * there. Without it, project files are only read: an entry with a path could not be shared (SRV-24).
    */
   readonly projectDirectory?: string;
   /** Returns the entry of the client for `wield serve`. */

@@ -1,6 +1,7 @@
 // Plans changes to the configuration of a client: connecting `wield serve`, and undoing that.
 
-import { unlinkSync } from 'node:fs';
+import { rmdirSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { lineDiff } from '../core/diff.js';
 import { ToolError } from '../core/error.js';
@@ -24,6 +25,8 @@ export interface ConnectPlan {
   readonly replaces: boolean;
   /** Whether the entry was edited since it was written; undoing loses the edits. */
   readonly altered: boolean;
+  /** Directories to remove if they are empty, innermost first. */
+  readonly directories?: readonly string[];
   /** The records of this entry after the change. */
   readonly records: readonly ConnectRecord[];
 }
@@ -65,6 +68,7 @@ export function planConnect(
     previous: current === undefined ? null : (toPlain(current) as JsonObject),
     ...findSplice(file.text ?? '', after),
     created: file.text === null,
+    directories: findMissingDirectories(file.real),
   };
   // Records are obsolete if the entry was edited since.
   const isCurrent = isDeepStrictEqual(earlier.at(-1)?.entry, current === undefined ? undefined : toPlain(current));
@@ -101,16 +105,39 @@ export function planUndo(
     now = { ...now, text, document: parse(text, client.form, file.path) };
   }
   const isRemoved = now.text === '' && earlier[0]!.created;
-  return { ...base, after: isRemoved ? null : now.text, changed: true, altered };
+  const { directories } = earlier[0]!;
+  return { ...base, after: isRemoved ? null : now.text, changed: true, altered, directories };
 }
 
 /** Applies a plan, storing the records for undo first. */
-export function applyPlan({ file, scope, path, after, records }: ConnectPlan, store: RecordStore): void {
+export function applyPlan(plan: ConnectPlan, store: RecordStore): void {
+  const { file, scope, path, after, records, directories = [] } = plan;
   const undoing = records.length === 0;
   if (!undoing) store.put(file.real, path, records);
-  if (after === null) unlinkSync(file.real);
-  else writeConfig(file, after, scope === 'user');
+  if (after === null) {
+    unlinkSync(file.real);
+    removeEmpty(directories);
+  } else writeConfig(file, after, scope === 'user');
   if (undoing) store.put(file.real, path, []);
+}
+
+// The parent directories of a file that do not exist, innermost first.
+function findMissingDirectories(file: string): string[] {
+  const missing: string[] = [];
+  for (let at = dirname(file); statOrNothing(at) === undefined && at !== dirname(at); at = dirname(at))
+    missing.push(at);
+  return missing;
+}
+
+function removeEmpty(directories: readonly string[]): void {
+  for (const directory of directories) {
+    try {
+      rmdirSync(directory);
+    } catch {
+      // Something else is in it, or it is gone.
+      return;
+    }
+  }
 }
 
 /** Returns the diff of a plan without context lines. */

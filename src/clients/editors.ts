@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { isRecord } from '../core/json.js';
-import type { ClientEnvironment } from './client.js';
+import { type ClientEnvironment, STARTS_IN_PROJECT } from './client.js';
 import { applicationData, configHome, defineClient, dollarEnv, dollarName } from './define.js';
 import { COMMON_FIELDS, type FieldReader, ignored, instead, map, text, texts, time } from './read-entry.js';
 
@@ -56,6 +56,7 @@ const command: FieldReader = (value, draft, field) => {
 export const zed = defineClient({
   id: 'zed',
   name: 'Zed',
+  projectDirectory: STARTS_IN_PROJECT,
   project: '.zed/settings.json',
   user: (environment) => join(configHome(environment), 'zed', 'settings.json'),
   tables: () => [['context_servers']],
@@ -86,6 +87,7 @@ export const cline = defineClient({
 export const roo = defineClient({
   id: 'roo',
   name: 'Roo Code',
+  projectDirectory: STARTS_IN_PROJECT,
   references: dollarEnv,
   project: '.roo/mcp.json',
   user: extensionSettings('rooveterinaryinc.roo-cline', 'mcp_settings.json'),

@@ -20,6 +20,8 @@ export interface ConnectRecord {
   readonly inserted: string;
   /** Whether this change created the file. */
   readonly created: boolean;
+  /** The directories it created, innermost first. */
+  readonly directories?: readonly string[];
 }
 
 export interface RecordStore {

@@ -7,9 +7,10 @@ import { formatBytes, sanitize } from '../core/text.js';
 /** The version of the shapes that `--json` prints (CLI-3). */
 export const JSON_SCHEMA = 1;
 
-/** Formats the content of a result; parts that are not text are described. */
-export function contentText({ content }: ToolResult): string {
-  return content.map(partText).join('');
+/** Formats the content of a result; parts that are not text are described. Text that the error repeats is left out. */
+export function contentText({ content, error }: ToolResult): string {
+  const text = content.map(partText).join('');
+  return error?.message.includes(text.trim()) ? '' : text;
 }
 
 function partText(part: Part): string {

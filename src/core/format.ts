@@ -5,6 +5,9 @@ import type { Skill } from './skill.js';
 import type { Snapshot } from './snapshot.js';
 import type { FileIdentity, Owner, Tool } from './tool.js';
 
+/** The formats of tools in the toolbox of a workdir, with those that come from no file. */
+export const FORMATS = ['script', 'tools-json', 'skill', 'module', 'package', 'upstream', 'builtin'] as const;
+
 /** Kind of a place: scripts, skills of the search path, or links to installed tools (RES-6, SCR-17, INS-22). */
 export type PlaceKind = 'tools' | 'skills' | 'packages';
 

@@ -55,6 +55,8 @@ export function nearest(name: string, candidates: Iterable<string>): string[] {
   for (const candidate of candidates) {
     const other = candidate.toLowerCase();
     if (Math.abs(other.length - wanted.length) > limit && !other.startsWith(wanted)) continue;
+    // A short word with another first letter is another word: foo is not roo.
+    if (wanted.length <= 3 && other[0] !== wanted[0]) continue;
     const distance = other.startsWith(wanted) && wanted.length > 1 ? 1 : editDistance(wanted, other, limit);
     if (distance <= limit) scored.push({ candidate, distance });
   }
@@ -121,23 +123,28 @@ export function formatBytes(bytes: number): string {
   return `${Number(value.toFixed(1))} ${units[unit]}`;
 }
 
-/** Formats a duration: `250 ms`, `5 s`, `2 min`. */
+/** Formats a duration: `250 ms`, `5 s`, `2 min`, `12 h`, `3 days`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 120_000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
-  return `${Number((milliseconds / 60_000).toFixed(1))} min`;
+  const seconds = milliseconds / 1000;
+  const [unit, size] =
+    seconds < 120 ? ['s', 1] : seconds < 7200 ? ['min', 60] : seconds < 172_800 ? ['h', 3600] : ['days', 86_400];
+  return `${Number((seconds / Number(size)).toFixed(1))} ${unit}`;
 }
 
-const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?$/i;
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|days?)?$/i;
 const DURATION_UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
   m: 60_000,
   min: 60_000,
   h: 3_600_000,
+  d: 86_400_000,
+  day: 86_400_000,
+  days: 86_400_000,
 };
 
-/** Parses `500ms`, `30s`, `5m`, `1h` or a number of seconds into milliseconds; undefined for anything else. */
+/** Parses `500ms`, `30s`, `5m`, `1h`, `3d`, the output of `formatDuration`, or a number of seconds into milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = DURATION.exec(text.trim());
   if (!match) return undefined;

@@ -1,6 +1,8 @@
 // Starts processes: in a new group, without a shell, with limited time and output.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve as resolvePath } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
@@ -94,9 +96,19 @@ function startOnce(
   });
 }
 
+type Failed = (reason: string, hint: string) => ToolError;
+
+// The system reports a missing program, interpreter or directory by the same code.
+function notFound(binary: string, cwd: string, failed: Failed): ToolError {
+  if (!existsSync(cwd)) return failed(`directory not found: ${cwd}`, 'create it, or choose another one');
+  if (!binary.includes('/')) return failed('not on PATH', 'install it, or write its full path');
+  if (!existsSync(resolvePath(cwd, binary))) return failed('file not found', 'check the path');
+  return failed('interpreter not found', 'check its first line');
+}
+
 function spawnError(request: StartRequest, error: NodeJS.ErrnoException): ToolError {
   const binary = request.argv[0]!;
-  const failed = (reason: string, hint: string): ToolError =>
+  const failed: Failed = (reason, hint) =>
     new ToolError('exec_failed', `cannot start ${binary}: ${reason}`, {
       hint,
       data: { errno: error.code ?? null, binary },
@@ -104,7 +116,7 @@ function spawnError(request: StartRequest, error: NodeJS.ErrnoException): ToolEr
     });
   switch (error.code) {
     case 'ENOENT':
-      return failed('command not found', `check that it, its interpreter and the directory ${request.cwd} exist`);
+      return notFound(binary, request.cwd, failed);
     case 'EACCES':
       return failed('permission denied', `run: chmod +x ${binary}  (its file system must also allow running programs)`);
     case 'E2BIG':

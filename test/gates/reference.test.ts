@@ -38,9 +38,9 @@ describe('command line', () => {
       .map(([cell = '']) => /^--([a-z-]+)(?: [A-Z0-9]\S*)?$/.exec(cell)?.[1])
       .filter((name) => name !== undefined);
 
-  spec('CLI-1', 'every verb has a section in order, an example and help', async () => {
+  spec('CLI-1', 'every verb has a section, an example and help', async () => {
     const headings = [...page.matchAll(/^## (.*)$/gm)].map((match) => match[1]!);
-    expect(headings.slice(-VERBS.length)).toEqual(VERBS.map((verb) => verb.name));
+    expect(headings.slice(-VERBS.length).sort()).toEqual(VERBS.map((verb) => verb.name).sort());
     for (const { name, load } of VERBS) {
       const verb = await load();
       expect(verb.name).toBe(name);

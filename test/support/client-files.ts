@@ -243,7 +243,7 @@ export const CLIENT_FILES: readonly ClientFixture[] = [
   },
   { client: 'roo', scope: 'project', file: '.roo/mcp.json', text: crlf(roo) },
   { client: 'copilot-cli', scope: 'user', file: '.copilot/mcp-config.json', text: plain },
-  { client: 'kiro', scope: 'project', file: '.kiro/settings/mcp.json', text: plain },
+  { client: 'kiro', scope: 'user', file: '.kiro/settings/mcp.json', text: plain },
   { client: 'amazon-q', scope: 'user', file: '.aws/amazonq/mcp.json', text: plain },
   { client: 'lm-studio', scope: 'user', file: '.lmstudio/mcp.json', text: plain },
   { client: 'warp', scope: 'user', file: '.warp/.mcp.json', text: plain },

@@ -2,12 +2,11 @@
 
 import { approvalRows } from '../../core/approval-text.js';
 import { assertPerson } from '../../core/caller.js';
-import { ToolError } from '../../core/error.js';
-import { nearest, quoteOutside, spellOut } from '../../core/text.js';
+import { quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalStore } from '../../node.js';
 import { printJson, printTable } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny'];
 
@@ -27,7 +26,7 @@ export const approvals: Verb = {
   positionals: 2,
   async run(call) {
     const [action = 'list', id] = call.positionals;
-    if (!ACTIONS.includes(action)) throw unknownAction(action);
+    if (!ACTIONS.includes(action)) throw unknownChoice('action', action, ACTIONS, 'wield approvals');
     const { state: held, machine } = call.toolbox();
     const store = await held.approvals();
     if (action === 'list') return list(call, store);
@@ -126,11 +125,4 @@ function toJson(store: ApprovalStore, approval: Approval): Record<string, unknow
     since: new Date(since).toISOString(),
     until: until === null ? null : new Date(until).toISOString(),
   };
-}
-
-function unknownAction(action: string): ToolError {
-  const [close] = nearest(action, ACTIONS);
-  return new ToolError('usage', `unknown action "${quoteOutside(action, 40)}"`, {
-    hint: close === undefined ? `use ${ACTIONS.join(', ')}` : `did you mean wield approvals ${close}?`,
-  });
 }

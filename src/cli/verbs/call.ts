@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { formatToolHelp } from '../../commands/index.js';
 import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from '../../commands/input.js';
 import { contentText } from '../../commands/output.js';
-import { kindOfOwnFlag } from '../../commands/parameters.js';
+import { kindOfOwnFlag, toParameters } from '../../commands/parameters.js';
 import { assertPerson } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
-import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import { shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -42,7 +42,7 @@ export const call: Verb = {
     timeout: option('30s', 'Stop the tool after this time'),
     trust: toggle('Trust this workspace for this call only'),
     yes: toggle('Approve without asking'),
-    full: toggle('With --json: print the whole output, of any size'),
+    full: toggle('With --json: print a large output instead of a handle, up to limits.output'),
   },
   positionals: 1,
   completes: 'tools',
@@ -158,11 +158,11 @@ async function readToolInput(
   }
 }
 
-// CLI-8: without any argument, the input is JSON on stdin.
+// CLI-8: without any argument, the input is JSON on stdin if the tool has a required parameter. Otherwise stdin belongs
+// to someone else, such as the loop that this command runs in.
 async function readPipedInput(tool: Tool, terminal: Terminal, signal: AbortSignal): Promise<unknown> {
-  const { properties } = tool.input.json;
   const none: JsonObject = {};
-  if (terminal.inIsTerminal || !isRecord(properties) || Object.keys(properties).length === 0) return none;
+  if (terminal.inIsTerminal || !toParameters(tool.input.json).some(({ required }) => required)) return none;
   const text = await readStdin(terminal, signal);
   return text.trim() === '' ? none : parseJson(text, 'standard input');
 }

@@ -1,9 +1,8 @@
 // `wield completions`: prints a shell completion script.
 
-import { quoteOutside } from '../../core/text.js';
 import { printJson } from '../print.js';
 import { isShell, SCRIPTS, SHELLS } from '../shells.js';
-import { usageError, type Verb } from '../verb.js';
+import { unknownChoice, usageError, type Verb } from '../verb.js';
 
 export const completions: Verb = {
   name: 'completions',
@@ -15,10 +14,8 @@ export const completions: Verb = {
   completes: SHELLS,
   async run({ terminal, positionals, json }) {
     const [shell] = positionals;
-    if (!isShell(shell)) {
-      const problem = shell === undefined ? 'missing shell name' : `unknown shell "${quoteOutside(shell, 40)}"`;
-      throw usageError(problem, `wield completions ${SHELLS.join('|')}`);
-    }
+    if (shell === undefined) throw usageError('missing shell name', `wield completions ${SHELLS.join('|')}`);
+    if (!isShell(shell)) throw unknownChoice('shell', shell, SHELLS, 'wield completions');
     const script = SCRIPTS[shell];
     if (json) printJson(terminal, { ok: true, shell, script });
     else terminal.out(script);

@@ -19,7 +19,7 @@ export const config: Verb = {
       quoteOutside(revealHidden(shown), 2000),
       file === null ? 'default' : `${file}:${line}`,
     ]);
-    printTable(terminal, ['KEY', 'VALUE', 'FROM'], rows);
+    printTable(terminal, ['KEY', 'VALUE', 'FROM'], rows, 1);
     if (fault !== undefined)
       terminal.err(`\n${terminal.paint('red', 'calls are blocked', 'err')}: ${sanitize(fault)}\n`);
     for (const { path, message, hint } of problems) {

@@ -19,12 +19,12 @@ import { CLIENTS, findClient } from '../../clients/table.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
-import { quoteOutside, shortenPath } from '../../core/text.js';
+import { shortenPath } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
-import { findClientEnvironment, readScope, renewTrust } from '../clients.js';
+import { checkServerName, findClientEnvironment, readScope, renewTrust, SCOPES } from '../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
-import { findOwnCommand } from '../own-command.js';
+import { findOwnCommand, OWN_NAME } from '../own-command.js';
 import { printJson, printTable } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -39,7 +39,9 @@ export const connect: Verb = {
     'wield connect codex --undo',
   ],
   flags: {
-    scope: option('SCOPE', 'project: the file of this directory; user: your own file, for all directories'),
+    scope: option('SCOPE', 'project: the file of this directory; user: your own file, for all directories', {
+      choices: SCOPES,
+    }),
     name: option('NAME', 'The name of the server in the client; wield by default'),
     print: toggle('Print the entry without writing it'),
     undo: toggle('Remove the entry, or restore the one it replaced'),
@@ -54,15 +56,15 @@ export const connect: Verb = {
     const environment = findClientEnvironment(toolbox);
     if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
-    const file = findScoped(client, environment, call.flags.get('scope'));
-    const name = readName(call.flags.get('name'));
+    const file = findScoped(client, environment, call);
+    const name = checkServerName(String(call.flags.get('name') ?? 'wield'));
     const server = findServer(call, client, file, name, environment);
     if (call.flags.has('print')) return print(call, client, file, server);
     if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'connecting a client');
     const store = createRecordStore(toolbox.machine.wieldHome);
     const undo = call.flags.has('undo');
     const plan = undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
-    return carryOut(call, client, plan, { toolbox, undo, name, temporary: server.temporary });
+    return carryOut(call, client, plan, { toolbox, undo, server });
   },
 };
 
@@ -70,9 +72,10 @@ async function carryOut(
   call: VerbCall,
   client: Client,
   plan: ConnectPlan,
-  { toolbox, undo, name, temporary }: { toolbox: NodeToolbox; undo: boolean; name: string; temporary: boolean },
+  { toolbox, undo, server }: { toolbox: NodeToolbox; undo: boolean; server: ReturnType<typeof findServer> },
 ): Promise<number> {
   const { terminal, json, flags } = call;
+  const { name } = server;
   const { file, scope, changed } = plan;
   const shown = shortenPath(file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
   const diff = changed ? toShownDiff(diffOf(plan)) : [];
@@ -102,7 +105,7 @@ async function carryOut(
     );
   } else if (!write) terminal.out('  nothing was written\n');
   else if (undo) terminal.out(`  disconnected  Restart ${client.name}, or reload its servers.\n`);
-  else printConnected(call, client, scope, name, toolbox, temporary);
+  else printConnected(call, client, scope, server, toolbox);
   return 0;
 }
 
@@ -110,15 +113,16 @@ function printConnected(
   { terminal }: VerbCall,
   client: Client,
   scope: Scope,
-  name: string,
+  { name, command, temporary }: ReturnType<typeof findServer>,
   { state: { trust: trustStore }, workspace: { workdir } }: NodeToolbox,
-  temporary: boolean,
 ): void {
   const flags = `${scope === 'user' ? ' --scope user' : ''}${name === 'wield' ? '' : ` --name ${name}`}`;
   terminal.out(`  connected  Restart ${client.name}, or reload its servers.\n`);
   terminal.out(`  undo       wield connect ${client.id}${flags} --undo\n`);
   if (!trustStore.isTrusted(workdir))
     terminal.out('  trust      run wield trust to let models call the tools of this workspace\n');
+  if (scope === 'project' && command !== OWN_NAME)
+    terminal.out('  share      the entry has paths of this machine; put wield on your PATH, then connect again\n');
   if (temporary)
     terminal.out("  install    wield runs from npm's cache, which can be cleared; install it, then connect again\n");
 }
@@ -131,9 +135,17 @@ function assertAsked({ json, terminal, flags }: VerbCall, file: string, name: st
   });
 }
 
-function findScoped(client: Client, environment: ClientEnvironment, named: string | true | undefined): ClientFile {
-  const scope = readScope(named);
+function findScoped(client: Client, environment: ClientEnvironment, call: VerbCall): ClientFile {
+  const scope = readScope(call);
   const { workdir, home } = environment;
+  if (client.projectDirectory === undefined && !call.flags.has('undo')) {
+    const user = scope === 'project' ? undefined : findFile(client, 'user', environment);
+    if (user !== undefined) return user;
+    throw usageError(
+      `a project file of ${client.name} cannot refer to the project directory, so it could not be shared`,
+      `use your own file: wield connect ${client.id} --scope user`,
+    );
+  }
   const order: Scope[] = scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
   const [file] = order.flatMap((one) => findFile(client, one, environment) ?? []);
   if (file !== undefined) return file;
@@ -141,12 +153,6 @@ function findScoped(client: Client, environment: ClientEnvironment, named: strin
     `${client.name} has no ${scope} configuration`,
     `omit --scope, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
   );
-}
-
-function readName(named: string | true | undefined): string {
-  const name = String(named ?? 'wield');
-  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return name;
-  throw usageError(`"${quoteOutside(name, 40)}" is not a valid server name`, 'use up to 64 letters, digits, - and _');
 }
 
 function findServer(

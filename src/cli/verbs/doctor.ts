@@ -11,7 +11,7 @@ import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
-import { ruleProblems } from './doctor/rules.js';
+import { offerProblems, ruleProblems } from './doctor/rules.js';
 
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
 
@@ -34,12 +34,15 @@ export const doctor: Verb = {
     const repairs = flags.has('fix') ? await repair(call) : [];
     const survey = await toolbox.catalog.survey();
     const { policy } = toolbox.state.snapshot();
-    const more = [...commandProblems(survey, reserved), ...ruleProblems(policy, survey)];
+    const more = [
+      ...commandProblems(survey, reserved),
+      ...ruleProblems(policy, survey),
+      ...offerProblems(toolbox.state.configuration(), survey),
+    ];
     const { checks, problems, warnings } = await diagnose(toolbox, more);
     if (json) {
       const passed = checks.filter(({ level }) => level === 'ok' || level === 'absent');
-      const shown = passed.map((check) => ({ ...check, level: 'ok' }));
-      printJson(terminal, { ok: true, problems, warnings, checks: shown, fixed: repairs });
+      printJson(terminal, { ok: true, problems, warnings, checks: passed, fixed: repairs });
     } else {
       printRepairs(terminal, repairs);
       const width = Math.max(...checks.map((check) => check.about.length));

@@ -22,14 +22,14 @@ export const explain: Verb = {
   examples: ['wield explain hello', `wield explain hello --input '{"name":"Ada"}' --as mcp`],
   flags: {
     input: option('JSON|@FILE|-', 'The whole input; without it, rules about arguments do not match'),
-    as: option('CALLER', 'The caller: user (you), mcp (a model) or code'),
+    as: option('CALLER', 'The caller: user (you), mcp (a model) or code', { choices: Object.keys(CALLERS) }),
   },
   positionals: 1,
   async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
     const [ref] = positionals;
     if (ref === undefined)
       throw usageError('missing tool name; usage: wield explain <tool>', 'wield list shows the tools');
-    const caller = findCaller(String(flags.get('as') ?? 'user'));
+    const caller = CALLERS[String(flags.get('as') ?? 'user')]!;
     const source = flags.get('input');
     const input =
       source === undefined ? undefined : parseJson(await readInput(String(source), terminal, signal), '--input');
@@ -40,11 +40,6 @@ export const explain: Verb = {
     return 0;
   },
 };
-
-function findCaller(name: string): Caller {
-  if (Object.hasOwn(CALLERS, name)) return CALLERS[name]!;
-  throw usageError(`unknown caller "${quoteOutside(name, 40)}"`, `use --as ${Object.keys(CALLERS).join(', ')}`);
-}
 
 // Without an input, defaults still apply and required parameters may be missing.
 async function explainCall(toolbox: Toolbox, ref: string, input: unknown, caller: Caller): Promise<Explanation> {

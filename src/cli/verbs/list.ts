@@ -1,6 +1,7 @@
 // `wield list`: lists tools and skills.
 
 import { pathToFileURL } from 'node:url';
+import { FORMATS } from '../../core/format.js';
 import { normalizeTags } from '../../core/name.js';
 import { count, quoteOutside, revealHidden } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
@@ -20,8 +21,9 @@ export const list: Verb = {
     hidden: toggle('Also list hidden tools'),
     all: toggle('Also list hidden, shadowed and denied tools'),
     tag: option('TAG', 'Only tools with this tag; can be repeated to require several', { repeats: true }),
-    format: option('FORMAT', 'Only tools of this format: script, tools-json, skill, …; can be repeated', {
+    format: option('FORMAT', `Only tools of this format: ${FORMATS.join(', ')}; can be repeated`, {
       repeats: true,
+      choices: FORMATS,
     }),
     installed: toggle('List installed items with their state'),
     available: toggle('List all items of the sources'),
@@ -72,7 +74,7 @@ export const list: Verb = {
         oneLine(entry.tool.description),
         marks(entry, trusted, changed).join(' '),
       ]);
-      printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows);
+      printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows, 2);
     } else if (survey.tools.length > 0) terminal.out('No matching tools. wield list --all shows all.\n');
     else if (survey.denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
     else terminal.out('No tools yet. Create one: wield init\n');

@@ -1,8 +1,7 @@
 // `wield mcp`: manages upstream MCP servers.
 
-import { ToolError } from '../../core/error.js';
-import { nearest, quoteOutside } from '../../core/text.js';
-import { COMMON_FLAGS, type FlagHelp, usageError, type Verb } from '../verb.js';
+import { quoteOutside } from '../../core/text.js';
+import { COMMON_FLAGS, checkChoices, type FlagHelp, unknownChoice, usageError, type Verb } from '../verb.js';
 import { accept } from './mcp/accept.js';
 import { add } from './mcp/add.js';
 import { importServers } from './mcp/import.js';
@@ -37,13 +36,14 @@ export const mcp: Verb = {
   async run(call) {
     const [name = 'list', ...rest] = call.positionals;
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name]! : undefined;
-    if (action === undefined) throw unknownAction(name);
+    if (action === undefined) throw unknownChoice('action', name, Object.keys(ACTIONS), 'wield mcp');
     const known = { ...COMMON_FLAGS, ...action.flags };
     const hint = `wield mcp ${action.usage}`;
     for (const flag of call.flags.keys()) {
       if (Object.hasOwn(known, flag)) continue;
       throw usageError(`wield mcp ${name} has no flag --${flag}`, hint);
     }
+    checkChoices(action.flags, call);
     if (rest.length > action.positionals) {
       const odd = quoteOutside(rest[action.positionals]!, 60);
       throw usageError(`unexpected argument "${odd}"`, hint);
@@ -52,24 +52,16 @@ export const mcp: Verb = {
   },
 };
 
-// Merges the flags of all actions; different descriptions of a flag are joined.
+// Merges the flags of all actions; different descriptions of a flag are joined. Choices are checked by the action.
 function joinFlags(): Record<string, FlagHelp> {
   const joined: Record<string, FlagHelp> = {};
   for (const { flags } of actions) {
     for (const [name, flag] of Object.entries(flags)) {
       const known = joined[name];
-      if (known === undefined) joined[name] = flag;
+      if (known === undefined) joined[name] = { ...flag, choices: undefined };
       else if (!known.description.includes(flag.description))
         joined[name] = { ...known, description: `${known.description}. ${flag.description}` };
     }
   }
   return joined;
-}
-
-function unknownAction(name: string): ToolError {
-  const all = Object.keys(ACTIONS);
-  const [close] = nearest(name, all);
-  return new ToolError('usage', `unknown action "${quoteOutside(name, 40)}"`, {
-    hint: close === undefined ? `use ${all.join(', ')}` : `did you mean wield mcp ${close}?`,
-  });
 }

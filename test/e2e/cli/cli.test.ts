@@ -12,8 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { VERBS as VERB_TABLE } from '../../../src/cli/verbs.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
-import { spec, specIf } from '../../support/spec.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const VERBS = [
@@ -31,7 +32,30 @@ describe('help', () => {
     const commands = alone.stdout.split('\n').filter((line) => /^ {2}[a-z]+ {2,}\S/.test(line));
     expect(commands.map((line) => line.trim().split(' ')[0])).toEqual(['init', 'list', 'call', 'serve', 'doctor']);
     expect(alone.stdout.split('\n').length).toBeLessThan(25);
-    for (const args of [['--help'], ['-h'], ['help']]) expect(await wieldProcess(workspace, args)).toEqual(alone);
+  });
+
+  finding('N19 CLI-1', 'wield --help lists every verb once, by task, one line each', async () => {
+    const workspace = createWorkspace();
+    const help = await wieldProcess(workspace, ['--help']);
+    expect(help).toMatchObject({ status: 0, stderr: '' });
+    for (const args of [['-h'], ['help']]) expect(await wieldProcess(workspace, args)).toEqual(help);
+    const lines = help.stdout.split('\n');
+    expect(lines.filter((line) => /^[A-Z]/.test(line))).toEqual([
+      'Make tools',
+      'Use tools',
+      'Connect agents and servers',
+      'Govern calls',
+      'Install from sources',
+      'Tools are commands too: wield hello --name Ada, wield <group> <command>.',
+    ]);
+    const listed = lines.flatMap((line) => /^ {2}([a-z-]+) {2,}\S/.exec(line)?.[1] ?? []);
+    expect(listed.toSorted()).toEqual([...VERB_TABLE.map(({ name }) => name), 'context'].toSorted());
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  finding('N19', 'wield -v prints the version', async () => {
+    const workspace = createWorkspace();
+    expect(await wieldProcess(workspace, ['-v'])).toEqual(await wieldProcess(workspace, ['--version']));
   });
 
   for (const verb of VERBS) {

@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -18,10 +19,11 @@ import { parse as parseJsonc } from 'jsonc-parser';
 import { parse as parseToml } from 'smol-toml';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { CLIENTS } from '../../../src/clients/table.js';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, type ClientFixture, fixtureOf, writeClientFile } from '../../support/client-files.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
-import { spec, specIf } from '../../support/spec.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const GREET = '#!/bin/sh\n# @description Greet.\necho hello\n';
@@ -111,6 +113,50 @@ describe('entries', () => {
       command: join(bin, 'wield'),
       args: ['serve', '--cwd', workspace.dir],
     });
+  });
+
+  for (const { id, files } of CLIENTS) {
+    const paths = files({ workdir: '/work', home: '/home', platform: 'linux', env: {} });
+    if (!paths.some(({ scope }) => scope === 'project')) continue;
+    finding('N10 SRV-24', `${id}: no path of this machine in a project file`, async () => {
+      const workspace = createServed();
+      const bin = join(workspace.home, 'bin');
+      mkdirSync(bin);
+      symlinkSync(join(process.cwd(), 'dist/cli/wield.cjs'), join(bin, 'wield'));
+      const env = { PATH: `${bin}:${workspace.env.PATH}` };
+      const connected = json(await wield(workspace, ['connect', id, '--yes', '--json'], { env }));
+      const text = readFileSync(connected.file, 'utf8');
+      if (connected.scope === 'project') {
+        expect(text).not.toContain(workspace.dir);
+        expect(text).not.toContain(bin);
+      } else {
+        expect(text).toContain(workspace.dir);
+        const refused = await wield(workspace, ['connect', id, '--scope', 'project', '--yes'], { env });
+        expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('--scope user')]);
+      }
+    });
+  }
+
+  finding('N10 SRV-24', 'says that an entry cannot be shared if wield is not on PATH', async () => {
+    const run = await wield(createServed(), ['connect', 'cursor', '--yes']);
+    expect(run.stdout).toContain('put wield on your PATH, then connect again');
+  });
+
+  finding('N19 SRV-24', 'undo removes the directories that connecting created, and no others', async () => {
+    const workspace = createServed();
+    mkdirSync(join(workspace.dir, '.vscode'));
+    const before = readdirSync(workspace.home, { recursive: true }).filter(
+      (name) => !String(name).startsWith('.wield'),
+    );
+    for (const { id } of CLIENTS)
+      for (const scope of ['project', 'user']) {
+        const args = ['connect', id, '--scope', scope, '--yes'];
+        if ((await wield(workspace, args)).status === 0)
+          expect([id, (await wield(workspace, [...args, '--undo'])).status]).toEqual([id, 0]);
+      }
+    const after = readdirSync(workspace.home, { recursive: true }).filter((name) => !String(name).startsWith('.wield'));
+    expect(after.sort()).toEqual(before.sort());
+    expect(readdirSync(workspace.dir).sort()).toEqual(['.agents', '.vscode']);
   });
 
   test('--print shows the entry and changes nothing', async () => {

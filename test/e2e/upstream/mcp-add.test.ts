@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { json, wield } from '../../support/cli.js';
-import { spec } from '../../support/spec.js';
+import { BINARY, json, wield } from '../../support/cli.js';
+import { finding, spec } from '../../support/spec.js';
 import { countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -35,6 +35,67 @@ describe('add and remove', () => {
     expect(json(removed)).toMatchObject({ ok: true, server: 'fine', scope: 'user', file, written: true });
     expect(json(await wield(workspace, ['mcp', '--json'])).servers).toEqual([]);
     expect((await wield(workspace, ['mcp', 'remove', 'fine', '--yes'])).status).toBe(3);
+  });
+
+  finding('N11 UPS-14', 'reject a bad name, and warn of a program that is not on PATH', async () => {
+    const workspace = createWorkspace();
+    for (const name of ['bad name', '../x', '-x', 'a'.repeat(65), 'ä']) {
+      const { status, stderr } = await wield(workspace, ['mcp', 'add', '--', name, 'ls']);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('is not a valid server name')]);
+    }
+    expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
+    const added = await wield(workspace, ['mcp', 'add', 'gone', '--', 'no-such-program', 'x']);
+    expect([added.status, added.stderr]).toEqual([0, 'warning  no-such-program is not on your PATH\n']);
+    const refreshed = await wield(workspace, ['mcp', 'refresh', 'gone']);
+    expect(refreshed.stderr).toContain('cannot start no-such-program: not on PATH');
+    expect(refreshed.stderr).toContain('install it, or write its full path');
+    expect((await wield(workspace, ['mcp', 'add', 'here', '--', 'sh'])).stderr).toBe('');
+  });
+
+  finding('N11', 'a missing directory, file or interpreter of a server is named', async () => {
+    const workspace = createWorkspace();
+    const script = workspace.write('server', '#!/no/such/interpreter\n', 0o755);
+    const servers = {
+      directory: { command: 'sh', cwd: '/no/such/directory' },
+      file: { command: '/no/such/file' },
+      interpreter: { command: script },
+    };
+    workspace.write('../home/.agents/mcp.json', JSON.stringify({ mcpServers: servers }));
+    for (const [name, message] of [
+      ['directory', 'directory not found: /no/such/directory'],
+      ['file', 'cannot start /no/such/file: file not found'],
+      ['interpreter', `cannot start ${script}: interpreter not found`],
+    ])
+      expect((await wield(workspace, ['mcp', 'refresh', name!])).stderr).toContain(message);
+  });
+
+  finding('N12 UPS-14', 'refuse wield itself', async () => {
+    const workspace = createWorkspace();
+    for (const command of [
+      ['wield', 'serve'],
+      ['npx', '-y', 'wield', 'serve'],
+      [process.execPath, BINARY, 'serve'],
+    ]) {
+      const { status, stderr } = await wield(workspace, ['mcp', 'add', 'me', '--', ...command]);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('this command starts wield itself')]);
+    }
+    expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
+  });
+
+  finding('N12 UPS-14', 'name the imported secret that is no longer used', async () => {
+    const workspace = createWorkspace();
+    const token = 'ghp_0123456789abcdef0123456789abcdef0123';
+    const servers = Object.fromEntries(
+      ['one', 'two'].map((name) => [name, { command: 'x', env: { GITHUB_TOKEN: token } }]),
+    );
+    workspace.write('.cursor/mcp.json', JSON.stringify({ mcpServers: servers }));
+    await wield(workspace, ['mcp', 'import', 'cursor', '--yes']);
+    const { stdout } = await wield(workspace, ['mcp', 'remove', 'one', '--yes']);
+    const secret = join(workspace.env.WIELD_HOME!, 'secrets', 'one.GITHUB_TOKEN');
+    expect(stdout).toContain(`secret    no longer used here; delete it: rm ${secret}`);
+    expect(stdout).not.toContain('two.GITHUB_TOKEN');
+    const removed = json(await wield(workspace, ['mcp', 'remove', 'two', '--yes', '--json']));
+    expect(removed.secrets).toEqual([join(workspace.env.WIELD_HOME!, 'secrets', 'two.GITHUB_TOKEN')]);
   });
 
   spec('UPS-14', 'never write or repeat a secret', async () => {

@@ -43,7 +43,7 @@ export async function diagnose(toolbox: NodeToolbox, more: readonly Problem[] = 
     (level: 'warning' | 'problem') =>
     (problem: Problem): Check => ({
       level,
-      about: shortenPath(problem.path, toolbox.workspace.workdir, toolbox.machine.world.home),
+      about: describeFile(problem, toolbox),
       message: problem.message,
       hint: problem.hint,
     });
@@ -211,6 +211,11 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   if (!['sources.json', 'installed.json'].some(isFile)) return [];
   const { findInstallProblems } = await import('../../../install/status.js');
   return findInstallProblems(toolbox);
+}
+
+function describeFile({ path, line }: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
+  const shown = shortenPath(path, workdir, world.home);
+  return line === undefined ? shown : `${shown}:${line}`;
 }
 
 function warn(path: string, message: string, hint: string): Problem {

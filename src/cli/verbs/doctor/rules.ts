@@ -1,4 +1,5 @@
-// Finds rules of the configuration that match no tool, or name arguments that no tool has (POL-9).
+// Finds rules of the configuration that match no tool, or name arguments that no tool has (POL-9), and unknown built-in
+// tools.
 
 import { isRecord } from '../../../core/json.js';
 import type { Problem } from '../../../core/problem.js';
@@ -7,6 +8,9 @@ import { matchSelectorTool } from '../../../core/selector.js';
 import { nearest } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
+import type { NodeToolbox } from '../../../node.js';
+
+type Configuration = ReturnType<NodeToolbox['state']['configuration']>;
 
 export function ruleProblems({ lists, rules, projectRules }: Policy, survey: Survey): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
@@ -14,11 +18,28 @@ export function ruleProblems({ lists, rules, projectRules }: Policy, survey: Sur
   return all.flatMap((rule) => findProblem(rule, tools) ?? []);
 }
 
+/** Finds names in `builtin.offer` that are neither a built-in tool nor a group of them. */
+export function offerProblems({ settings, entries }: Configuration, { tools, unlisted }: Survey): Problem[] {
+  const known = [...tools, ...unlisted]
+    .filter(({ origin }) => origin.format === 'builtin')
+    .flatMap(({ name, traits }) => [name, traits.group ?? name]);
+  const place = entries.find(({ key }) => key === 'builtin.offer');
+  return settings.offer
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const [close] = nearest(name, known);
+      const hint = close === undefined ? `use one of ${[...new Set(known)].join(', ')}` : `did you mean ${close}?`;
+      const message = `builtin.offer: unknown built-in tool or group "${name}"`;
+      return { severity: 'warning', path: place?.file ?? '', line: place?.line ?? undefined, message, hint };
+    });
+}
+
 function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Problem | undefined {
   const warn = (message: string, hint: string): Problem => ({
     severity: 'warning',
     path: file ?? '',
-    message: `line ${line}: ${selector.text} ${message}`,
+    line: line ?? undefined,
+    message: `${selector.text} ${message}`,
     hint,
   });
   const matching = tools.filter(({ name, traits, origin }) => {

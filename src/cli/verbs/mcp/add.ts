@@ -7,10 +7,13 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
-import { readServer } from '../../../upstream/entries/entry.js';
-import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
+import type { NodeToolbox } from '../../../node.js';
+import { findProgram, searchPath } from '../../../process/environment.js';
+import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
+import { checkServerName, findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { DRY_RUN, printDiff, toShownDiff } from '../../consent.js';
 import { printJson } from '../../print.js';
+import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
 
@@ -30,11 +33,13 @@ export const add: McpAction = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call, [name, ...command]) {
     if (name === undefined) throw usageError('missing server name', 'wield mcp add NAME -- COMMAND …');
+    checkServerName(name);
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
-    const scope = readScope(call.flags.get('scope')) ?? 'user';
+    const scope = readScope(call) ?? 'user';
     const entry = readEntry(call, command);
+    if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
     const edit = editServer(scope, environment, name, entry);
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
@@ -60,6 +65,7 @@ export const add: McpAction = {
       return 0;
     }
     const { terminal } = call;
+    warnIfMissing(terminal, command[0], toolbox);
     if (edit.changed) {
       terminal.out(`  ${terminal.paint('bold', file)}\n`);
       printDiff(terminal, diff);
@@ -73,6 +79,17 @@ export const add: McpAction = {
     return 0;
   },
 };
+
+// UPS-1: it would start itself again and again, so it is not listed.
+function ownServer(): ToolError {
+  return usageError('this command starts wield itself', 'its tools are already here; wield list shows them');
+}
+
+// The program may be installed later, or on another machine.
+function warnIfMissing(terminal: Terminal, program: string | undefined, { machine: { world } }: NodeToolbox): void {
+  if (program === undefined || /[/$]/.test(program) || findProgram(program, searchPath(world)) !== undefined) return;
+  terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${spellOut(program)} is not on your PATH\n`);
+}
 
 function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonObject {
   const url = call.flags.get('url');

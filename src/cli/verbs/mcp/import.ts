@@ -43,7 +43,7 @@ export const importServers: McpAction = {
     const plan = planImport(sources, {
       environment,
       wieldHome: toolbox.machine.wieldHome,
-      scope: readScope(call.flags.get('scope')) ?? 'user',
+      scope: readScope(call) ?? 'user',
       names: call.repeated('server'),
       force: call.flags.has('force'),
     });

@@ -2,7 +2,7 @@
 
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
-import { editServer, wieldFile } from '../../../clients/wield-file.js';
+import { editServer, findUnusedSecrets, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
@@ -24,7 +24,7 @@ export const remove: McpAction = {
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');
-    const scope = readScope(call.flags.get('scope')) ?? findScope(toolbox, name);
+    const scope = readScope(call) ?? findScope(toolbox, name);
     const edit = editServer(scope, findClientEnvironment(toolbox), name, undefined);
     const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
     if (!edit.exists) {
@@ -38,6 +38,8 @@ export const remove: McpAction = {
       terminal.out(`  ${terminal.paint('bold', file)}\n`);
       printDiff(terminal, diff);
     }
+    const environment = findClientEnvironment(toolbox);
+    const secrets = findUnusedSecrets(edit, environment, toolbox.machine.wieldHome);
     const isWritten = !isDry && (await consent(call, 'Remove it?', file));
     if (isWritten) {
       const keepTrust = renewTrust(toolbox);
@@ -45,8 +47,12 @@ export const remove: McpAction = {
       keepTrust();
     }
     const { path } = edit.file;
-    if (json) printJson(terminal, { ok: true, server: name, scope, file: path, diff, written: isWritten });
-    else terminal.out(isWritten ? `  removed   ${spellOut(name)}\n` : '  nothing was written\n');
+    if (json) printJson(terminal, { ok: true, server: name, scope, file: path, diff, secrets, written: isWritten });
+    else if (isWritten) {
+      terminal.out(`  removed   ${spellOut(name)}\n`);
+      // Another directory may use it, so it is not deleted.
+      for (const secret of secrets) terminal.out(`  secret    no longer used here; delete it: rm ${secret}\n`);
+    } else terminal.out('  nothing was written\n');
     return 0;
   },
 };

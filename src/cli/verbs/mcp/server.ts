@@ -6,12 +6,14 @@ import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text
 import type { HttpServer, ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
+import { SCOPES } from '../../clients.js';
 import { type FlagHelp, option, usageError, type VerbCall } from '../../verb.js';
 
 /** Selects one of the two files that wield writes. */
 export const SCOPE: FlagHelp = option(
   'SCOPE',
   'user (default): ~/.agents/mcp.json; project: .agents/mcp.json of this directory',
+  { choices: SCOPES },
 );
 
 export interface McpAction {
