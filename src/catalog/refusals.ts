@@ -1,5 +1,6 @@
 // Errors for references that no tool matches, with hints: similar names, searched places, what to pick.
 
+import { basename, dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
@@ -16,13 +17,13 @@ export interface Searched {
 }
 
 /** ERR-3, RES-11 */
-export function notFound(name: string, tools: readonly Tool[], { places, problems, workdir }: Searched): ToolError {
+export function notFound(name: string, tools: readonly Tool[], where: Searched): ToolError {
   const close = nearest(
     name,
     tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
   );
-  const searched = places.map((place) => place.directory);
-  const broken = findBroken(name, problems).map((problem) => describe(problem, workdir));
+  const searched = where.places.map((place) => place.directory);
+  const broken = findBroken(name, where).map((problem) => describe(problem, where.workdir));
   const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
     unread > 0
@@ -40,10 +41,13 @@ export function notFound(name: string, tools: readonly Tool[], { places, problem
   });
 }
 
-// Only a file itself knows its tools, so any broken one may define the tool (RES-46). Those in a directory that the name
-// starts with come first.
-function findBroken(name: string, problems: readonly Problem[]): readonly Problem[] {
-  const broken = problems.filter(({ severity }) => severity === 'error');
+// Only a file itself knows its tools, so any broken one but a script, which is named after its tool, may define the tool
+// (RES-46). Those in a directory that the name starts with come first.
+function findBroken(name: string, { problems, places }: Searched): readonly Problem[] {
+  const isScript = (path: string): boolean =>
+    !basename(path).includes('.') &&
+    places.some(({ kind, directory }) => kind === 'tools' && dirname(path) === directory);
+  const broken = problems.filter(({ severity, path }) => severity === 'error' && !isScript(path));
   const isLikely = ({ path }: Problem): boolean =>
     path.split('/').some((step) => step.length > 1 && name.startsWith(step));
   return [...broken.filter(isLikely), ...broken.filter((problem) => !isLikely(problem))].slice(0, MAX_BROKEN);

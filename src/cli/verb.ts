@@ -44,7 +44,7 @@ export function unknownChoice(what: string, value: string, choices: readonly str
   const [close] = nearest(value, choices);
   return usageError(
     `unknown ${what} "${quoteOutside(value, 40)}"`,
-    close === undefined ? `use ${before} ${choices.join(', ')}` : `did you mean ${before} ${close}?`,
+    close === undefined ? `use ${before} ${choices.join('|')}` : `did you mean ${before} ${close}?`,
   );
 }
 

@@ -36,7 +36,7 @@ describe('input', () => {
     });
   }
 
-  spec('CLI-8', 'reads a file, or stdin if it is named or there are no arguments', async () => {
+  spec('CLI-8', 'reads a file, or stdin if it is named, or if there are no arguments and one is required', async () => {
     const workspace = create();
     const file = workspace.write('input.json', '{"text":"from a file"}');
     const stdin = '{"text":"from stdin"}';
@@ -44,6 +44,9 @@ describe('input', () => {
       JSON.parse((await wield(workspace, ['call', 'give', ...args], options)).stdout).text;
     expect(await text(['--input', `@${file}`], { stdin })).toBe('from a file');
     expect(await text(['--input', '-'], { stdin })).toBe('from stdin');
+    expect(await text([], { stdin })).toBe(undefined);
+    const required = '#!/bin/sh\n# @description Give.\n# @param *text string Text\ncat\n';
+    workspace.script('give', required);
     expect(await text([], { stdin })).toBe('from stdin');
     expect(await text(['--timeout', '30s'], { stdin })).toBe('from stdin');
   });
@@ -67,7 +70,7 @@ describe('input', () => {
     [['--input', '{"text":"a","text":"b"}'], '', 2, 'invalid_input'],
     [['--input', '@missing.json'], '', 8, 'io'],
     [['--input'], '', 2, 'usage'],
-    [[], 'not json', 2, 'invalid_input'],
+    [['--input', '-'], 'not json', 2, 'invalid_input'],
     [['--count', 'many'], '', 2, 'invalid_input'],
     [['--nonsense', '1'], '', 2, 'invalid_input'],
     [['--thing', '{oops'], '', 2, 'invalid_input'],
@@ -76,7 +79,7 @@ describe('input', () => {
     [['--trust=maybe', '--text', 'x'], '', 2, 'usage'],
     [['--cwd', '/', '--text', 'x'], '', 2, 'usage'],
   ] as const) {
-    spec('CLI-8 CLI-3 ERR-4', `${args.join(' ') || 'bad standard input'} is ${code}, in one document`, async () => {
+    spec('CLI-8 CLI-3 ERR-4', `${args.join(' ')} is ${code}, in one document`, async () => {
       const run = await wield(create(), ['call', '--json', 'give', ...args], { stdin });
       expect(run.status).toBe(status);
       expect(json(run)).toMatchObject({
