@@ -42,7 +42,7 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched):
 }
 
 // Only a file itself knows its tools, so any broken one but a script, which is named after its tool, may define the tool
-// (RES-46). Those in a directory that the name starts with come first.
+// (RES-47). Those in a directory that the name starts with come first.
 function findBroken(name: string, { problems, places }: Searched): readonly Problem[] {
   const isScript = (path: string): boolean =>
     !basename(path).includes('.') &&

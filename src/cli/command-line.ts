@@ -4,15 +4,8 @@ import { type Argument, splitArguments } from '../commands/index.js';
 import { toOwnFlags } from '../commands/input.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { sanitize } from '../core/text.js';
-import {
-  checkChoices,
-  flagOfLetter,
-  kindOfFlag,
-  unknownFlag,
-  usageError,
-  type Verb,
-  type VerbArguments,
-} from './verb.js';
+import { checkChoices } from './choices.js';
+import { flagOfLetter, kindOfFlag, unknownFlag, usageError, type Verb, type VerbArguments } from './verb.js';
 
 export interface CommandWord {
   /** Undefined if there are only flags. */

@@ -1,8 +1,7 @@
-// Prints tables, errors and JSON documents.
+// Prints errors, help and JSON documents.
 
 import { errorText, JSON_SCHEMA } from '../commands/output.js';
 import type { ErrorValue } from '../core/error.js';
-import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
 /** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
@@ -35,50 +34,4 @@ export function printHelp(terminal: Terminal, help: string, json: boolean): void
 export function printError(terminal: Terminal, error: ErrorValue): void {
   const words = { error: terminal.paint('red', 'error', 'err'), hint: terminal.paint('cyan', 'hint', 'err') };
   terminal.err(errorText(error, words));
-}
-
-const GAP = 3;
-const MIN_CELL = 12;
-
-/**
- * Aligns columns and leaves out empty ones. On a terminal only the cells of the `shrinks` column are shortened, by default the last; a table that
- * is still too wide is wrapped by the terminal, so that no other cell is lost (CLI-6).
- */
-function formatTable(rows: readonly (readonly string[])[], terminal: Terminal, shrinks: number): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  if (terminal.outIsTerminal) {
-    const width = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + GAP), 2) - GAP;
-    const room = widths[shrinks]! - Math.max(0, width - terminal.columns);
-    widths[shrinks] = Math.min(widths[shrinks]!, Math.max(MIN_CELL, room));
-  }
-  const lines = rows.map((row) => {
-    const cells = row.map((cell, column) => (column === shrinks ? shorten(cell, widths[column]!) : cell));
-    const padded = cells.flatMap((cell, column) => (widths[column] === 0 ? [] : cell.padEnd(widths[column]!)));
-    return `  ${padded.join(' '.repeat(GAP))}`.trimEnd();
-  });
-  return `${lines.join('\n')}\n`;
-}
-
-/** Prints a table with a dimmed head. `shrinks` is the column that is shortened on a narrow terminal. */
-export function printTable(
-  terminal: Terminal,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  shrinks = head.length - 1,
-): void {
-  const table = formatTable([head, ...rows], terminal, shrinks);
-  const end = table.indexOf('\n');
-  terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
-}
-
-/** Returns the first line of a description, cut to a limit. */
-export function oneLine(description: string, limit = 72): string {
-  return shorten(sanitize(description).split('\n', 1)[0]!.trim(), limit);
-}
-
-// Cuts between characters, not inside one of two code units.
-function shorten(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const end = /[\ud800-\udbff]/.test(text[limit - 2]!) ? limit - 2 : limit - 1;
-  return `${text.slice(0, end).trimEnd()}…`;
 }

@@ -39,24 +39,6 @@ export function usageError(message: string, hint: string): ToolError {
   return new ToolError('usage', message, { hint });
 }
 
-/** The error for a value that is not in a fixed set; `before` is what is typed before it. */
-export function unknownChoice(what: string, value: string, choices: readonly string[], before: string): ToolError {
-  const [close] = nearest(value, choices);
-  return usageError(
-    `unknown ${what} "${quoteOutside(value, 40)}"`,
-    close === undefined ? `use ${before} ${choices.join('|')}` : `did you mean ${before} ${close}?`,
-  );
-}
-
-/** Checks the values of flags that accept a fixed set. Throws `usage`. */
-export function checkChoices(flags: Readonly<Record<string, FlagHelp>>, { repeated }: VerbArguments): void {
-  for (const [name, { choices }] of Object.entries(flags)) {
-    if (choices === undefined) continue;
-    const odd = repeated(name).find((value) => !choices.includes(value));
-    if (odd !== undefined) throw unknownChoice(`value of --${name}:`, odd, choices, `--${name}`);
-  }
-}
-
 /** The parsed arguments of a verb. */
 export interface VerbArguments {
   readonly flags: ReadonlyMap<string, string | true>;

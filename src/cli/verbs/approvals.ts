@@ -4,9 +4,11 @@ import { approvalRows } from '../../core/approval-text.js';
 import { assertPerson } from '../../core/caller.js';
 import { quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalStore } from '../../node.js';
-import { printJson, printTable } from '../print.js';
+import { unknownChoice } from '../choices.js';
+import { printJson } from '../print.js';
+import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
-import { toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
+import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny'];
 

@@ -1,8 +1,9 @@
 // `wield completions`: prints a shell completion script.
 
+import { unknownChoice } from '../choices.js';
 import { printJson } from '../print.js';
 import { isShell, SCRIPTS, SHELLS } from '../shells.js';
-import { unknownChoice, usageError, type Verb } from '../verb.js';
+import { usageError, type Verb } from '../verb.js';
 
 export const completions: Verb = {
   name: 'completions',

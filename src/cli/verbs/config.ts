@@ -1,7 +1,8 @@
 // `wield config`: shows the effective configuration with the file and line of each value.
 
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
-import { printJson, printTable } from '../print.js';
+import { printJson } from '../print.js';
+import { printTable } from '../table.js';
 import type { Verb } from '../verb.js';
 
 export const config: Verb = {

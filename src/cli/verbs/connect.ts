@@ -25,7 +25,8 @@ import type { NodeToolbox } from '../../node.js';
 import { checkServerName, findClientEnvironment, readScope, renewTrust, SCOPES } from '../clients.js';
 import { consent, DRY_RUN, printDiff, toShownDiff, YES } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
-import { printJson, printTable } from '../print.js';
+import { printJson } from '../print.js';
+import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const connect: Verb = {

@@ -11,7 +11,8 @@ import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 import { type Check, diagnose } from './doctor/diagnose.js';
-import { offerProblems, ruleProblems } from './doctor/rules.js';
+import { offerProblems } from './doctor/offers.js';
+import { ruleProblems } from './doctor/rules.js';
 
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
 

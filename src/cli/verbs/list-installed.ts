@@ -10,7 +10,8 @@ import { withInstallLock } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { type ItemStatus, readStatus } from '../../install/status.js';
-import { oneLine, printJson, printTable } from '../print.js';
+import { printJson } from '../print.js';
+import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import type { VerbCall } from '../verb.js';
 

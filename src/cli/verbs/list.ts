@@ -7,7 +7,8 @@ import { count, quoteOutside, revealHidden } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { Caller } from '../../core/toolbox.js';
 import { commandProblems } from '../commands.js';
-import { oneLine, printJson, printTable } from '../print.js';
+import { printJson } from '../print.js';
+import { oneLine, printTable } from '../table.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };

@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FoundItem } from '../../install/inventory.js';
-import { oneLine, printJson, printTable } from '../print.js';
+import { printJson } from '../print.js';
+import { oneLine, printTable } from '../table.js';
 import { option, usageError, type Verb } from '../verb.js';
 
 const DEFAULT_LIMIT = 10;

@@ -6,7 +6,8 @@ import { lineDiff } from '../../core/diff.js';
 import { count } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import { printDiff, toShownDiff } from '../consent.js';
-import { printJson, printTable } from '../print.js';
+import { printJson } from '../print.js';
+import { printTable } from '../table.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const trust: Verb = {

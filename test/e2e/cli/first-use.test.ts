@@ -89,7 +89,7 @@ describe('values of flags', () => {
 });
 
 describe('broken files', () => {
-  finding('N5 RES-46', 'a call of a tool in a broken tools.json names the file and wield check', async () => {
+  finding('N5 RES-47', 'a call of a tool in a broken tools.json names the file and wield check', async () => {
     const workspace = createWorkspace();
     workspace.write('.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: Notes.\n---\nNotes.\n');
     workspace.write('.agents/skills/notes/tools.json', '{\n  "tools": [{ "name": "notes_search" }\n');
@@ -106,7 +106,7 @@ describe('broken files', () => {
     }
   });
 
-  finding('N5 RES-46', 'likely files come first, and a model is not told', async () => {
+  finding('N5 RES-47', 'likely files come first, and a model is not told', async () => {
     const workspace = createWorkspace();
     for (const name of ['aa', 'bb', 'cc', 'notes']) workspace.write(`.agents/skills/${name}/tools.json`, '{');
     const { stderr } = await wield(workspace, ['call', 'notes_search']);

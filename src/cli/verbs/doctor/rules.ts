@@ -1,5 +1,4 @@
-// Finds rules of the configuration that match no tool, or name arguments that no tool has (POL-9), and unknown built-in
-// tools.
+// Finds rules of the configuration that match no tool, or name arguments that no tool has (POL-9).
 
 import { isRecord } from '../../../core/json.js';
 import type { Problem } from '../../../core/problem.js';
@@ -8,30 +7,11 @@ import { matchSelectorTool } from '../../../core/selector.js';
 import { nearest } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
-import type { NodeToolbox } from '../../../node.js';
-
-type Configuration = ReturnType<NodeToolbox['state']['configuration']>;
 
 export function ruleProblems({ lists, rules, projectRules }: Policy, survey: Survey): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
   const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules];
   return all.flatMap((rule) => findProblem(rule, tools) ?? []);
-}
-
-/** Finds names in `builtin.offer` that are neither a built-in tool nor a group of them. */
-export function offerProblems({ settings, entries }: Configuration, { tools, unlisted }: Survey): Problem[] {
-  const known = [...tools, ...unlisted]
-    .filter(({ origin }) => origin.format === 'builtin')
-    .flatMap(({ name, traits }) => [name, traits.group ?? name]);
-  const place = entries.find(({ key }) => key === 'builtin.offer');
-  return settings.offer
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const [close] = nearest(name, known);
-      const hint = close === undefined ? `use one of ${[...new Set(known)].join(', ')}` : `did you mean ${close}?`;
-      const message = `builtin.offer: unknown built-in tool or group "${name}"`;
-      return { severity: 'warning', path: place?.file ?? '', line: place?.line ?? undefined, message, hint };
-    });
 }
 
 function findProblem({ selector, file, line }: Rule, tools: readonly Tool[]): Problem | undefined {

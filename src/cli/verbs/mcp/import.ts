@@ -19,7 +19,8 @@ import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.j
 import { statOrNothing } from '../../../files/read.js';
 import { findClientEnvironment, readScope, renewTrust } from '../../clients.js';
 import { consent, DRY_RUN, YES } from '../../consent.js';
-import { printJson, printTable } from '../../print.js';
+import { printJson } from '../../print.js';
+import { printTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
 

@@ -3,7 +3,8 @@
 import { count, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
-import { printJson, printTable } from '../../print.js';
+import { printJson } from '../../print.js';
+import { printTable } from '../../table.js';
 import type { VerbCall } from '../../verb.js';
 import { describePlace, findLine, type McpAction, type ServerState, someOf } from './server.js';
 
