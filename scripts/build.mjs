@@ -32,13 +32,7 @@ if (!onlyBundles) {
 // and folders of src/ that few commands load together. A `!` removes a file again.
 const CHUNKS = {
   // The first call of a script or command.
-  spawn: [
-    'process/spawn.ts',
-    'process/collect.ts',
-    'process/end.ts',
-    'executors/process/run.ts',
-    'executors/process/pinned.ts',
-  ],
+  spawn: ['process/spawn.ts', 'process/collect.ts', 'executors/process/run.ts', 'executors/process/pinned.ts'],
   installing: [
     'install/',
     '!install/format.ts',

@@ -55,10 +55,9 @@ import { toRegistry } from './toolbox.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, type Upstreams } from './upstream/index.js';
 import { createWorld, findEntry, findWieldHome } from './workspace/machine.js';
-import { createPlaces, findOwner, findTops } from './workspace/places.js';
 import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
-import { createWorkspace } from './workspace/workspace.js';
+import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
 
 export type { Approval, ApprovalStore } from './policy/approvals.js';
 
@@ -164,7 +163,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       home: world.home,
       paths: options.paths,
       store: files.packages.store,
-      isTrusted: files.isTrusted,
+      boundaryOf: files.boundaryOf,
     }),
     servers: files.servers.read,
     serverSecrets: secrets,
@@ -205,15 +204,14 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
       : resolve(options.workdir);
   const trust = createTrustStore(wieldHome, now);
   const isTrusted = (directory: string): boolean => options.trust === true || trust.isTrusted(directory);
-  // RES-46: links in the home directory are the user's own.
-  const boundaryOf = (directory: string) =>
-    directory === home ? undefined : { directory, admits: () => isTrusted(directory) };
+  const boundaryOf = createBoundaries(home, isTrusted);
   return {
     workdir,
     offered: options.offer ?? [],
     configuration: createConfiguration({ managed: MANAGED_CONFIG, wieldHome, now, boundaryOf }),
     trust,
     isTrusted,
+    boundaryOf,
     pins: createPinStore(wieldHome, now),
     servers: createServerList(workdir, world, boundaryOf(workdir)),
     stores: createStores({ wieldHome, workdir, offered: options.offer ?? [], world }),

@@ -10,8 +10,7 @@ import { compareText } from '../core/text.js';
 import type { FileIdentity, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
-import { hasIdentity, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
-import { isSettled } from '../files/stat-cache.js';
+import { hasIdentity, isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
 import type { IndexFile } from './index-file.js';
 

@@ -1,8 +1,7 @@
 // Finds the tool of a reference: a name, a path or a URI (RES-1, RES-2), if the caller may find it.
 
-import { isToolName } from '../core/name.js';
+import { isToolName, parseRef, type UriRef } from '../core/name.js';
 import type { Problem } from '../core/problem.js';
-import { parseRef, type UriRef } from '../core/ref.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';

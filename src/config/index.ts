@@ -5,7 +5,7 @@ import type { Boundary } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
-import { createStatCache } from '../files/stat-cache.js';
+import { createStatCache } from '../files/read.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { formatValue, KEYS, keyName } from './keys.js';
 import { DEFAULT_VALUES, effectiveValues, toSettings } from './merge.js';

@@ -5,7 +5,7 @@ import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import type { FileText } from '../files/stat-cache.js';
+import type { FileText } from '../files/read.js';
 import { lineOf, parseToml } from '../files/toml.js';
 import { canonicalPath, KEYS, keyName, leaves, mayRestrict } from './keys.js';
 import { readRules } from './rules.js';

@@ -1,13 +1,7 @@
-// Who called, in a word: for records, prompts and rules.
+// The default caller, and what only a person may do.
 
 import { ToolError } from './error.js';
-import { quoteOutside } from './text.js';
 import type { Caller } from './toolbox.js';
-
-/** `mcp:cursor`, `cli`, `library`: the door, and the client's name where it gave one. */
-export function formatCaller({ door, name }: Caller): string {
-  return name === undefined ? door : `${door}:${quoteOutside(name, 60)}`;
-}
 
 /** Code that says nothing else about itself. */
 export const CODE: Caller = { kind: 'code', door: 'library' };

@@ -7,7 +7,7 @@ import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Action, Owner, Tool } from '../core/tool.js';
 import { readWithin } from '../files/boundary.js';
-import { createStatCache, type FileText } from '../files/stat-cache.js';
+import { createStatCache, type FileText } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 
 export interface AuthorityOptions {

@@ -1,7 +1,7 @@
 // Makes relative references absolute, based on the directory they were written in.
 
 import { isAbsolute, resolve } from 'node:path';
-import { parseRef } from '../core/ref.js';
+import { parseRef } from '../core/name.js';
 
 /** Resolves a relative path against a directory. Other and invalid references are returned unchanged. */
 export function anchorRef(ref: string, directory: string | null): string {

@@ -1,8 +1,8 @@
 // Binds an approval to a call: creates its record, and checks that a record matches its id.
 
 import type { ApprovalRecord } from '../core/approval.js';
-import { formatCaller } from '../core/caller.js';
 import { canonicalJson } from '../core/json.js';
+import { formatCaller } from '../core/name.js';
 import type { Plan, ProcessPlan } from '../core/plan.js';
 import { findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
 import type { Tool } from '../core/tool.js';

@@ -3,8 +3,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { readStateFile, readTextFile } from '../files/read.js';
-import { createStatCache, type FileText } from '../files/stat-cache.js';
+import { createStatCache, type FileText, readStateFile, readTextFile } from '../files/read.js';
 import { realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
 

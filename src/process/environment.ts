@@ -4,7 +4,9 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { ProcessLimits } from '../core/plan.js';
+import type { Settings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 
 const BASE = ['PATH', 'USER', 'LANG', 'TERM', 'TMPDIR', 'TZ'];
@@ -102,4 +104,17 @@ export function limitLauncher(limits: ProcessLimits, limiter: () => string | und
   const flags = SYSTEM_LIMITS.flatMap((name) => (limits[name] === undefined ? [] : [`${FLAGS[name]}=${limits[name]}`]));
   const program = flags.length === 0 ? undefined : limiter();
   return program === undefined ? [] : [program, ...flags, '--'];
+}
+
+/** Returns the names of variables that the configuration passes on to a tool. */
+export function grantsOf(tool: Tool, settings: Settings): readonly string[] {
+  return [...settings.env.pass, ...(settings.tools.get(tool.name)?.pass ?? [])];
+}
+
+/** Throws `exec_failed` if the directory to run in does not exist. */
+export function assertDirectory(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new ToolError('exec_failed', `directory not found: ${directory}`, {
+    hint: 'use another with --cwd DIR',
+  });
 }

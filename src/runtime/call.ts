@@ -50,7 +50,8 @@ export async function call(
   const { world } = workspace;
   const { caller = CODE, trace } = options;
   const { depth, parent } = nesting;
-  const snapshot = narrowPlaces(workspace.snapshot(), nesting.narrowing);
+  const whole = workspace.snapshot();
+  const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
   const base = { call: nextCallId(), ref, caller, depth, parent, trace };
   const state: CallState = {};
   const startedAt = world.monotonic();

@@ -2,12 +2,12 @@
 
 import type { Catalog } from '../catalog/catalog.js';
 import { CODE } from '../core/caller.js';
+import type { Narrowing } from '../core/cascade.js';
 import { isToolError } from '../core/error.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { findDenial, type Rules } from '../policy/decide.js';
 import { toRuleLists } from '../policy/nested.js';
-import { joinNarrowing } from './nested.js';
 import { type CallParts, type CallScope, OUTERMOST } from './parts.js';
 
 const MAX_ATTEMPTS = 4;
@@ -35,6 +35,8 @@ export function findTool(
   return readSettled(catalog, snapshot, () => retryChanged(find), ref);
 }
 
+const UNPINNED: Pick<Rules, 'changes' | 'altered'> = {};
+
 /** Returns what the decision about a call of a tool depends on. */
 export function rulesFor(
   { consents, cascade }: Pick<CallParts, 'consents' | 'cascade'>,
@@ -42,10 +44,18 @@ export function rulesFor(
   { snapshot, options, nesting = OUTERMOST }: CallScope,
 ): Rules {
   const { caller = CODE, trust = false } = options;
-  const { changes, altered } = consents.check(tool, caller);
+  const { owner } = tool.origin;
+  // Only tools of packages and servers have pins (POL-21).
+  const { changes, altered } = owner === 'package' || owner === 'upstream' ? consents.check(tool, caller) : UNPINNED;
   const narrowing = joinNarrowing(nesting.narrowing, cascade.narrowingOf(tool, snapshot));
   const inherited = narrowing.length === 0 ? undefined : toRuleLists(narrowing);
   return new CallRules({ snapshot, trust, within: nesting.within, inherited, changes, altered });
+}
+
+/** Joins what the calling tools and a tool itself inherit, each skill once. */
+export function joinNarrowing(outer: readonly Narrowing[], own: readonly Narrowing[]): readonly Narrowing[] {
+  if (outer.length === 0) return own;
+  return own.length === 0 ? outer : [...new Set([...outer, ...own])];
 }
 
 // A class, because few calls need to know the trust, and a getter in an object literal makes a call 10 % slower.

@@ -1,7 +1,6 @@
 // Derives the options and the position of a call that a tool makes.
 
 import { CODE } from '../core/caller.js';
-import type { Narrowing } from '../core/cascade.js';
 import type { NestedOptions } from '../core/context.js';
 import type { Elicit, Question } from '../core/elicit.js';
 import type { Plan } from '../core/plan.js';
@@ -9,6 +8,7 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { CallOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/nested.js';
+import { joinNarrowing } from './find.js';
 import type { CallParts, Nesting } from './parts.js';
 
 /** What a tool says about a call it makes, with the signal that ends it and how to ask the user. */
@@ -69,12 +69,6 @@ export function rightsOf(
     within.map(({ rules, fault }) => [rules.map(({ selector }) => selector.text), fault]),
     joinNarrowing(nesting.narrowing, narrowing).map(({ directory, trust, paths }) => [directory, trust, paths]),
   ]);
-}
-
-/** Joins what the calling tools and a tool itself inherit, each skill once. */
-export function joinNarrowing(outer: readonly Narrowing[], own: readonly Narrowing[]): readonly Narrowing[] {
-  if (outer.length === 0) return own;
-  return own.length === 0 ? outer : [...new Set([...outer, ...own])];
 }
 
 // What a call accepts also applies to the calls inside it.

@@ -1,16 +1,20 @@
-// The workspace of a toolbox: its workdir, and the snapshots that calls work with.
+// The workspace of a toolbox: its workdir, the places searched for tools and skills, and the snapshots that calls use.
 
-import { isAbsolute } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Boundary, Place } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
+import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { Settings } from '../core/settings.js';
 import type { ConfiguredServers, FilesOf, Snapshot, Workspace } from '../core/snapshot.js';
+import type { Owner } from '../core/tool.js';
 import type { World } from '../core/world.js';
+import { statOrNothing } from '../files/read.js';
+import { isWithin, realPath } from '../files/within.js';
 import { isGranted } from '../process/environment.js';
-import type { PlacesOf } from './places.js';
+import { findMissing, findSearchPath, toDirectory } from './search-path.js';
 
 export interface WorkspaceOptions {
   readonly workdir: string;
@@ -113,4 +117,146 @@ function findSecrets({ env, tools, model }: Settings, world: World): readonly st
       ? [value]
       : [],
   );
+}
+
+export interface PlacesOptions {
+  /** The workdir that the toolbox was created with: paths in the configuration are relative to it. */
+  readonly firstWorkdir: string;
+  readonly home: string | undefined;
+  /** The search path given by code, which overrides the configuration. */
+  readonly paths: readonly PathEntry[] | undefined;
+  /** The directory of installed tools. */
+  readonly store: string;
+  readonly boundaryOf: BoundaryOf;
+}
+
+/** Returns the boundary of a workspace; undefined if links may lead out of it (RES-46). */
+export type BoundaryOf = (workspace: string) => Boundary | undefined;
+
+export function createBoundaries(home: string | undefined, isTrusted: (workspace: string) => boolean): BoundaryOf {
+  return (directory) =>
+    // In the home directory, links are the user's own.
+    directory === home ? undefined : { directory, admits: () => isTrusted(directory) };
+}
+
+type Located = Pick<Snapshot, 'workdir' | 'settings'>;
+
+/** Computes the places of a snapshot. */
+export interface PlacesOf {
+  /** Returns all places in order of precedence. */
+  list(at: Located): readonly Place[];
+  /** Returns the directories that the workdir may be moved within. */
+  roots(at: Located): readonly string[];
+  problems(at: Located): readonly Problem[];
+  /** Returns the workspace that the files of a directory must stay inside (RES-46). */
+  boundaryOf(at: Located, files: FilesOf): Boundary | undefined;
+}
+
+export function createPlaces({ firstWorkdir, home, paths, store, ...options }: PlacesOptions): PlacesOf {
+  const named = paths === undefined ? undefined : assertPaths(paths);
+  const installed: Place = { directory: store, owner: 'package', kind: 'packages' };
+
+  const roots = ({ settings }: Located): readonly string[] => {
+    const configured = settings.roots.map(
+      (root) => toDirectory(root, firstWorkdir, home) ?? resolve(firstWorkdir, root),
+    );
+    return configured.length > 0 ? configured : [firstWorkdir];
+  };
+  // Cached for the last settings and workdir, unless an owner depends on where links lead.
+  let known: { readonly at: Located; readonly path: readonly Place[] } | undefined;
+  const readPath = (at: Located): readonly Place[] => {
+    if (known?.at.settings === at.settings && known.at.workdir === at.workdir) return known.path;
+    const { places, isStable } = findSearchPath(searchPath(at));
+    const path = places.map((place) => withBoundary(place, at));
+    known = isStable ? { at: { settings: at.settings, workdir: at.workdir }, path } : undefined;
+    return path;
+  };
+  const workspacesOf = (at: Located): string[] => [...new Set([at.workdir, firstWorkdir, ...roots(at)])];
+  const boundaryOf = (at: Located, files: FilesOf): Boundary | undefined => {
+    const directory = findWorkspace(files, workspacesOf(at));
+    return directory === undefined ? undefined : options.boundaryOf(directory);
+  };
+  const withBoundary = (place: Place, at: Located): Place => {
+    const boundary = boundaryOf(at, place);
+    return boundary === undefined ? place : { ...place, boundary };
+  };
+  const searchPath = (at: Located) => ({
+    entries: named === undefined ? at.settings.paths : fillRest(named, at.settings.paths),
+    expected: DEFAULT_PATHS,
+    workdir: at.workdir,
+    home,
+    workspaces: workspacesOf(at),
+  });
+  return {
+    roots,
+    // RES-6, RES-43, SCR-17: the search path with installed tools before the user's own, then the scripts of the
+    // workdir, then those of the user.
+    list(at) {
+      const path = readPath(at);
+      const own = path.findIndex(({ owner }) => owner === 'user');
+      const before = own === -1 ? path.length : own;
+      return [
+        ...path.slice(0, before),
+        ...(statOrNothing(store) === undefined ? [] : [installed]),
+        ...path.slice(before),
+        ...findScriptPlaces(at.workdir, home).map((place) => withBoundary(place, at)),
+      ];
+    },
+    problems: (at) => findMissing(searchPath(at)),
+    boundaryOf,
+  };
+}
+
+// The workspace that contains a directory, the workdir first. A path from elsewhere may lead into one by a link.
+function findWorkspace({ directory, owner }: FilesOf, workspaces: readonly string[]): string | undefined {
+  if (owner !== 'workspace') return undefined;
+  const named = workspaces.find((workspace) => isWithin(workspace, directory));
+  if (named !== undefined) return named;
+  const reals = workspaces.map((workspace) => realPath(workspace) ?? workspace);
+  for (let here = directory; here !== dirname(here); here = dirname(here)) {
+    const real = realPath(here);
+    const at = real === undefined ? -1 : reals.findIndex((workspace) => isWithin(workspace, real));
+    if (at !== -1) return workspaces[at];
+  }
+  return undefined;
+}
+
+function assertPaths(paths: readonly PathEntry[]): readonly PathEntry[] {
+  const read = readPaths(paths);
+  if (read !== undefined) return read;
+  throw new ToolError('invalid_definition', 'paths is not a search path', {
+    hint: 'give directories as text, { external: "…" } and { ignore: "…" }',
+  });
+}
+
+// SCR-17, SCR-25: scripts of the workdir before those of the user.
+function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
+  const own = home === undefined ? undefined : join(home, '.agents', 'tools');
+  const local = join(workdir, '.agents', 'tools');
+  return [
+    ...(local === own ? [] : [{ directory: local, owner: 'workspace', kind: 'tools' } as const]),
+    ...(own === undefined ? [] : [{ directory: own, owner: 'user', kind: 'tools' } as const]),
+  ];
+}
+
+/** Returns the owner of a directory outside the search path: the user below their own places, else the workspace. */
+export function findOwner(directory: string, places: readonly Place[]): Owner {
+  const real = realPath(directory) ?? directory;
+  const holder = places.find((place) => isWithin(realPath(place.directory) ?? place.directory, real));
+  return holder?.owner === 'user' ? 'user' : 'workspace';
+}
+
+/**
+ * Returns a generator of the directories at which the search for the skill that governs a tool stops (RES-16). Most
+ * tools are below one of the first two, so the places are read only if needed.
+ */
+export function findTops(home: string | undefined) {
+  return function* (
+    snapshot: Pick<Snapshot, 'workdir' | 'places'>,
+  ): Generator<{ readonly directory: string; readonly owner: Owner }> {
+    const { workdir } = snapshot;
+    yield { directory: workdir, owner: workdir === home ? 'user' : 'workspace' };
+    if (home !== undefined) yield { directory: join(home, '.agents'), owner: 'user' };
+    yield* snapshot.places;
+  };
 }

@@ -10,7 +10,15 @@ import type { World } from '../../core/world.js';
 import { statIdentity } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
-import { baseEnvironment, findLimiter, findProgram, limitLauncher, searchPath } from '../../process/environment.js';
+import {
+  assertDirectory,
+  baseEnvironment,
+  findLimiter,
+  findProgram,
+  grantsOf,
+  limitLauncher,
+  searchPath,
+} from '../../process/environment.js';
 import {
   type CommandInput,
   selectExecution,
@@ -20,7 +28,6 @@ import {
   toSlots,
 } from './arguments.js';
 import { containedValues, containSlots } from './contain-slots.js';
-import { assertDirectory, grantsOf } from './script-plan.js';
 import { findSkillScript } from './skill-script.js';
 
 export interface PlanCommandOptions {

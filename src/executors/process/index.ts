@@ -1,12 +1,24 @@
-// The process executor: runs scripts and declared commands as planned.
+// The process executor: plans and runs scripts and declared commands.
 
-import type { Executor } from '../../core/executor.js';
+import { ToolError } from '../../core/error.js';
+import type { Executor, PlanContext } from '../../core/executor.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { variableName } from '../../core/name.js';
 import type { Plan, ProcessPlan } from '../../core/plan.js';
-import type { ProcessAction, Tool } from '../../core/tool.js';
+import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
+import {
+  assertDirectory,
+  baseEnvironment,
+  findInterpreter,
+  findLimiter,
+  grantsOf,
+  isGranted,
+  limitLauncher,
+  searchPath,
+} from '../../process/environment.js';
 import { planCommand } from './command-plan.js';
 import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
-import { planScript } from './script-plan.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
@@ -57,4 +69,113 @@ function actionOf(tool: Tool): ProcessAction {
 
 function assertProcess(plan: Plan): asserts plan is ProcessPlan {
   if (plan.kind !== 'process') throw new TypeError(`${plan.tool.name} is not a process`);
+}
+
+export interface PlanScriptOptions {
+  readonly tool: Tool;
+  readonly action: ScriptAction;
+  readonly input: Json;
+  readonly context: PlanContext;
+  readonly world: World;
+}
+
+export function planScript({ tool, action, input, context, world }: PlanScriptOptions): ProcessPlan {
+  const { workdir, settings } = context.snapshot;
+  if (action.sandbox !== undefined) throw noSandbox(tool, action.sandbox);
+  assertDirectory(workdir);
+  const pass = grantsOf(tool, settings);
+  assertGranted(tool, action, pass, world);
+  const path = searchPath(world);
+  const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
+  return {
+    kind: 'process',
+    tool,
+    input,
+    binary: action.file,
+    launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
+    argv: [action.file],
+    // An installed binary has no shebang.
+    interpreter: action.shebang === '' ? undefined : findInterpreter(action.shebang, action.file, path),
+    cwd: workdir,
+    environment: {
+      ...baseEnvironment(world, pass),
+      ...scriptVariables(tool.name, workdir, parameters),
+    },
+    stdin: JSON.stringify(input),
+    timeoutMs: context.timeoutMs,
+    limits: settings.limits,
+  };
+}
+
+function noSandbox(tool: Tool, profile: string): ToolError {
+  return new ToolError('unavailable', `${tool.name} requires the sandbox "${profile}", which is not supported`, {
+    hint: 'remove the @sandbox line if the script may run without one',
+  });
+}
+
+// SCR-24: variables that a script needs must be passed on and set. Their values are never shown.
+function assertGranted(tool: Tool, action: ScriptAction, pass: readonly string[], world: World): void {
+  for (const name of action.needs) {
+    if (!isGranted(name, pass)) {
+      throw new ToolError(
+        'unavailable',
+        `${tool.name} needs the variable ${name}, which the configuration does not pass on`,
+        {
+          hint: `add it to ~/.wield/config.toml:  [env]  pass = ["${name}"]`,
+          data: { variable: name },
+        },
+      );
+    }
+    if (world.env[name] === undefined) {
+      throw new ToolError('unavailable', `${tool.name} needs the variable ${name}, which is not set`, {
+        hint: `set it before starting wield:  export ${name}=…  (the configuration passes it on:  [env]  pass = ["${name}"])`,
+        data: { variable: name },
+      });
+    }
+  }
+}
+
+// Linux rejects a variable over 128 KiB, and an environment that is too long in total (SCR-11).
+const MAX_VALUE_BYTES = 96 * 1024;
+const MAX_TOTAL_BYTES = 512 * 1024;
+const PREFIXES = ['WIELD', 'OCTOMIND'];
+
+/** Returns `WIELD_PARAM_*`, `WIELD_TOOL_NAME`, `WIELD_WORKDIR`, and the same with the prefix OCTOMIND. */
+export function scriptVariables(toolName: string, workdir: string, input: JsonObject): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const prefix of PREFIXES) {
+    variables[`${prefix}_TOOL_NAME`] = toolName;
+    variables[`${prefix}_WORKDIR`] = workdir;
+    for (const [name, value] of fitting(input)) variables[`${prefix}_PARAM_${variableName(name)}`] = value;
+  }
+  return variables;
+}
+
+// Omits the largest values until the rest fits; stdin has all of them.
+function fitting(input: JsonObject): [string, string][] {
+  const sized = Object.entries(input)
+    .map(([name, value]) => ({ name, text: naturalForm(name, value), bytes: 0 }))
+    .map((entry) => ({ ...entry, bytes: Buffer.byteLength(entry.text) }))
+    .filter((entry) => entry.bytes <= MAX_VALUE_BYTES)
+    .sort((a, b) => a.bytes - b.bytes);
+  let total = 0;
+  return sized
+    .filter((entry) => {
+      total += entry.bytes * PREFIXES.length;
+      return total <= MAX_TOTAL_BYTES;
+    })
+    .map(({ name, text }) => [name, text]);
+}
+
+function naturalForm(name: string, value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.includes('\0')) {
+    throw new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
+      hint: 'leave it out',
+      data: {
+        faults: [{ kind: 'value', path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }],
+      },
+    });
+  }
+  return text;
 }

@@ -3,7 +3,7 @@
 import type { ToolContext } from '../../core/context.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { deepFreeze, isRecord, type Json, toJson } from '../../core/json.js';
-import { parseRef } from '../../core/ref.js';
+import { parseRef } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
 import type { Tool } from '../../core/tool.js';

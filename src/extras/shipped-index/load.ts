@@ -13,8 +13,7 @@ import type { Action, Tool, Traits } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { admittedPath, readWithin } from '../../files/boundary.js';
 import { checksum } from '../../files/checksum.js';
-import { readHead, statOrNothing, toIdentity } from '../../files/read.js';
-import { isSettled } from '../../files/stat-cache.js';
+import { isSettled, readHead, statOrNothing, toIdentity } from '../../files/read.js';
 
 /** Name of the index file in the directory. */
 export const SHIPPED_INDEX = '.wield-index';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { World } from '../../core/world.js';
-import { createStatCache } from '../../files/stat-cache.js';
+import { createStatCache } from '../../files/read.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { StoredHead, StoredTool } from './to-tool.js';
 

@@ -8,7 +8,7 @@ import type { ConfiguredServers } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import type { World } from '../../core/world.js';
-import { createStatCache, type FileText } from '../../files/stat-cache.js';
+import { createStatCache, type FileText } from '../../files/read.js';
 import { isOwnServer } from './entry.js';
 import { readServers, type ServersFile, type ServersReading, toShadowed } from './file.js';
 

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import { isToolError } from './error.js';
-import { isToolName } from './name.js';
-import { parseRef } from './ref.js';
+import { isToolName, parseRef } from './name.js';
 
 const together = (text: string): string => {
   const ref = parseRef(text);
