@@ -74,7 +74,7 @@ export interface ApprovalRecord {
   readonly toolDigest: string;
   readonly planDigest: string;
   readonly workdir: string;
-  /** SHA-256 of the input as canonical JSON. */
+  /** Hash of the input as canonical JSON, keyed like that of the plan: both may contain secrets. */
   readonly inputDigest: string;
   /** Without secrets and values of sensitive names. */
   readonly input: Json;
@@ -97,6 +97,8 @@ export interface ApprovalRecord {
 
 /** Stored approvals. Consent is durable before a method returns. */
 export interface Approvals {
+  /** The key of the digests in records; created on first use. */
+  key(): string;
   /** Consumes the approval of exactly this call, or finds a standing one. */
   take(record: ApprovalRecord): Consent | undefined;
   /** Stores a pending call. Throws if it was denied before or cannot be stored. */

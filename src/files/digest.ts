@@ -19,6 +19,11 @@ export function digestParts(parts: readonly string[]): string {
   return hashTexts(parts.map(frame));
 }
 
+/** Like `digestParts`, with a key: whoever lacks it cannot test guesses of the parts. */
+export function digestKeyed(key: string, parts: readonly string[]): string {
+  return loadCrypto().createHmac('sha256', key).update(parts.map(frame).join('')).digest('hex');
+}
+
 /** Returns the plain SHA-256 of bytes. */
 export function digestBytes(bytes: Buffer): string {
   return loadCrypto().hash('sha256', bytes);

@@ -4,6 +4,7 @@ import {
   closeSync,
   fchmodSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -24,11 +25,13 @@ export interface WriteOptions {
   readonly durable?: boolean;
   /** Ignore the umask, to preserve the bits of an existing file. */
   readonly exactMode?: boolean;
+  /** Keep a file that exists already: of several processes, the first one determines the content. */
+  readonly keepExisting?: boolean;
 }
 
 /** Replaces a file: after a crash it has either the old or the new content. Throws `io`. */
 export function writeFileAtomic(path: string, data: string | Uint8Array, options: WriteOptions = {}): void {
-  const { mode = 0o600, durable = true, exactMode = false } = options;
+  const { mode = 0o600, durable = true, exactMode = false, keepExisting = false } = options;
   const directory = dirname(path);
   const temporary = join(directory, temporaryName());
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
@@ -43,7 +46,8 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
     } finally {
       closeSync(descriptor);
     }
-    renameSync(temporary, path);
+    if (keepExisting) linkOnce(temporary, path);
+    else renameSync(temporary, path);
   } catch (error) {
     try {
       unlinkSync(temporary);
@@ -53,6 +57,15 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
     throw toFileError(error, 'write', path);
   }
   if (durable) syncDirectory(directory);
+}
+
+function linkOnce(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  unlinkSync(temporary);
 }
 
 /** Moves a file durably; returns false if it is gone. Of several processes, one succeeds. */

@@ -44,7 +44,7 @@ function recordOf(call: Call = {}): ApprovalRecord {
     environment: { A: value },
   };
   const verdict = { verdict: 'ask' as const, rule: null, reason: 'a rule asks first' };
-  return toRecord({ plan: plan as unknown as Plan, caller, verdict, workdir, secrets: [], now: START });
+  return toRecord({ plan: plan as unknown as Plan, caller, verdict, workdir, key: 'k', secrets: [], now: START });
 }
 
 function createStore() {

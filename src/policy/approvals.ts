@@ -6,7 +6,9 @@ import { describeForDiff } from '../core/approval-text.js';
 import { lineDiff } from '../core/diff.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
-import { moveDurably } from '../files/write.js';
+import { loadCrypto } from '../files/digest.js';
+import { readStateFile } from '../files/read.js';
+import { moveDurably, writeFileAtomic } from '../files/write.js';
 import {
   type ApprovalDirectory,
   type ApprovalDirectoryOptions,
@@ -35,6 +37,7 @@ export interface ApprovalStore extends Approvals {
 
 // Bounds what a model can write to the disk, and the list that a person reads.
 const MAX_WAITING = 64;
+const KEY = /^[0-9a-f]{64}$/;
 // Several approvals can have one id: the first of these states counts.
 const SHOWN: readonly ApprovalState[] = ['standing', 'approved', 'pending', 'denied'];
 
@@ -63,7 +66,12 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): Approval
     remember(record);
   };
 
+  let key: string | undefined;
   return {
+    key: () => {
+      key ??= withIoError('the key of approvals could not be stored, so nothing ran', () => loadKey(options.directory));
+      return key;
+    },
     take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(files, record)),
     ask: (record) =>
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
@@ -124,6 +132,16 @@ function recordQuestion(files: ApprovalDirectory, record: ApprovalRecord): void 
   for (const { path, reason } of files.stale()) if (reason === 'expired') rmSync(path, { force: true });
   if (files.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
   if (!writeApproval(files.pathOf(id, 'pending'), record)) throw tooLong(record.tool);
+}
+
+// Beside the directory, which contains approvals only.
+function loadKey(directory: string): string {
+  const file = `${directory}.key`;
+  const known = readStateFile(file, 1024);
+  if (known !== undefined && KEY.test(known)) return known;
+  if (known !== undefined) rmSync(file, { force: true });
+  writeFileAtomic(file, loadCrypto().randomBytes(32).toString('hex'), { keepExisting: true });
+  return readStateFile(file, 1024)!;
 }
 
 // Consent that could not be written to disk does not count.

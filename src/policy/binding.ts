@@ -7,7 +7,7 @@ import type { Plan, ProcessPlan } from '../core/plan.js';
 import { findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
 import type { Tool } from '../core/tool.js';
 import type { Caller, Verdict } from '../core/toolbox.js';
-import { digestParts } from '../files/digest.js';
+import { digestKeyed, digestParts } from '../files/digest.js';
 import { readHead, sameIdentity } from '../files/read.js';
 
 export interface BindOptions {
@@ -15,6 +15,8 @@ export interface BindOptions {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly workdir: string;
+  /** The key of digests over values that are not stored. */
+  readonly key: string;
   /** Known secrets, which are not stored. */
   readonly secrets: readonly string[];
   /** Milliseconds since 1970. */
@@ -25,7 +27,7 @@ const ID_LENGTH = 16;
 const MAX_SOURCE_BYTES = 64 * 1024;
 
 /** Returns the record of a planned call (POL-7). */
-export function toRecord({ plan, caller, verdict, workdir, secrets: known, now }: BindOptions): ApprovalRecord {
+export function toRecord({ plan, caller, verdict, workdir, key, secrets: known, now }: BindOptions): ApprovalRecord {
   const { tool } = plan;
   const { source } = verdict;
   const isProcess = plan.kind === 'process';
@@ -35,9 +37,9 @@ export function toRecord({ plan, caller, verdict, workdir, secrets: known, now }
     tool: tool.name,
     uri: tool.origin.uri,
     toolDigest: tool.origin.digest!,
-    planDigest: digestPlan(plan),
+    planDigest: digestPlan(plan, key),
     workdir,
-    inputDigest: digestParts([canonicalJson(plan.input)]),
+    inputDigest: digestKeyed(key, [canonicalJson(plan.input)]),
     // Bound as well, so that nobody approves a call by what another one shows.
     input: redactJson(plan.input, secrets, Number.POSITIVE_INFINITY),
   };
@@ -91,8 +93,8 @@ function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, ..
 }
 
 // Includes the values of variables; the digest of the tool includes its bytes.
-function digestPlan({ tool, ...plan }: Plan): string {
-  return digestParts(['plan', tool.name, tool.origin.digest ?? '', canonicalJson(plan)]);
+function digestPlan({ tool, ...plan }: Plan, key: string): string {
+  return digestKeyed(key, ['plan', tool.name, tool.origin.digest ?? '', canonicalJson(plan)]);
 }
 
 function otherCommands({ command }: ProcessPlan): (readonly string[])[] {

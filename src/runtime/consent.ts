@@ -41,7 +41,7 @@ export async function requestConsent(
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(plan.tool.name);
   const { workdir, secrets } = snapshot;
-  const record = toRecord({ plan, caller, verdict, workdir, secrets, now: world.now() });
+  const record = toRecord({ plan, caller, verdict, workdir, key: approvals?.key() ?? '', secrets, now: world.now() });
   const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void =>
     options.onDecision({ by: how === 'code' ? 'code' : 'person', how, at });
   const id = idOf(record);

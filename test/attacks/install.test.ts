@@ -144,6 +144,35 @@ describe('content', () => {
     expect((await workspace.fail('add', linked)).code).toBe('path_escape');
   });
 
+  spec('INS-5 RES-3', 'A36: refuses names with letters that only look like others, and reserved names', async () => {
+    const workspace = createInstallWorkspace();
+    const script = '#!/bin/sh\necho theirs\n';
+    const source = workspace.source('alike', {
+      ...DETECT,
+      // A Cyrillic e, a fullwidth d, a combining accent, a zero-width space and a reversal.
+      'tools/d\u0435tect/x!': script,
+      'tools/\uff44etect/x!': script,
+      'tools/dete\u0301ct/x!': script,
+      'tools/detect\u200b/x!': script,
+      'tools/\u202etceted/x!': script,
+      'skills/d\u0435tect/SKILL.md': SKILL,
+    });
+    const { source: added } = await workspace.json('add', source, '--yes');
+    expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect']);
+    const { tools } = await workspace.json('list', '--all');
+    expect(tools.map(({ name }: { name: string }) => name)).toContain('detect');
+    // A model sees plain names only.
+    for (const { name } of tools) expect(name).toMatch(/^[\w-]+$/);
+    // Names of built-in tools are reserved: the installed tool is shadowed by them.
+    await workspace.json('add', workspace.source('taken', { 'tools/read_skill/read_skill!': script }), '--yes');
+    const all = (await workspace.json('list', '--all')).tools;
+    const own = all.find(
+      ({ name, format }: { name: string; format: string }) => name === 'read_skill' && format === 'package',
+    );
+    expect(own.shadowedBy).not.toBeNull();
+    expect((await workspace.run('call', 'read_skill', '--skill-name', 'x')).stdout).not.toContain('theirs');
+  });
+
   spec(
     'INS-22 RES-43 SCR-17',
     'A36: an installed tool cannot shadow built-in tools or workspace skills, and shadowed scripts are listed',

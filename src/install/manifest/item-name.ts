@@ -27,6 +27,8 @@ export function findNameFault(name: string): string | undefined {
   if (name.length > MAX_NAME) return `is longer than ${MAX_NAME} characters`;
   if (name !== name.normalize('NFC')) return 'is not in Unicode normal form NFC';
   if (!hasNameCharacters(name) || /[ .]$/.test(name)) return 'contains characters that are not allowed';
+  // A36: full-width letters, ligatures and others that are variants of plain ones.
+  if (name !== name.normalize('NFKC')) return 'contains letters that only look like others';
   if (/\p{Script=Latin}/u.test(name) && hasLatinLookalikes(name)) return 'mixes scripts with similar letters';
   return undefined;
 }

@@ -1,6 +1,6 @@
 // Approval of calls: at a terminal, with --yes, in code, and by a stored approval that is used once.
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { ApprovalRequest, Approve } from '../../../src/core/approval.js';
@@ -468,4 +468,28 @@ finding('B28', 'the audit log says who decided, how and when', async () => {
   workspace.config('');
   await workspace.deploy();
   expect(await last()).toEqual({ by: 'default', how: null, at: null });
+});
+
+finding('B12', 'a guess of a secret cannot be tested against the digests of a stored call', async () => {
+  // The same call of the same tool in the same place, under another key, has other digests and another id.
+  const workspace = createAskingWorkspace();
+  workspace.script('pay', shellScript(':', '@param pin string'));
+  workspace.config('[trust]\nrules = "*"\n');
+  const ask = async () => {
+    const toolbox = workspace.toolbox({ trust: true });
+    await toolbox.call('pay', { pin: '4711' }, { caller: MODEL });
+    const [asked] = (await toolbox.state.approvals()).list();
+    const { id, record } = asked!;
+    rmSync(join(workspace.home, '.wield/approvals'), { recursive: true });
+    return { id, inputDigest: record.inputDigest, planDigest: record.planDigest };
+  };
+  const first = await ask();
+  expect(await ask()).toEqual(first);
+  const key = join(workspace.home, '.wield/approvals.key');
+  expect(statSync(key).mode & 0o777).toBe(0o600);
+  // A damaged key is replaced.
+  writeFileSync(key, 'x');
+  const second = await ask();
+  for (const name of ['id', 'inputDigest', 'planDigest'] as const) expect(second[name]).not.toBe(first[name]);
+  expect(readFileSync(key, 'utf8')).toMatch(/^[0-9a-f]{64}$/);
 });
