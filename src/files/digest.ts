@@ -19,7 +19,7 @@ export function digestParts(parts: readonly string[]): string {
   return hashTexts(parts.map(frame));
 }
 
-/** Like `digestParts`, with a key: whoever lacks it cannot test guesses of the parts. */
+/** Like `digestParts`, with a key: without it, guesses of the parts cannot be tested. */
 export function digestKeyed(key: string, parts: readonly string[]): string {
   return loadCrypto().createHmac('sha256', key).update(parts.map(frame).join('')).digest('hex');
 }
