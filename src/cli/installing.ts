@@ -1,5 +1,6 @@
 // Shared by the install verbs: context, confirmation, and printing of plans and results.
 
+import { exitStatus } from '../core/error.js';
 import { count, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
 import {
@@ -99,6 +100,21 @@ export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan, inv
     for (const link of newLinks(one, inventory)) terminal.err(`  link     ${link}\n`);
   }
   for (const { item, why } of kept) terminal.err(`  keep     ${item.kind} ${item.effective}: ${why}\n`);
+}
+
+/** Returns the exit status of a plan: 0, unless some of its items cannot be installed. */
+export function statusOf({ refused }: InstallPlan): number {
+  return refused.length === 0 ? 0 : exitStatus(refused[0]!.error.code);
+}
+
+/** Prints the items that cannot be installed. */
+export function printRefused(terminal: Terminal, { refused }: InstallPlan): void {
+  for (const { kind, effective, error } of refused) {
+    terminal.err(
+      `  ${terminal.paint('red', 'refused', 'err')}  ${kind} ${sanitize(effective)}: ${sanitize(error.message)}\n`,
+    );
+    if (error.hint !== undefined) terminal.err(`           ${sanitize(error.hint)}\n`);
+  }
 }
 
 /** Returns the links that an item does not have yet, for display. */

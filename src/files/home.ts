@@ -50,8 +50,8 @@ function refuseCheckout(wieldHome: string): string {
   });
 }
 
-// The user's home directory may be a repository itself, of settings.
-function findCheckout(path: string): string | undefined {
+/** Returns the git checkout that contains a path. The user's home directory is none: it may be a repository of settings. */
+export function findCheckout(path: string): string | undefined {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     if (isThere(join(directory, '.git')) && !isRealHome(directory)) return directory;
     if (dirname(directory) === directory) return undefined;

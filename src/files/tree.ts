@@ -14,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { loadCrypto } from './digest.js';
@@ -26,7 +26,12 @@ export interface TreeFile {
   readonly executable: boolean;
   /** The target of a link; relative, and inside the tree. */
   readonly link?: string;
+  /** The file that a link leads to, relative to the root; it is read in place of the link. */
+  readonly from?: string;
 }
+
+/** `reject`: a link is an error. `keep`: it is listed as a link. `follow`: it is listed as the file it leads to. */
+type LinkMode = 'reject' | 'keep' | 'follow';
 
 const MAX_DEPTH = 128;
 const MAX_SOURCE_DEPTH = 256;
@@ -35,30 +40,55 @@ const MAX_BYTES = 1024 ** 3;
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
 /**
- * Returns the regular files of a tree, sorted, without `.git`. Throws `invalid_definition` (INS-24). With `links`, links
- * are listed too, and one that leads out of the tree is `path_escape`.
+ * Returns the regular files of a tree, sorted, without `.git`. Throws `invalid_definition` (INS-24), and `path_escape`
+ * for a link that leads out of the tree where links are not rejected.
  */
-export function listTree(root: string, { links = false } = {}): TreeFile[] {
+export function listTree(root: string, { links = 'reject' as LinkMode } = {}): TreeFile[] {
   const files: TreeFile[] = [];
   const count = createTreeBounds(root, MAX_DEPTH);
-  const walk = (directory: string, prefix: string): void => {
-    for (const entry of readdirSync(join(root, directory), { withFileTypes: true })) {
+  const add = (path: string, from: string): void => {
+    const { mode } = lstatSync(join(root, from));
+    files.push({ path, executable: (mode & 0o111) !== 0, ...(from === path ? {} : { from }) });
+  };
+  // `at` is where the directory is, `prefix` where it is listed.
+  const walk = (at: string, prefix: string): void => {
+    for (const entry of readdirSync(join(root, at), { withFileTypes: true })) {
       const path = prefix + entry.name;
+      const from = at + entry.name;
       if (entry.name === '.git') continue;
-      const { mode, size } = lstatSync(join(root, path));
-      count(path, entry.isFile() ? size : 0);
-      if (entry.isDirectory()) walk(path, `${path}/`);
-      else if (entry.isFile()) files.push({ path, executable: (mode & 0o111) !== 0 });
-      else if (links && entry.isSymbolicLink())
-        files.push({ path, executable: false, link: readInnerLink(root, path) });
+      count(path, entry.isFile() ? lstatSync(join(root, from)).size : 0);
+      if (entry.isDirectory()) walk(`${from}/`, `${path}/`);
+      else if (entry.isFile()) add(path, from);
+      else if (!entry.isSymbolicLink()) throw refuse(root, path, 'is neither a file nor a directory', REPLACE);
+      else if (links === 'keep') files.push({ path, executable: false, link: readInnerLink(root, path) });
+      else if (links === 'reject') throw refuse(root, path, 'is a link', REPLACE);
       else {
-        const what = entry.isSymbolicLink() ? 'is a link' : 'is neither a file nor a directory';
-        throw refuse(root, path, what, 'replace it by the file itself');
+        const target = resolveInnerLink(root, from);
+        if (!target.directory) add(path, target.path);
+        else if (`${from}/`.startsWith(`${target.path}/`))
+          throw refuse(root, path, 'leads to a directory above', REPLACE);
+        else walk(`${target.path}/`, `${path}/`);
       }
     }
   };
   walk('', '');
   return files.sort((a, b) => compareText(a.path, b.path));
+}
+
+const REPLACE = 'replace it by the file itself';
+
+// Returns what a link leads to, relative to the root.
+function resolveInnerLink(root: string, path: string): { readonly path: string; readonly directory: boolean } {
+  const [top, real] = [realPath(root), realPath(join(root, path))];
+  if (top === undefined || real === undefined) throw refuse(root, path, 'is a link that leads to nothing', 'remove it');
+  if (!isWithin(top, real) || real === top)
+    throw new ToolError('path_escape', `${quoteOutside(join(root, path), 300)} leads out of its directory`, {
+      hint: 'replace the link by the file itself',
+    });
+  const stats = lstatSync(real);
+  if (!stats.isFile() && !stats.isDirectory())
+    throw refuse(root, path, 'leads to neither a file nor a directory', REPLACE);
+  return { path: relative(top, real), directory: stats.isDirectory() };
 }
 
 /** Returns a function that counts the entries of a tree, and throws `invalid_definition` at too large a tree (INS-38). */
@@ -75,8 +105,11 @@ export function createTreeBounds(root: string, maxDepth = MAX_SOURCE_DEPTH): (pa
   };
 }
 
-/** Throws if a directory is too large, without reading its files; `.git` and `node_modules` do not count (INS-38). */
-export function assertTreeBounds(root: string): void {
+/**
+ * Throws if a directory is too large, without reading its files; `.git` and `node_modules` do not count (INS-38).
+ * `onFile` is called with the path of everything that is not a directory.
+ */
+export function assertTreeBounds(root: string, onFile: (path: string) => void = () => {}): void {
   const count = createTreeBounds(root);
   const walk = (prefix: string): void => {
     for (const entry of readdirSync(join(root, prefix), { withFileTypes: true })) {
@@ -85,6 +118,7 @@ export function assertTreeBounds(root: string): void {
       const size = entry.isFile() ? (lstatSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0) : 0;
       count(path, size);
       if (entry.isDirectory()) walk(`${path}/`);
+      else onFile(path);
     }
   };
   walk('');
@@ -126,7 +160,7 @@ export function readTreeFile(root: string, path: string): Buffer {
 export function hashTree(root: string, files: readonly TreeFile[] = listTree(root)): string {
   const hash = createTreeHash();
   for (const file of files)
-    hash.add(file, file.link === undefined ? readTreeFile(root, file.path) : Buffer.from(file.link));
+    hash.add(file, file.link === undefined ? readTreeFile(root, file.from ?? file.path) : Buffer.from(file.link));
   return hash.digest();
 }
 
@@ -145,10 +179,10 @@ export function createTreeHash() {
 /** Copies files into an empty directory. */
 export function copyTree(root: string, files: readonly TreeFile[], to: string): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
-  for (const { path, executable, link } of files) {
+  for (const { path, executable, link, from = path } of files) {
     const file = join(to, path);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    if (link === undefined) writeTreeFile(file, readTreeFile(root, path), executable);
+    if (link === undefined) writeTreeFile(file, readTreeFile(root, from), executable);
     else symlinkSync(link, file);
   }
 }

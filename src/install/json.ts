@@ -3,6 +3,7 @@
 import type { AppliedItem } from './apply/stage.js';
 import type { InstalledItem } from './manifest/installed.js';
 import type { PlannedItem } from './plan/plan-items.js';
+import type { RefusedItem } from './plan/plans.js';
 import type { SourceItem } from './sources/source-item.js';
 
 export function toOfferJson(source: string, { kind, name, description, bin, path }: SourceItem, effective: string) {
@@ -33,6 +34,10 @@ export function toAppliedJson({ planned, files, installedHash, build }: AppliedI
     build,
     files: files.map((file) => ({ ...file })),
   };
+}
+
+export function toRefusedJson({ kind, effective, source, error }: RefusedItem) {
+  return { kind, effective, source, error: error.toJSON() };
 }
 
 export function toInstalledJson(item: InstalledItem) {

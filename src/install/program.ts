@@ -97,7 +97,7 @@ export function createInstallerFor(
     add: (source, { namespace, pin, roots = [] } = {}) =>
       locked(async () => {
         const parsed = pin === undefined ? undefined : parsePin(pin);
-        const added = await addSource({ source, cwd: workdir, roots, namespace, pin: parsed }, environment);
+        const { added } = await addSource({ source, cwd: workdir, roots, namespace, pin: parsed }, environment);
         const ids = new Set(added.map(({ record }) => record.id));
         return toOffers(loadInventory(environment)).filter((offer) => ids.has(offer.source));
       }),

@@ -5,7 +5,7 @@ import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
 import { EMPTY_RECORD, INSTALLED_VERSION, type Installed, parseInstalled, parseState } from './manifest/installed.js';
-import type { Pin } from './manifest/source-manifest.js';
+import type { Adoption, Pin } from './manifest/source-manifest.js';
 
 export interface SourceRecord {
   /** Its name, such as `acme/agent-tools`. */
@@ -19,6 +19,10 @@ export interface SourceRecord {
   /** Whether the user chose the prefix; otherwise the manifest may change it. */
   readonly prefixGiven: boolean;
   readonly roots: readonly string[];
+  /** Directories that are searched besides everything else. */
+  readonly addRoots?: readonly string[];
+  /** What the source it is nested in says about it. */
+  readonly adoption?: Adoption | null;
   readonly pin: Pin | null;
   /** Whether the user chose the pin; otherwise the manifest may change it. */
   readonly pinGiven: boolean;

@@ -120,16 +120,26 @@ spec(
       const ids = (await workspace.json('list', '--available')).items.map(({ name }: { name: string }) => name);
       expect([nested, ids]).toEqual([nested, expect.not.arrayContaining(['secret'])]);
     }
-    // A local directory that the person named can name directories inside itself, and nothing else that is local.
+    // A local directory that the person named can name directories inside itself and next to it, and nothing else that
+    // is local.
     const local = workspace.source('local', {
-      'wield.toml': '[[sources]]\nsource = "./inner"\n',
+      'wield.toml': '[[sources]]\nsource = "./inner"\n[[sources]]\nsource = "../beside"\n',
       'inner/skills/own/SKILL.md': '---\nname: own\ndescription: O.\n---\n',
     });
-    expect((await workspace.json('add', local)).nested).toHaveLength(1);
-    for (const nested of ['../secret', path, secret]) {
+    workspace.source('beside', { 'skills/beside/SKILL.md': '---\nname: beside\ndescription: B.\n---\n' });
+    expect((await workspace.json('add', local)).nested).toHaveLength(2);
+    mkdirSync(join(workspace.home, 'secret'));
+    for (const nested of ['../..', '..', '../secret/skills', '/', '/etc', '~/secret', workspace.home, secret]) {
       const other = workspace.source('other', { 'wield.toml': `[[sources]]\nsource = '''${nested}'''\n` });
       expect([nested, (await workspace.fail('add', other)).code]).toEqual([nested, 'path_escape']);
     }
+    // In a checkout, also what is in the same checkout.
+    workspace.repository('mono', { 'a/wield.toml': '[[sources]]\nsource = "../b/c"\n', 'b/c/rules/r.md': 'R.' });
+    expect((await workspace.json('add', join(dirname(local), 'mono/a'))).nested).toHaveLength(1);
+    const out = join(dirname(local), 'mono/a');
+    workspace.source('elsewhere', { 'rules/r.md': 'R.' });
+    writeFileSync(join(out, 'wield.toml'), '[[sources]]\nsource = "../../elsewhere"\n');
+    expect((await workspace.fail('add', out)).code).toBe('path_escape');
   },
   120_000,
 );

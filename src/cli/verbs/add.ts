@@ -1,16 +1,17 @@
 // `wield add`: adds a source and offers to install its items.
 
-import { sanitize } from '../../core/text.js';
+import { count, sanitize } from '../../core/text.js';
 import { applyAndPin } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
-import { toAppliedJson, toOfferJson } from '../../install/json.js';
+import { toAppliedJson, toOfferJson, toRefusedJson } from '../../install/json.js';
 import { effectiveName } from '../../install/manifest/item-name.js';
 import { parsePin } from '../../install/manifest/source-manifest.js';
-import { type InstallPlan, planInstall } from '../../install/plan/plans.js';
-import { type AddedSource, addSource } from '../../install/sources/add.js';
-import { prefixOf } from '../../install/sources/load.js';
+import { type InstallPlan, planAvailable } from '../../install/plan/plans.js';
+import { selectAvailable } from '../../install/plan/select.js';
+import { type AddedSource, type AddedSources, addSource } from '../../install/sources/add.js';
+import { listItems, prefixOf } from '../../install/sources/load.js';
 import { ask, RUN_HOOKS } from '../consent.js';
-import { printApplied, showPlan, summarizeItems, withInstalling } from '../installing.js';
+import { printApplied, printRefused, showPlan, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
@@ -24,7 +25,10 @@ export const add: Verb = {
     namespace: option('NAME', 'Prefix its items with NAME:', { short: 'N' }),
     pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME'),
     root: option('DIR', 'Search for items below DIR', { repeats: true }),
+    'add-root': option('DIR', 'Also search for items below DIR', { repeats: true }),
+    recursive: toggle('Also install the items of all nested sources', 'r'),
     'register-only': toggle('Do not install anything'),
+    force: toggle('Move files aside that are in the way of a link', 'f'),
     yes: toggle('Install all its items without asking', 'y'),
     'run-hooks': RUN_HOOKS,
   },
@@ -35,16 +39,27 @@ export const add: Verb = {
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
     return withInstalling(call, async (environment, toolbox) => {
-      const options = { source, cwd, roots: call.repeated('root'), namespace: text('namespace') };
-      const added = await addSource({ ...options, pin: pin === undefined ? pin : parsePin(pin) }, environment);
+      const options = {
+        source,
+        cwd,
+        roots: call.repeated('root'),
+        addRoots: call.repeated('add-root'),
+        namespace: text('namespace'),
+        pin: pin === undefined ? pin : parsePin(pin),
+      };
+      const { added, skipped } = await addSource(options, environment);
       if (!json) printAdded(call, added);
       const inventory = loadInventory(environment);
       const plan = await planWanted(call, added, inventory);
-      const applied = plan === undefined ? [] : await applyAndPin(plan, false, inventory, toolbox);
-      if (json) printJson(terminal, toJson(added, applied.map(toAppliedJson)));
-      else printApplied(terminal, applied, inventory);
-      if (!json && plan === undefined && added.some(({ scan }) => scan.items.length > 0))
-        terminal.out('  nothing installed; run wield install NAME, or wield install --all\n');
+      const applied = plan === undefined ? [] : await applyAndPin(plan, flags.has('force'), inventory, toolbox);
+      const refused = plan?.refused ?? [];
+      if (json) printJson(terminal, toJson({ added, skipped, refused, installed: applied.map(toAppliedJson) }));
+      else {
+        printApplied(terminal, applied, inventory);
+        if (plan !== undefined) printRefused(terminal, plan);
+        else if (added.some(({ scan }) => scan.items.length > 0))
+          terminal.out('  nothing installed; run wield install NAME, or wield install --all\n');
+      }
       return 0;
     });
   },
@@ -58,8 +73,12 @@ async function planWanted(
 ): Promise<InstallPlan | undefined> {
   const { flags, terminal, json } = call;
   if (flags.has('register-only') || !(flags.has('yes') || (!json && terminal.canAsk))) return undefined;
-  const sources = added.map(({ record }) => record.id);
-  const plan = planInstall({ refs: [], sources, all: true }, inventory);
+  const wanted = added.flatMap(({ record, install }) => {
+    const items = listItems(inventory.sources.filter((source) => source.record.id === record.id));
+    if (install === 'all' || flags.has('recursive')) return items;
+    return install === 'none' ? [] : selectAvailable(install, items);
+  });
+  const plan = planAvailable(wanted, inventory);
   if (flags.has('yes') || plan.planned.length === 0) return plan;
   showPlan(terminal, plan, inventory);
   return (await ask(call, 'Install all of them?')) ? plan : undefined;
@@ -72,13 +91,25 @@ function printAdded({ terminal }: VerbCall, added: readonly AddedSource[]): void
     if (commit !== null)
       terminal.out(`  pinned    ${commit.slice(0, 12)}${ref === null ? '' : `  (${sanitize(ref)})`}\n`);
     terminal.out(`  offers    ${summarizeItems(scan.items)}\n`);
+    for (const { reason, paths } of scan.skipped)
+      terminal.out(`  skipped   ${count(paths.length, 'skill')}: ${sanitize(reason)}  (${showPaths(paths)})\n`);
     for (const { path, message } of scan.warnings.slice(0, 10))
       terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(path)}  ${sanitize(message)}\n`);
     if (scan.warnings.length > 10) terminal.err(`  and ${scan.warnings.length - 10} more; wield check shows them\n`);
   }
 }
 
-function toJson(added: readonly AddedSource[], installed: readonly unknown[]) {
+function showPaths(paths: readonly string[]): string {
+  const shown = paths.slice(0, 3).map((path) => sanitize(path));
+  return [...shown, ...(paths.length > 3 ? ['…'] : [])].join(', ');
+}
+
+interface Outcome extends AddedSources {
+  readonly refused: InstallPlan['refused'];
+  readonly installed: readonly unknown[];
+}
+
+function toJson({ added, skipped, refused, installed }: Outcome) {
   const [first] = added;
   const show = ({ record, scan }: AddedSource) => {
     const prefix = prefixOf(record, scan);
@@ -94,7 +125,9 @@ function toJson(added: readonly AddedSource[], installed: readonly unknown[]) {
       description: scan.manifest.description,
       items: scan.items.map((item) => toOfferJson(record.id, item, effectiveName(prefix, item.name))),
       warnings: scan.warnings,
+      skipped: scan.skipped,
     };
   };
-  return { ok: true, source: show(first!), nested: added.slice(1).map(show), installed };
+  const nested = added.slice(1).map(show);
+  return { ok: true, source: show(first!), nested, skipped, installed, refused: refused.map(toRefusedJson) };
 }

@@ -1,11 +1,13 @@
 // `wield check`: lints skills, workspaces and sources.
 
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import type { Problem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
+import { statOrNothing } from '../../files/read.js';
 import { type CheckFinding, checkDirectory } from '../../formats/check.js';
+import type { SourceReport } from '../../install/sources/check.js';
 import type { NodeToolbox } from '../../node.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
@@ -31,7 +33,9 @@ export const check: Verb = {
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
     const fix = flags.has('fix');
-    const source = looksLikeSource(directory) ? await checkAsSource(directory, fix) : { items: 0, findings: [] };
+    const source = looksLikeSource(directory)
+      ? await checkAsSource(directory, fix)
+      : { items: 0, findings: [], skipped: [] };
     // After fixing, so that fixed problems are not reported again.
     const own = await checkDirectory(directory, {
       world,
@@ -41,7 +45,7 @@ export const check: Verb = {
     });
     const checked = Math.max(own.checked, source.items);
     const findings: Shown[] = [
-      ...own.findings,
+      ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
       ...source.findings.map(({ severity, path, message, hint, fixed }) => ({
         level: severity,
         path,
@@ -54,9 +58,11 @@ export const check: Verb = {
     const left = findings.filter(({ fixed }) => fixed !== true);
     const errors = left.filter((finding) => finding.level === 'error').length;
     const warnings = left.length - errors;
-    if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings });
+    if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped });
     else {
       printFindings(terminal, findings);
+      for (const { reason, paths } of source.skipped)
+        terminal.out(`  ${count(paths.length, 'skill')} not offered: ${sanitize(reason)}\n`);
       const sum = `${count(errors, 'error')}, ${count(warnings, 'warning')}`;
       terminal.out(`  ${findings.length === 0 ? `${count(checked, 'file')} checked, no problems` : sum}\n`);
     }
@@ -66,15 +72,29 @@ export const check: Verb = {
 
 type Shown = CheckFinding & { readonly fixed?: boolean };
 
-const SOURCE_FILES = ['wield.toml', 'mind.toml', 'tools', 'agents', 'rules'];
+const SOURCE_FILES = ['wield.toml', 'mind.toml', 'SKILL.md', 'skills', 'tools', 'agents', 'rules'];
 
-// Checked here, so that linting a skill does not load the install code.
+// Checked here, so that linting a workspace does not load the install code.
 function looksLikeSource(directory: string): boolean {
-  return SOURCE_FILES.some((name) => existsSync(join(directory, name)));
+  if (SOURCE_FILES.some((name) => existsSync(join(directory, name)))) return true;
+  const entries = statOrNothing(directory)?.isDirectory() ? readdirSync(directory) : [];
+  return entries.some((name) => existsSync(join(directory, name, 'SKILL.md')));
 }
 
-async function checkAsSource(directory: string, fix: boolean) {
-  return (await import('../../install/sources/check.js')).checkSource(directory, fix);
+// A single skill is checked like any item, but not for what only matters in a source.
+async function checkAsSource(directory: string, fix: boolean): Promise<SourceReport> {
+  const report = (await import('../../install/sources/check.js')).checkSource(directory, fix);
+  if (!existsSync(join(directory, 'SKILL.md'))) return report;
+  const findings = report.findings
+    .filter(({ severity }) => severity === 'error')
+    .map((finding) => ({ ...finding, path: join(basename(directory), finding.path) }));
+  return { ...report, findings };
+}
+
+// A source can offer a skill that wield itself cannot list, so that is not an error there (INS-33).
+function toSourceFinding(finding: CheckFinding, directory: string): CheckFinding {
+  const isWorkspace = ['.agents', 'SKILL.md'].some((name) => existsSync(join(directory, name)));
+  return isWorkspace || !/(?:^|\/)SKILL\.md$/.test(finding.path) ? finding : { ...finding, level: 'warning' };
 }
 
 // Loads a module only if its workspace is trusted, as for a listing.

@@ -4,7 +4,7 @@ import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
 import { acceptModified } from '../../install/apply/objects.js';
 import { type InstallEnvironment, pinTools } from '../../install/environment.js';
 import { assertSources, loadInventory } from '../../install/inventory.js';
-import { toAppliedJson, toInstalledJson, toPlannedJson } from '../../install/json.js';
+import { toAppliedJson, toInstalledJson, toPlannedJson, toRefusedJson } from '../../install/json.js';
 import { itemKey } from '../../install/manifest/item-name.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { isGlobRef, selectInstalled } from '../../install/plan/select.js';
@@ -12,7 +12,15 @@ import { findSource } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import type { NodeToolbox } from '../../node.js';
 import { ask } from '../consent.js';
-import { APPLY_FLAGS, printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
+import {
+  APPLY_FLAGS,
+  printApplied,
+  printRefused,
+  showHooks,
+  showPlan,
+  statusOf,
+  withInstalling,
+} from '../installing.js';
 import { printJson } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -60,13 +68,15 @@ export const install: Verb = {
       const applied = dryRun
         ? previewPlan(plan, inventory)
         : await applyAndPin(plan, flags.has('force'), inventory, toolbox);
+      const refused = plan.refused.map(toRefusedJson);
       if (json) {
         const items = applied.map(toAppliedJson);
-        printJson(terminal, { ok: true, dryRun, items, unchanged: plan.unchanged.map(toPlannedJson), hooks });
+        printJson(terminal, { ok: true, dryRun, items, unchanged: plan.unchanged.map(toPlannedJson), refused, hooks });
       } else if (applied.length === 0)
         terminal.out(dryRun ? '  nothing to do\n' : '  already installed and up to date\n');
       else if (!dryRun) printApplied(terminal, applied, inventory);
-      return 0;
+      if (!json) printRefused(terminal, plan);
+      return statusOf(plan);
     });
   },
 };

@@ -1,6 +1,7 @@
 // `wield sync`: fetches updates of sources without changing installed items.
 
 import { sanitize } from '../../core/text.js';
+import { addNested } from '../../install/sources/add.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
@@ -23,6 +24,9 @@ export const sync: Verb = {
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
       const synced = [];
       for (const record of chosen) synced.push(await syncSource(record, flags.has('accept'), environment));
+      // Sources that were listed since are registered; nothing of them is installed.
+      const nested = [];
+      for (const one of synced) nested.push(...(await addNested(one, environment)).added.filter(({ known }) => !known));
       if (json) {
         const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
           id,
@@ -33,7 +37,7 @@ export const sync: Verb = {
           items: scan.items.length,
           warnings: scan.warnings,
         }));
-        printJson(terminal, { ok: true, sources });
+        printJson(terminal, { ok: true, sources, added: nested.map(({ record }) => record.id) });
       } else if (synced.length === 0) terminal.out('  no sources; add one: wield add owner/repo\n');
       for (const { record, before, scan } of json ? [] : synced) {
         const { id, commit } = record;
@@ -43,6 +47,8 @@ export const sync: Verb = {
             : `${before?.slice(0, 12)} → ${commit?.slice(0, 12)}`;
         terminal.out(`  ${sanitize(id)}  ${moved}  offers ${summarizeItems(scan.items)}\n`);
       }
+      for (const { record, scan } of json ? [] : nested)
+        terminal.out(`  ${sanitize(record.id)}  added  offers ${summarizeItems(scan.items)}\n`);
       return 0;
     });
   },

@@ -4,12 +4,20 @@ import { sanitize } from '../../core/text.js';
 import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
-import { toAppliedJson } from '../../install/json.js';
+import { toAppliedJson, toRefusedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
 import { consent } from '../consent.js';
-import { APPLY_FLAGS, newLinks, printApplied, showHooks, withInstalling } from '../installing.js';
+import {
+  APPLY_FLAGS,
+  newLinks,
+  printApplied,
+  printRefused,
+  showHooks,
+  statusOf,
+  withInstalling,
+} from '../installing.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb } from '../verb.js';
@@ -54,8 +62,10 @@ export const upgrade: Verb = {
         source,
         why,
       }));
-      if (json) printJson(terminal, { ok: true, dryRun, items: items.map(toAppliedJson), kept, hooks });
-      return 0;
+      const refused = plan.refused.map(toRefusedJson);
+      if (json) printJson(terminal, { ok: true, dryRun, items: items.map(toAppliedJson), kept, refused, hooks });
+      else printRefused(terminal, plan);
+      return statusOf(plan);
     });
   },
 };

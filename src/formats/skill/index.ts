@@ -96,11 +96,16 @@ function toTrust(text: string, metadata: SkillHeader['metadata'], trust: Skill['
 function checkSpelling(directory: string, { boundary }: Place): Reading | undefined {
   let other: string | undefined;
   try {
-    other = readdirSync(admittedPath(directory, boundary) ?? '').find((name) => name.toLowerCase() === 'skill.md');
+    const names = readdirSync(admittedPath(directory, boundary) ?? '').filter(
+      (name) => name.toLowerCase() === 'skill.md',
+    );
+    other = names.includes('SKILL.md') ? 'SKILL.md' : names[0];
   } catch {
     return undefined;
   }
   if (other === undefined) return undefined;
+  if (other === 'SKILL.md')
+    return reject(join(directory, other), { message: 'is a link that leads to nothing', hint: 'fix the link' });
   return reject(join(directory, other), {
     message: 'not listed: the name must be SKILL.md',
     hint: 'rename it to SKILL.md',

@@ -104,8 +104,8 @@ function writeStaged({ item, form, source, effective }: PlannedItem, rendering: 
   const root = rootOf(item, source.tree);
   const hash = createTreeHash();
   for (const file of form.all) {
-    const { path, executable } = file;
-    const bytes = readTreeFile(root, path);
+    const { path, executable, from = path } = file;
+    const bytes = readTreeFile(root, from);
     hash.add(file, bytes);
     const to = join(directory, item.file ? `${item.name}.md` : path);
     if (path.includes('/')) mkdirSync(dirname(to), { recursive: true, mode: 0o700 });

@@ -49,6 +49,12 @@ export function createFieldReader(report: ReportField) {
       report(path, `${path.at(-1)} must be an array of strings`, 'write ["…"]');
       return undefined;
     },
+    flag(fields: Fields, path: TomlPath, key: string): boolean {
+      const { [key]: value = false } = fields;
+      if (typeof value === 'boolean') return value;
+      report([...path, key], `${key} must be true or false`, `write ${key} = true`);
+      return false;
+    },
     /** A valid item name for the key `name`, else a valid namespace. */
     name(fields: Fields, path: TomlPath, key: string): string | null {
       const value = text(fields, path, key);

@@ -61,9 +61,12 @@ export function isDirectoryKind(kind: ItemKind): boolean {
   return kind === 'tool' || kind === 'skill';
 }
 
-/** Returns the default path of an item's link in an agent home; null for a tool, which has none (INS-34, INS-21). */
-export function linkPath(kind: ItemKind, name: string, effective: string): string | null {
-  if (kind === 'agent') return `agents/${name}.md`;
+/**
+ * Returns the default path of an item's link in an agent home; null for a tool, which has none (INS-34, INS-21). An agent
+ * is linked by its own name, because agents are called by it.
+ */
+export function linkPath(kind: ItemKind, ownName: string, effective: string): string | null {
+  if (kind === 'agent') return `agents/${ownName}.md`;
   return kind === 'tool' ? null : `${kind}s/${effective}${kind === 'rule' ? '.md' : ''}`;
 }
 

@@ -4,14 +4,17 @@ import type { Finding } from '../../core/problem.js';
 import { lineOf, parseToml, type TomlPath } from '../../files/toml.js';
 import { createFieldReader } from './fields.js';
 import { ITEM_KINDS, type ItemKind } from './item-name.js';
+
+import { readNested, readRoots } from './nested.js';
 import type { ItemGlobs, SourceManifest } from './source-manifest.js';
-import { readExpand, readGlobs, readHook, readItem, readNested, readPin, readSourceHooks } from './tables.js';
+import { readExpand, readGlobs, readHooks, readItem, readPin, readSourceHooks } from './tables.js';
 
 const SOURCE_KEYS = [
   'description',
   'namespace',
   'prefix',
   'roots',
+  'flat-skills',
   'pin',
   'follow-branch',
   'pin-tag',
@@ -41,6 +44,8 @@ export function parseSourceManifest(text: string): {
   const document = reader.table(content, [], ['source', 'items', 'discover', 'hooks', 'sources']);
   const source = reader.table(document.source, ['source'], SOURCE_KEYS);
   const discover = reader.table(document.discover, ['discover'], DISCOVER_KEYS);
+  // No effect of its own: a SKILL.md is found anywhere below the roots.
+  reader.flag(source, ['source'], 'flat-skills');
   const globs: Partial<Record<ItemKind, ItemGlobs>> = {};
   for (const kind of ITEM_KINDS) {
     const read = readGlobs(reader, discover[`${kind}s`], ['discover', `${kind}s`]);
@@ -48,24 +53,21 @@ export function parseSourceManifest(text: string): {
   }
   const readAll = <T>(value: unknown, at: TomlPath, read: (entry: unknown, path: TomlPath) => T | undefined) =>
     reader.tables(value, at).flatMap((entry, index) => read(entry, [...at, index]) ?? []);
-  const nested = (entry: unknown, path: TomlPath) => readNested(reader, entry, path);
   const manifest: SourceManifest = {
     description: reader.text(source, ['source'], 'description'),
     namespace: reader.name(source, ['source'], 'namespace') ?? reader.name(source, ['source'], 'prefix'),
-    roots: reader.texts(source.roots, ['source', 'roots']) ?? null,
+    roots: readRoots(reader, source.roots, ['source', 'roots']),
     pin: readPin(reader, source, ['source']),
     minVersion: reader.text(source, ['source'], 'min-version') ?? reader.text(source, ['source'], 'min-wield-version'),
     expand: readExpand(reader, source),
     items: readAll(document.items, ['items'], (entry, path) => readItem(reader, entry, path, lineOf(text, path))),
     globs,
     sources: [
-      ...readAll(document.sources, ['sources'], nested),
-      ...readAll(discover.sources, ['discover', 'sources'], nested),
+      ...readAll(document.sources, ['sources'], (entry, path) => readNested(reader, entry, path, true)),
+      // mind only registers them, unless they say otherwise.
+      ...readAll(discover.sources, ['discover', 'sources'], (entry, path) => readNested(reader, entry, path, false)),
     ],
-    hooks: [
-      ...readSourceHooks(reader, source),
-      ...readAll(document.hooks, ['hooks'], (entry, path) => readHook(reader, entry, path)),
-    ],
+    hooks: [...readSourceHooks(reader, source), ...readHooks(reader, document.hooks, ['hooks'])],
   };
   return { manifest, findings };
 }

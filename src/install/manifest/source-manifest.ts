@@ -46,10 +46,23 @@ export interface ItemGlobs {
   readonly exclude: readonly string[];
 }
 
+/** What a source says about a nested one that has no manifest of its own. */
+export interface Adoption {
+  /** Directories to search instead of the root; null for the root. */
+  readonly roots: readonly string[] | null;
+  /** Directories to search besides everything else. */
+  readonly addRoots: readonly string[];
+  readonly hooks: readonly DeclaredHook[];
+}
+
 export interface NestedSource {
   readonly source: string;
   readonly namespace: string | null;
   readonly pin: Pin | null;
+  /** Which of its items are installed with those of the outer source: references are bare, such as `skill:scan`. */
+  readonly install: 'all' | 'none' | readonly string[];
+  readonly adoption: Adoption | null;
+  readonly onAuthFailure: { readonly action: 'error' | 'skip'; readonly message: string | null } | null;
 }
 
 export interface SourceManifest {

@@ -8,15 +8,13 @@ import {
   type DeclaredHook,
   type DeclaredItem,
   type ItemGlobs,
-  type NestedSource,
   type Pin,
   parsePin,
   type SourceManifest,
 } from './source-manifest.js';
 
-const ITEM_KEYS = ['kind', 'name', 'path', 'link', 'description', 'bin', 'build', 'install', 'uninstall'];
+const ITEM_KEYS = ['kind', 'name', 'path', 'link', 'description', 'bin', 'build', 'install', 'uninstall', 'hooks'];
 const HOOK_KEYS = ['run', 'name', 'optional', 'event'];
-const NESTED_KEYS = ['source', 'as', 'namespace', 'pin', 'install'];
 const PIN_KEYS = { pin: 'ref', 'follow-branch': 'branch', 'pin-tag': 'tag', 'pin-ref': 'commit' } as const;
 
 /** Reads a table of `[[items]]`; undefined if it cannot be used. */
@@ -48,10 +46,25 @@ export function readItem(reader: FieldReader, value: unknown, path: TomlPath, li
     description: text(fields, path, 'description'),
     bin: reader.path(fields, path, 'bin'),
     build: text(fields, path, 'build'),
-    install: text(fields, path, 'install'),
-    uninstall: text(fields, path, 'uninstall'),
+    ...readItemHooks(reader, fields, path),
     line,
   };
+}
+
+// `install` and `uninstall` are short for one hook; those of `[[items.hooks]]` run after it, as one command.
+function readItemHooks(
+  reader: FieldReader,
+  fields: Fields,
+  path: TomlPath,
+): Pick<DeclaredItem, 'install' | 'uninstall'> {
+  const hooks = readHooks(reader, fields.hooks, [...path, 'hooks']);
+  const toCommand = (event: 'install' | 'uninstall'): string | null => {
+    const declared = hooks.filter((hook) => hook.event === event).map(({ run }) => run);
+    const commands = [...(reader.text(fields, path, event) === null ? [] : [fields[event] as string]), ...declared];
+    if (commands.length < 2) return commands[0] ?? null;
+    return commands.map((command) => `(\n${command}\n)`).join(' &&\n');
+  };
+  return { install: toCommand('install'), uninstall: toCommand('uninstall') };
 }
 
 /** Reads an entry of `[discover]`: an array of globs, or a table with include and exclude. */
@@ -68,8 +81,13 @@ export function readGlobs(reader: FieldReader, value: unknown, path: TomlPath): 
   return { include: read('include'), exclude: read('exclude') };
 }
 
-/** Reads a table of `[[hooks]]`; undefined if it cannot be used. */
-export function readHook(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook | undefined {
+/** Reads an array of hooks; those that cannot be used are left out. */
+export function readHooks(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook[] {
+  return reader.tables(value, path).flatMap((entry, index) => readHook(reader, entry, [...path, index]) ?? []);
+}
+
+// Undefined if it cannot be used.
+function readHook(reader: FieldReader, value: unknown, path: TomlPath): DeclaredHook | undefined {
   const fields = reader.table(value, path, HOOK_KEYS);
   const run = reader.text(fields, path, 'run');
   if (fields.run === undefined) reader.report(path, '"run" is missing', 'add run = "…"');
@@ -87,16 +105,6 @@ export function readSourceHooks(reader: FieldReader, source: Fields): DeclaredHo
     const run = reader.text(source, ['source'], event);
     return run === null ? [] : [{ run, event, name: null }];
   });
-}
-
-/** Reads a table of `[[sources]]`; undefined if it cannot be used. */
-export function readNested(reader: FieldReader, value: unknown, path: TomlPath): NestedSource | undefined {
-  const fields = reader.table(value, path, NESTED_KEYS);
-  const source = reader.text(fields, path, 'source');
-  if (fields.source === undefined) reader.report(path, '"source" is missing', 'add source = "owner/repo"');
-  if (source === null) return undefined;
-  const namespace = reader.name(fields, path, 'namespace') ?? reader.name(fields, path, 'as');
-  return { source, namespace, pin: readPin(reader, { pin: fields.pin }, path) };
 }
 
 export function readPin(reader: FieldReader, fields: Fields, path: TomlPath): Pin | null {

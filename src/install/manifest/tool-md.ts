@@ -7,12 +7,25 @@ export interface ItemFacts {
   readonly description: string | null;
   readonly bin: string | null;
   readonly build: string | null;
+  readonly install: string | null;
+  readonly uninstall: string | null;
+  /** The name that an agent has by its own account. */
+  readonly name: string | null;
   /** The parameters, in any form that a skill's `metadata.params` accepts. */
   readonly params: Json | undefined;
   readonly requires: readonly string[];
 }
 
-const NO_FACTS: ItemFacts = { description: null, bin: null, build: null, params: undefined, requires: [] };
+const NO_FACTS: ItemFacts = {
+  description: null,
+  bin: null,
+  build: null,
+  install: null,
+  uninstall: null,
+  name: null,
+  params: undefined,
+  requires: [],
+};
 
 /** Parses the frontmatter of a TOOL.md or of any other Markdown text (INS-20). */
 export function parseItemFacts(text: string): ItemFacts {
@@ -23,6 +36,9 @@ export function parseItemFacts(text: string): ItemFacts {
     description: toText(fields.description),
     bin: toText(fields.bin),
     build: toText(fields.build),
+    install: toText(fields.install),
+    uninstall: toText(fields.uninstall),
+    name: toText(fields.name),
     params: fields.params as Json | undefined,
     requires: toRequires(fields.requires),
   };

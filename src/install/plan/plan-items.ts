@@ -90,8 +90,13 @@ function toPlanned(
   return { ...planned, change: changeOf(planned, paths.objects) };
 }
 
-function linkOf(home: string, { kind, name, link, file }: SourceItem, effective: string, store: string): Link[] {
-  const at = link ?? linkPath(kind, name, effective);
+function linkOf(
+  home: string,
+  { kind, name, ownName, link, file }: SourceItem,
+  effective: string,
+  store: string,
+): Link[] {
+  const at = link ?? linkPath(kind, ownName, effective);
   return at === null ? [] : [{ path: join(home, at), target: file ? join(store, `${name}.md`) : store }];
 }
 

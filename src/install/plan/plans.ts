@@ -1,15 +1,15 @@
 // Plans of the commands: install, upgrade, uninstall and remove-source.
 
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
 import type { Hook } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { itemKey } from '../manifest/item-name.js';
-import { type AvailableItem, listItems } from '../sources/load.js';
+import { type ItemKind, itemKey } from '../manifest/item-name.js';
+import { type AvailableItem, availableName, listItems } from '../sources/load.js';
 import { listHooks } from './hooks.js';
 import { type PlannedItem, planItems } from './plan-items.js';
-import { selectAvailable, selectInstalled } from './select.js';
+import { isGlobRef, selectAvailable, selectInstalled } from './select.js';
 
 export interface InstallPlan {
   /** Items that change, dependencies first. */
@@ -19,6 +19,15 @@ export interface InstallPlan {
   readonly hooks: readonly Hook[];
   /** Installed items that an upgrade does not change. */
   readonly kept: readonly KeptItem[];
+  /** Items among many that cannot be installed; the others can. */
+  readonly refused: readonly RefusedItem[];
+}
+
+export interface RefusedItem {
+  readonly kind: ItemKind;
+  readonly effective: string;
+  readonly source: string;
+  readonly error: ToolError;
 }
 
 export interface KeptItem {
@@ -39,20 +48,52 @@ export function planInstall({ refs, sources, all, force = false }: SelectOptions
   const available = listItems(inventory.sources).filter(
     ({ source }) => sources.length === 0 || sources.includes(source.record.id),
   );
-  const wanted = all ? available : selectAvailable(refs, available);
-  const items = planItems(wanted, inventory).map((one) =>
+  const many = all || refs.some(isGlobRef);
+  const { items, refused } = many
+    ? planMany(all ? available : selectAvailable(refs, available), inventory)
+    : { items: planItems(selectAvailable(refs, available), inventory), refused: [] };
+  const again = items.map((one) =>
     force && one.neededBy === null && one.change === 'unchanged' ? { ...one, change: 'update' as const } : one,
   );
-  return toPlan({ items }, inventory);
+  return toPlan({ items: again, refused }, inventory);
+}
+
+/** Plans the installation of given items; one that cannot be installed does not prevent the others. */
+export function planAvailable(wanted: readonly AvailableItem[], inventory: Inventory): InstallPlan {
+  return toPlan(planMany(wanted, inventory), inventory);
+}
+
+const REFUSALS: readonly string[] = ['invalid_definition', 'path_escape', 'bad_reference'];
+
+// Plans all items at once; if that fails, each on its own to find the faulty ones (INS-42).
+function planMany(wanted: readonly AvailableItem[], inventory: Inventory) {
+  const refused: RefusedItem[] = [];
+  const isRefusal = (error: unknown): error is ToolError => isToolError(error) && REFUSALS.includes(error.code);
+  try {
+    return { items: planItems(wanted, inventory), refused };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+  const usable = wanted.filter((one) => {
+    try {
+      return planItems([one], inventory).length > 0;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refused.push({ kind: one.item.kind, effective: availableName(one), source: one.source.record.id, error });
+      return false;
+    }
+  });
+  return { items: planItems(usable, inventory), refused };
 }
 
 interface PlanParts {
   readonly items?: readonly PlannedItem[];
   readonly removed?: readonly InstalledItem[];
   readonly kept?: readonly KeptItem[];
+  readonly refused?: readonly RefusedItem[];
 }
 
-function toPlan({ items = [], removed = [], kept = [] }: PlanParts, inventory: Inventory): InstallPlan {
+function toPlan({ items = [], removed = [], kept = [], refused = [] }: PlanParts, inventory: Inventory): InstallPlan {
   const planned = items.filter(({ change }) => change !== 'unchanged');
   return {
     planned,
@@ -60,6 +101,7 @@ function toPlan({ items = [], removed = [], kept = [] }: PlanParts, inventory: I
     removed,
     hooks: listHooks(items, removed, inventory),
     kept,
+    refused,
   };
 }
 
@@ -84,13 +126,15 @@ export function planUpgrade(refs: readonly string[], force: boolean, inventory: 
     return available ?? [];
   });
   // Locally modified items stay as they are; the others are upgraded.
-  const items = planItems(wanted, inventory).filter(({ existing, change }) => {
+  const { items: planned, refused } =
+    refs.length === 0 ? planMany(wanted, inventory) : { items: planItems(wanted, inventory), refused: [] };
+  const items = planned.filter(({ existing, change }) => {
     if (force || existing === undefined || change === 'unchanged') return true;
     if (!isModified(existing, environment.paths)) return true;
     kept.push({ item: existing, why: 'locally modified' });
     return false;
   });
-  return toPlan({ items, kept }, inventory);
+  return toPlan({ items, kept, refused }, inventory);
 }
 
 export function planUninstall(refs: readonly string[], inventory: Inventory): InstallPlan {

@@ -56,7 +56,9 @@ export function checkMetadata(item: SourceItem, { tree, fix, add, warn }: Source
 /** Finds hard-coded store paths, which break under a namespace and on other machines; replaces them by tokens. */
 export function checkStorePaths(item: SourceItem, { items }: Scan, { tree, fix, warn }: SourceCheck): void {
   const root = rootOf(item, tree);
-  for (const { path } of filesOf(item, tree)) {
+  for (const { path, from } of filesOf(item, tree)) {
+    // A link is reported and fixed as the file it leads to.
+    if (from !== undefined) continue;
     const bytes = readTreeFile(root, path);
     if (!bytes.includes('/store/') || bytes.includes(0) || !isUtf8(bytes)) continue;
     const text = bytes.toString('utf8');

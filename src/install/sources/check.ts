@@ -12,21 +12,28 @@ import { namesIn } from '../directory.js';
 import { type LoadedTree, readSourceForm } from '../tokens/source-form.js';
 import { assertSafeItem, toSiblings } from '../tokens/targets.js';
 import { checkMetadata, checkStorePaths, type SourceCheck, type SourceFinding } from './check-item.js';
+import type { ScanWarning } from './find-items.js';
 import { findingText, MANIFEST_FILES } from './load-manifest.js';
-import { type Scan, type ScanWarning, scanSource } from './scan.js';
+import { type Scan, scanSource } from './scan.js';
+import type { SourceItem } from './source-item.js';
 
-// Smaller files are often equal by chance.
-const DUPLICATE_BYTES = 64;
+export interface SourceReport {
+  readonly items: number;
+  readonly findings: readonly SourceFinding[];
+  /** Skills that are not offered, with the reason. */
+  readonly skipped: Scan['skipped'];
+}
 
-export function checkSource(
-  tree: string,
-  fix: boolean,
-): { readonly items: number; readonly findings: readonly SourceFinding[] } {
+/** Reports what installing would refuse, and what could be better. */
+export function checkSource(tree: string, fix: boolean): SourceReport {
   const findings: SourceFinding[] = [];
   const check: SourceCheck = {
     tree,
     fix,
-    add: (finding) => findings.push(finding),
+    add: (finding) => {
+      const isKnown = findings.some(({ path, message }) => path === finding.path && message === finding.message);
+      if (!isKnown) findings.push(finding);
+    },
     warn: (path, message, hint, fixed) =>
       findings.push({ severity: 'warning', path, message, hint, fixed: fixed || undefined }),
   };
@@ -38,8 +45,8 @@ export function checkSource(
       message: findingText(finding),
       hint: finding.hint,
     });
-  const scan = attempt(check, manifestFile, () => scanSource(tree, [], onFinding));
-  if (scan === undefined) return { items: 0, findings };
+  const scan = attempt(check, manifestFile, () => scanSource(tree, { onFinding }));
+  if (scan === undefined) return { items: 0, findings, skipped: [] };
   for (const warning of scan.warnings)
     check.warn(warning.path, warning.message, warning.hint, fix && fixSkillFile(tree, warning));
   const loaded: LoadedTree = {
@@ -57,7 +64,7 @@ export function checkSource(
   checkHooks(scan, manifestFile, check);
   checkDuplicates(scan, check);
   findings.sort((a, b) => compareText(a.path, b.path) || compareText(a.severity, b.severity));
-  return { items: scan.items.length, findings };
+  return { items: scan.items.length, findings, skipped: scan.skipped };
 }
 
 // Adds a ToolError as a finding, with the position in its data.
@@ -84,23 +91,25 @@ function checkHooks({ manifest, items }: Scan, manifestFile: string, { warn }: S
 
 // Never fixed: copies are as good as a shared tool.
 function checkDuplicates({ items }: Scan, { tree, warn }: SourceCheck): void {
-  const paths = new Map<string, string[]>();
-  for (const { kind, path, file } of items) {
-    if (kind === 'tool' || file) continue;
-    for (const name of filesIn(join(tree, path))) {
-      const reading = readHead(join(tree, path, name), 1024 * 1024);
-      if ('fault' in reading || reading.bytes.length < DUPLICATE_BYTES || /\.md$/i.test(name)) continue;
+  const copies = new Map<string, { readonly item: SourceItem; readonly path: string }[]>();
+  for (const item of items) {
+    if (item.file) continue;
+    for (const name of filesIn(join(tree, item.path))) {
+      const reading = readHead(join(tree, item.path, name), 1024 * 1024);
+      if ('fault' in reading || reading.bytes.length === 0 || /\.md$/i.test(name)) continue;
       const digest = digestBytes(reading.bytes);
-      paths.set(digest, [...(paths.get(digest) ?? []), `${path}/${name}`]);
+      copies.set(digest, [...(copies.get(digest) ?? []), { item, path: join(item.path, name) }]);
     }
   }
-  for (const [first, ...others] of paths.values())
-    if (others.length > 0)
+  for (const [first, ...others] of copies.values()) {
+    const elsewhere = others.filter(({ item }) => item !== first!.item).map(({ path }) => path);
+    if (elsewhere.length > 0)
       warn(
-        first!,
-        `duplicate-tooling: identical to ${others.join(', ')}`,
+        first!.path,
+        `duplicate-tooling: identical to ${elsewhere.join(', ')}`,
         'consider a tool of this source; copies are fine too',
       );
+  }
 }
 
 // Empty for a tree that cannot be installed; that is reported elsewhere.

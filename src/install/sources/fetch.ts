@@ -10,9 +10,10 @@ import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
 import { clonePaths, copySource, exportTree, removeUnusedClones, treeOf } from './clones.js';
 import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
+import { scanRecord } from './load.js';
 import { loadManifest } from './load-manifest.js';
 import { hideUser } from './location.js';
-import { type Scan, scanSource } from './scan.js';
+import type { Scan } from './scan.js';
 
 export interface FetchedSource {
   readonly record: SourceRecord;
@@ -40,15 +41,15 @@ export async function fetchSource(
     record = { ...record, ...fetched };
     if (!existsSync(`${tree}.files`)) await exportTree(environment, git, fetched.commit, tree);
   };
-  const scanRecord = (): Scan => scanSource(treeOf(record, paths), record.roots);
+  const scanTree = (): Scan => scanRecord(record, treeOf(record, paths));
   const isGit = wanted.kind === 'git';
   if (isGit) await fetch(wanted.pin);
   else record = { ...wanted, snapshot: null };
-  let scan = scanRecord();
+  let scan = scanTree();
   const { pin } = scan.manifest;
   if (isGit && !wanted.pinGiven && pin !== null && JSON.stringify(pin) !== JSON.stringify(wanted.pin)) {
     await fetch(pin);
-    scan = scanRecord();
+    scan = scanTree();
   }
   assertVersion(scan.manifest, record, environment);
   if (isGit && before?.commit === record.commit && before?.hooks === 'ran')
@@ -92,7 +93,7 @@ async function runSourceHooks(
   const { paths } = environment;
   const { id, commit, location } = record;
   const origin = treeOf(record, paths);
-  const files = listTree(origin, { links: true });
+  const files = listTree(origin, { links: 'keep' });
   let bytes = hashTree(origin, files);
   const copied = origin === location;
   const kept = { ...record, snapshot: bytes };
@@ -106,9 +107,9 @@ async function runSourceHooks(
   const tree = treeOf(copied ? kept : record, paths);
   if (copied) copySource(origin, files, tree);
   for (const hook of runnable) {
-    if (hashTree(tree, listTree(tree, { links: true })) !== bytes) throw changedError(id);
+    if (hashTree(tree, listTree(tree, { links: 'keep' })) !== bytes) throw changedError(id);
     await runHook(hook, tree, environment);
-    bytes = hashTree(tree, listTree(tree, { links: true }));
+    bytes = hashTree(tree, listTree(tree, { links: 'keep' }));
   }
   const hooksState = runnable.length === hooks.length ? 'ran' : 'skipped';
   return { ...(copied ? kept : record), hooks: hooksState };
@@ -146,7 +147,8 @@ export async function syncSource(
 export async function dropSource(record: SourceRecord, environment: InstallEnvironment): Promise<void> {
   const { paths } = environment;
   const tree = treeOf(record, paths);
-  if (existsSync(tree)) await runSourceHooks('uninstall', record, undefined, loadManifest(tree).manifest, environment);
+  if (existsSync(tree))
+    await runSourceHooks('uninstall', record, undefined, loadManifest(tree, record.adoption).manifest, environment);
   const records = loadSources(paths).filter(({ id }) => id !== record.id);
   saveAll(records, environment);
 }

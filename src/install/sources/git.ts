@@ -101,6 +101,10 @@ export async function runGit(
   };
 }
 
+const AUTHENTICATION =
+  /authentication failed|permission denied \(publickey|could not read (?:username|password)|returned error: 40[13]|invalid (?:username or password|credentials)|access denied|unable to authenticate/i;
+
+/** The error for a failed run of git; `data.auth` says whether access was denied. */
 export function gitError(where: string, what: string, stderr: string): ToolError {
   const reasons = stderr
     .split(/[\r\n]+/)
@@ -109,5 +113,6 @@ export function gitError(where: string, what: string, stderr: string): ToolError
   const text = quoteOutside(hideUser(reasons.join('; ') || 'git failed'), 300);
   return new ToolError('unavailable', `${what} ${hideUser(where)}: ${text}`, {
     hint: 'check the address, the connection and your read access',
+    data: { auth: AUTHENTICATION.test(stderr) },
   });
 }

@@ -7,6 +7,7 @@ import { count, quoteOutside } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { parseSourceManifest } from '../manifest/parse-source-manifest.js';
+import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
 
 /** Throws `path_escape` if the path resolves outside the source; `what` names it in the message. */
 export function assertInside(tree: string, path: string, what = path): void {
@@ -26,16 +27,31 @@ export function pathEscape(path: string, what: string): ToolError {
 /** `mind.toml` is read only if there is no `wield.toml` (INS-3). */
 export const MANIFEST_FILES = ['wield.toml', 'mind.toml'];
 
-/** `file` is null if there is none. */
-export function loadManifest(tree: string) {
+export interface LoadedManifest {
+  readonly manifest: SourceManifest;
+  /** Null if there is none. */
+  readonly file: string | null;
+  readonly findings: readonly Finding[];
+  /** Directories that an outer source added. */
+  readonly addRoots: readonly string[];
+  readonly warnings: readonly (Finding & { readonly path: string })[];
+}
+
+/** `adoption` is what an outer source says; it applies only if the source has no manifest of its own (INS-43). */
+export function loadManifest(tree: string, adoption: Adoption | null = null): LoadedManifest {
   for (const file of MANIFEST_FILES) {
     const path = join(tree, file);
     if (statOrNothing(path) === undefined) continue;
     assertInside(tree, file);
     const text = readTextFile(path);
-    if (text !== undefined) return { ...parseSourceManifest(text), file };
+    if (text === undefined) continue;
+    const message = 'roots and hooks of the outer source are ignored: this source has a manifest of its own';
+    const ignored = { path: file, kind: 'adoption', message, hint: 'no action needed' };
+    return { ...parseSourceManifest(text), file, addRoots: [], warnings: adoption === null ? [] : [ignored] };
   }
-  return { ...parseSourceManifest(''), file: null };
+  const { manifest, findings } = parseSourceManifest('');
+  const { roots, hooks, addRoots } = adoption ?? { ...manifest, addRoots: [] };
+  return { manifest: { ...manifest, roots, hooks }, findings, file: null, addRoots, warnings: [] };
 }
 
 export function manifestError(file: string, findings: readonly Finding[]): ToolError {

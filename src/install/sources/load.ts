@@ -53,8 +53,10 @@ export function findSource(text: string, sources: readonly SourceRecord[], cwd: 
 
 /** Finds a source and the nested sources that are removed with it. */
 export function findWithNested(text: string, sources: readonly SourceRecord[], cwd: string): SourceRecord[] {
-  const first = findSource(text, sources, cwd);
-  return [first, ...sources.filter(({ parent }) => parent === first.id)];
+  const found = [findSource(text, sources, cwd)];
+  for (const outer of found)
+    found.push(...sources.filter((source) => source.parent === outer.id && !found.includes(source)));
+  return found;
 }
 
 /** Loads all sources at once: a bad reference to an item of another source names that source (TOK-5). */
@@ -70,7 +72,7 @@ export function loadSourceTrees(
       continue;
     }
     try {
-      scans.set(record.id, scanSource(tree, record.roots));
+      scans.set(record.id, scanRecord(record, tree));
     } catch (error) {
       // The other sources stay usable.
       if (!isToolError(error)) throw error;
@@ -101,6 +103,11 @@ export function loadSourceTrees(
       },
     ];
   });
+}
+
+/** Scans the tree of a registered source. */
+export function scanRecord({ id, roots, addRoots, adoption }: SourceRecord, tree: string): Scan {
+  return scanSource(tree, { roots, addRoots, adoption, name: id.split('/').at(-1) });
 }
 
 /** Returns the namespace of a source: the user's choice, else the manifest's. */

@@ -1,80 +1,111 @@
 // Scans a source for items, by convention or by its manifest. Executes nothing.
 
-import { basename, join } from 'node:path';
+import { basename, join, normalize } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Finding } from '../../core/problem.js';
 import { compareText, quoteOutside } from '../../core/text.js';
-import { statOrNothing } from '../../files/read.js';
 import { assertTreeBounds } from '../../files/tree.js';
-import { isDirectory, namesIn } from '../directory.js';
-import { findNameFault, ITEM_KINDS, type ItemKind, isDirectoryKind, isSafePath } from '../manifest/item-name.js';
-import type { ItemGlobs, SourceManifest } from '../manifest/source-manifest.js';
-import { assertInside, loadManifest, manifestError, pathEscape } from './load-manifest.js';
-import { findPaths } from './path-glob.js';
-import { readDeclaredItem, readSourceItem, type SourceItem } from './source-item.js';
-
-export type ScanWarning = Finding & { readonly path: string };
+import { ITEM_KINDS, type ItemKind } from '../manifest/item-name.js';
+import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
+import { conventionalPaths, expandRoots, matchGlobs, readEntry, type ScanWarning } from './find-items.js';
+import { findSkills, type SkippedSkills } from './find-skills.js';
+import { assertInside, loadManifest, manifestError } from './load-manifest.js';
+import { readDeclaredItem, type SourceItem } from './source-item.js';
 
 export interface Scan {
   readonly items: readonly SourceItem[];
   readonly warnings: readonly ScanWarning[];
+  /** Every other SKILL.md of the source, with the reason why it is not offered. */
+  readonly skipped: readonly SkippedSkills[];
   readonly manifest: SourceManifest;
 }
 
-/**
- * Given roots override those of the manifest; findings about the manifest are thrown without `onFinding`. Throws
- * `invalid_definition`, `path_escape` or `conflict`.
- */
-export function scanSource(tree: string, roots: readonly string[], onFinding?: (finding: Finding) => void): Scan {
-  assertTreeBounds(tree);
-  const { manifest, file, findings } = loadManifest(tree);
-  if (onFinding !== undefined) findings.forEach(onFinding);
-  else if (findings.length > 0) throw manifestError(join(tree, file!), findings);
-  const warnings: ScanWarning[] = [];
-  const read = (kind: ItemKind, path: string): SourceItem | [] => {
-    assertInside(tree, path);
-    return readEntry(tree, kind, path, warnings) ?? [];
-  };
-  const usesConvention = manifest.items.length === 0 && Object.keys(manifest.globs).length === 0;
-  const chosenRoots = roots.length > 0 ? roots : (manifest.roots ?? ['.']);
-  const items = [
-    ...manifest.items.map((item) => readDeclaredItem(tree, item, file!)),
-    ...ITEM_KINDS.flatMap((kind) => matchGlobs(tree, kind, manifest.globs[kind]).flatMap((path) => read(kind, path))),
-    ...(usesConvention ? chosenRoots : [])
-      .flatMap((root) => expandRoot(tree, root))
-      .flatMap((root) =>
-        ITEM_KINDS.flatMap((kind) => conventionalPaths(tree, root, kind).flatMap((path) => read(kind, path))),
-      ),
-  ].sort(
-    (a, b) =>
-      ITEM_KINDS.indexOf(a.kind) - ITEM_KINDS.indexOf(b.kind) ||
-      compareText(a.name, b.name) ||
-      compareText(a.path, b.path),
-  );
-  assertUnique(items);
-  return { items, warnings, manifest };
+export interface ScanOptions {
+  /** Given by the person; they override those of the manifest. */
+  readonly roots?: readonly string[] | undefined;
+  /** Directories to search besides everything else. */
+  readonly addRoots?: readonly string[] | undefined;
+  readonly adoption?: Adoption | null | undefined;
+  /** The name of a skill that is the source itself. */
+  readonly name?: string | undefined;
+  /** Receives findings about the manifest, which are thrown otherwise. */
+  readonly onFinding?: (finding: Finding) => void;
 }
 
-// INS-2
-function conventionalPaths(tree: string, root: string, kind: ItemKind): string[] {
-  const folder = join(root, `${kind}s`);
-  return namesIn(join(tree, folder)).map((name) => join(folder, name));
-}
-
-// INS-36: globs match the directory of a tool; for a skill the directory or its SKILL.md.
-function matchGlobs(tree: string, kind: ItemKind, globs: ItemGlobs | undefined): string[] {
-  if (globs === undefined) return [];
-  const paths = findPaths(tree, globs.include, globs.exclude).flatMap(({ path, directory }) => {
-    if (directory === isDirectoryKind(kind)) return [path];
-    return kind === 'skill' && path.endsWith('/SKILL.md') ? [path.slice(0, -'/SKILL.md'.length)] : [];
+/** Throws `invalid_definition`, `path_escape` or `conflict`. */
+export function scanSource(tree: string, options: ScanOptions = {}): Scan {
+  const skillFiles: string[] = [];
+  assertTreeBounds(tree, (path) => {
+    if (basename(path).toLowerCase() === 'skill.md') skillFiles.push(path);
   });
-  return [...new Set(paths)];
+  const { manifest, file, findings, addRoots, warnings: ignored } = loadManifest(tree, options.adoption);
+  if (options.onFinding !== undefined) findings.forEach(options.onFinding);
+  else if (findings.length > 0) throw manifestError(join(tree, file!), findings);
+  const warnings: ScanWarning[] = [...ignored];
+  const visited = new Set<string>();
+  const read = (kind: ItemKind, path: string, name?: string): SourceItem | [] => {
+    if (kind === 'skill') visited.add(path);
+    assertInside(tree, path);
+    return readEntry(tree, kind, path, warnings, name) ?? [];
+  };
+  const authoritative = manifest.items.length > 0 || Object.keys(manifest.globs).length > 0;
+  const given = options.roots ?? [];
+  const chosen = given.length > 0 ? given : (manifest.roots ?? ['.']);
+  const roots = [
+    ...expandRoots(tree, authoritative ? [] : chosen, given.length > 0 ? undefined : warnings),
+    ...expandRoots(tree, options.addRoots ?? [], undefined),
+    ...expandRoots(tree, addRoots, warnings),
+  ];
+  const found = [
+    ...manifest.items.map((item) => readDeclaredItem(tree, item, file!)),
+    ...ITEM_KINDS.flatMap((kind) =>
+      matchGlobs(tree, kind, manifest.globs[kind]).flatMap(({ path, name }) => read(kind, path, name)),
+    ),
+    ...[...new Set(roots)].flatMap((root) =>
+      ITEM_KINDS.flatMap((kind) => conventionalPaths(tree, root, kind).flatMap((path) => read(kind, path))),
+    ),
+  ];
+  const declared = uniqueByPath(found);
+  assertUnique(declared);
+  const { paths, skipped } = findSkills({
+    skillFiles,
+    visited,
+    roots,
+    taken: declared,
+    nested: manifest.sources.flatMap(({ source }) => (/^\.\.?\//.test(source) ? normalize(source) : [])),
+    manifestFile: authoritative ? file : null,
+  });
+  const skills = paths.flatMap((path) =>
+    read('skill', path, path === '' ? (options.name ?? basename(tree)) : undefined),
+  );
+  const { kept, doubles } = withoutDoubles(declared, skills);
+  return {
+    items: [...declared, ...kept].sort(compareItems),
+    warnings,
+    skipped:
+      doubles.length === 0 ? skipped : [...skipped, { reason: 'another skill has the same name', paths: doubles }],
+    manifest,
+  };
+}
+
+function compareItems(a: SourceItem, b: SourceItem): number {
+  return (
+    ITEM_KINDS.indexOf(a.kind) - ITEM_KINDS.indexOf(b.kind) ||
+    compareText(a.name, b.name) ||
+    compareText(a.path, b.path)
+  );
+}
+
+// Several roots or globs may lead to the same item.
+function uniqueByPath(items: readonly SourceItem[]): SourceItem[] {
+  return [...new Map(items.map((item) => [`${item.kind}\n${item.name}\n${item.path}`, item])).values()];
 }
 
 // INS-6
 function assertUnique(items: readonly SourceItem[]): void {
-  for (const [at, item] of items.entries()) {
-    const next = items[at + 1];
+  const sorted = [...items].sort(compareItems);
+  for (const [at, item] of sorted.entries()) {
+    const next = sorted[at + 1];
     if (next === undefined || next.kind !== item.kind || next.name !== item.name) continue;
     throw new ToolError(
       'conflict',
@@ -84,39 +115,18 @@ function assertUnique(items: readonly SourceItem[]): void {
   }
 }
 
-function expandRoot(tree: string, root: string): string[] {
-  if (/[*?[{]/.test(root))
-    return findPaths(tree, [root], []).flatMap(({ path, directory }) => (directory ? [path] : []));
-  if (!isSafePath(root)) throw pathEscape(root, `the root "${root}"`);
-  assertInside(tree, root, `the root "${root}"`);
-  if (isDirectory(join(tree, root))) return [root === '.' ? '' : root.replace(/\/+$/, '')];
-  throw new ToolError('not_found', `the source has no directory "${quoteOutside(root, 120)}"`, {
-    hint: 'pass an existing directory with --root',
-  });
-}
-
-// Undefined: not an item. Adds a warning if it looks like one.
-function readEntry(tree: string, kind: ItemKind, path: string, warnings: ScanWarning[]): SourceItem | undefined {
-  const entry = basename(path);
-  const stats = statOrNothing(join(tree, path));
-  if (stats === undefined || entry.startsWith('.') || stats.isDirectory() !== isDirectoryKind(kind)) return undefined;
-  const skip = (skipKind: string, message: string, hint: string): undefined => {
-    warnings.push({ path, kind: skipKind, message: `skipped: ${message}`, hint });
-  };
-  if (kind === 'skill') {
-    const names = namesIn(join(tree, path));
-    const other = names.find((name) => name.toLowerCase() === 'skill.md');
-    if (other === undefined) return undefined;
-    if (!names.includes('SKILL.md'))
-      return skip('skill-file-name', `the file is named ${other}`, 'rename it to SKILL.md');
+// A skill outside of the usual directories gives way to one of the same name.
+function withoutDoubles(
+  declared: readonly SourceItem[],
+  skills: readonly SourceItem[],
+): { readonly kept: readonly SourceItem[]; readonly doubles: readonly string[] } {
+  const names = new Set(declared.filter(({ kind }) => kind === 'skill').map(({ name }) => name));
+  const kept: SourceItem[] = [];
+  const doubles: string[] = [];
+  for (const skill of skills) {
+    if (names.has(skill.name)) doubles.push(skill.path);
+    else kept.push(skill);
+    names.add(skill.name);
   }
-  if (!isDirectoryKind(kind)) {
-    if (!entry.endsWith('.md')) return undefined;
-    if (/^readme\.md$/i.test(entry))
-      return skip('readme', `a README is not a${kind === 'agent' ? 'n' : ''} ${kind}`, 'no action needed');
-  }
-  const name = isDirectoryKind(kind) ? entry : entry.slice(0, -'.md'.length);
-  const fault = findNameFault(name);
-  if (fault !== undefined) return skip('invalid-name', `the name "${quoteOutside(name, 60)}" ${fault}`, 'rename it');
-  return readSourceItem(tree, kind, name, path);
+  return { kept, doubles };
 }

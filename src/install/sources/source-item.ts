@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
-import { type ItemKind, isDirectoryKind } from '../manifest/item-name.js';
+import { findNameFault, type ItemKind, isDirectoryKind } from '../manifest/item-name.js';
 import type { DeclaredItem, ItemFields } from '../manifest/source-manifest.js';
 import { parseItemFacts } from '../manifest/tool-md.js';
 import { assertInside } from './load-manifest.js';
@@ -12,6 +12,8 @@ import { assertInside } from './load-manifest.js';
 export interface SourceItem extends ItemFields {
   /** Whether `path` is a file. */
   readonly file: boolean;
+  /** The name that an agent has in its frontmatter, else `name`. */
+  readonly ownName: string;
   readonly requires: readonly string[];
 }
 
@@ -27,19 +29,28 @@ export function readSourceItem(tree: string, kind: ItemKind, name: string, writt
   const facts = parseItemFacts('fault' in reading ? '' : reading.bytes.toString('utf8'));
   const tool = kind === 'tool';
   const sameName = tool && statOrNothing(join(tree, path, name))?.isFile() ? name : null;
+  const isOwn = kind === 'agent' && facts.name !== null && findNameFault(facts.name) === undefined;
   return {
     kind,
     name,
+    ownName: isOwn ? facts.name! : name,
     path,
     file,
     description: facts.description,
     bin: tool ? (facts.bin ?? sameName) : null,
     build: tool ? facts.build : null,
-    install: null,
-    uninstall: null,
+    install: tool ? facts.install : null,
+    uninstall: tool ? facts.uninstall : null,
     link: null,
     requires: facts.requires,
   };
+}
+
+/** Returns the name in the SKILL.md of a source that is a skill itself, if it is a valid one. */
+export function readSourceName(tree: string): string | undefined {
+  const reading = readHead(join(tree, 'SKILL.md'), FACTS_BYTES);
+  const { name } = parseItemFacts('fault' in reading ? '' : reading.bytes.toString('utf8'));
+  return name === null || findNameFault(name) !== undefined ? undefined : name;
 }
 
 /** Reads an item that `[[items]]` declares; the declaration overrides the frontmatter. */
@@ -61,8 +72,8 @@ export function readDeclaredItem(tree: string, declared: DeclaredItem, manifestF
     description: declared.description ?? item.description,
     bin: declared.bin ?? item.bin,
     build: declared.build ?? item.build,
-    install,
-    uninstall,
+    install: install ?? item.install,
+    uninstall: uninstall ?? item.uninstall,
   };
 }
 

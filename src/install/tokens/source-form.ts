@@ -36,7 +36,9 @@ export function rootOf(item: SourceItem, tree: string): string {
 
 /** Lists the files of an item; an agent or a rule is a single file. */
 export function filesOf(item: SourceItem, tree: string): TreeFile[] {
-  return item.file ? [{ path: basename(item.path), executable: false }] : listTree(rootOf(item, tree));
+  return item.file
+    ? [{ path: basename(item.path), executable: false }]
+    : listTree(rootOf(item, tree), { links: 'follow' });
 }
 
 /** Reads an item without writing anything. Throws `bad_reference`. */
@@ -44,14 +46,15 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
   const { tree, tracked, siblings, expand } = loaded;
   const root = rootOf(item, tree);
   const all = filesOf(item, tree);
-  const trackedAs = (path: string): string => (item.file ? item.path : `${item.path}/${path}`);
-  const own = all.filter(({ path }) => tracked === null || tracked.has(trackedAs(path)));
+  const trackedAs = (path: string): string => (item.file ? item.path : join(item.path, path));
+  // A file below a link to a directory is tracked as the file itself.
+  const own = all.filter(({ path, from = path }) => tracked === null || tracked.has(trackedAs(from)));
   const references = new Map<string, ResolvedReference>();
   const add = (reference: ResolvedReference): void => {
     references.set(JSON.stringify(reference), reference);
   };
-  for (const { path } of all) {
-    const text = toExpandable(path, readTreeFile(root, path), expand);
+  for (const { path, from = path } of all) {
+    const text = toExpandable(path, readTreeFile(root, from), expand);
     if (text === undefined) continue;
     for (const token of findTokens(text)) {
       const target = resolveToken(token, item, siblings);

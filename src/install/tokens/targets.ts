@@ -88,7 +88,7 @@ export function renderToken(
   { store, home, prefix, tilde }: RenderOptions,
 ): string {
   const name = effectiveName(prefix, target.name);
-  if (head === 'ns') return name;
+  if (head === 'ns') return target.kind === 'agent' ? target.ownName : name;
   const directory = join(store, target.kind, name);
   const path = head === 'tools' ? join(directory, target.bin!) : directory;
   if (!tilde || home === undefined || !isWithin(home, store)) return path;
@@ -119,8 +119,8 @@ export function badReference(text: string, cause: ReferenceFault, { item, file, 
 }
 
 /** Throws if an item cannot be linked, or if its entrypoint is outside it; whether that exists is checked later. */
-export function assertSafeItem({ kind, name, bin, link }: SourceItem): void {
-  const linked = link ?? linkPath(kind, name, name);
+export function assertSafeItem({ kind, name, ownName, bin, link }: SourceItem): void {
+  const linked = link ?? linkPath(kind, ownName, name);
   const fault = linked === null ? undefined : findLinkFault(kind, linked);
   if (fault !== undefined)
     throw new ToolError('invalid_definition', `the link ${quoteOutside(linked!, 80)} of the ${kind} ${fault}`, {

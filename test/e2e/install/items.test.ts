@@ -95,25 +95,30 @@ describe('files and links', () => {
     for (const home of ['one', 'two']) expect(existsSync(join(workspace.home, home))).toBe(false);
   });
 
-  spec('INS-24', 'rejects links, special files and deep trees, and preserves executable bits', async () => {
-    const workspace = createInstallWorkspace();
-    const source = workspace.source('trees', {
-      'tools/good/good!': '#!/bin/sh\n',
-      'tools/good/plain': '',
-      'tools/linked/x': '',
-      'tools/deep/x': '',
-    });
-    symlinkSync('/etc/passwd', join(source, 'tools/linked/passwd'));
-    mkdirSync(join(source, 'tools/piped'));
-    execFileSync('mkfifo', [join(source, 'tools/piped/fifo')]);
-    mkdirSync(join(source, 'tools/deep', ...Array.from({ length: 130 }, () => 'd')), { recursive: true });
-    await workspace.json('add', source);
-    for (const name of ['linked', 'deep', 'piped'])
-      expect((await workspace.fail('install', name)).code).toBe('invalid_definition');
-    await workspace.json('install', 'good');
-    const mode = (file: string): number => lstatSync(join(workspace.wieldHome, 'store/tool/good', file)).mode & 0o111;
-    expect([mode('good') !== 0, mode('plain')]).toEqual([true, 0]);
-  });
+  spec(
+    'INS-24',
+    'rejects links out of an item, special files and deep trees, and preserves executable bits',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const source = workspace.source('trees', {
+        'tools/good/good!': '#!/bin/sh\n',
+        'tools/good/plain': '',
+        'tools/linked/x': '',
+        'tools/deep/x': '',
+      });
+      symlinkSync('/etc/passwd', join(source, 'tools/linked/passwd'));
+      mkdirSync(join(source, 'tools/piped'));
+      execFileSync('mkfifo', [join(source, 'tools/piped/fifo')]);
+      mkdirSync(join(source, 'tools/deep', ...Array.from({ length: 130 }, () => 'd')), { recursive: true });
+      await workspace.json('add', source);
+      for (const name of ['deep', 'piped'])
+        expect((await workspace.fail('install', name)).code).toBe('invalid_definition');
+      expect((await workspace.fail('install', 'linked')).code).toBe('path_escape');
+      await workspace.json('install', 'good');
+      const mode = (file: string): number => lstatSync(join(workspace.wieldHome, 'store/tool/good', file)).mode & 0o111;
+      expect([mode('good') !== 0, mode('plain')]).toEqual([true, 0]);
+    },
+  );
 
   spec('INS-25', 'does not overwrite a file at the path of a link, and moves it aside with --force', async () => {
     const workspace = createInstallWorkspace();

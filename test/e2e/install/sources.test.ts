@@ -100,9 +100,9 @@ describe('scanning', () => {
     });
     const names = (found: { kind: string; effective: string }[]) => found.map((one) => `${one.kind}:${one.effective}`);
     const { source: added } = await workspace.json('add', source, '--yes');
-    expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'agent:b', 'rule:c']);
+    expect(names(added.items)).toEqual(['tool:bare', 'skill:a', 'skill:d', 'agent:b', 'rule:c']);
     expect(added.items[0]).toMatchObject({ bin: null, description: null });
-    expect((await workspace.json('list', '--installed')).items).toHaveLength(4);
+    expect((await workspace.json('list', '--installed')).items).toHaveLength(5);
     expect((await workspace.run('call', 'bare')).status).toBe(3);
     const { source: rooted } = await workspace.json('add', source, '--root', 'packages/*');
     expect(names(rooted.items)).toEqual(['skill:d']);
@@ -124,7 +124,7 @@ describe('scanning', () => {
     });
     const { source: added } = await workspace.json('add', source, '--yes');
     expect(added.description).toBe('Declared');
-    expect(added.items.map((one: { effective: string }) => one.effective)).toEqual(['ns:tool', 'ns:house']);
+    expect(added.items.map((one: { effective: string }) => one.effective)).toEqual(['ns:a', 'ns:house']);
     expect(readFileSync(join(workspace.home, '.claude/rules/house-style.md'), 'utf8')).toBe('Style.');
     const old = workspace.source('older', {
       'mind.toml': '[source]\nprefix = "jk"\nmin-mind-version = "9"\n',

@@ -1,0 +1,124 @@
+// Finds items of a source in the usual directories and by globs, and reads one entry.
+
+import { lstatSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import type { Finding } from '../../core/problem.js';
+import { quoteOutside } from '../../core/text.js';
+import { statOrNothing } from '../../files/read.js';
+import { isDirectory, namesIn } from '../directory.js';
+import { findNameFault, type ItemKind, isDirectoryKind, isSafePath } from '../manifest/item-name.js';
+import type { ItemGlobs } from '../manifest/source-manifest.js';
+import { assertInside, pathEscape } from './load-manifest.js';
+import { findPaths } from './path-glob.js';
+import { readSourceItem, readSourceName, type SourceItem } from './source-item.js';
+
+export type ScanWarning = Finding & { readonly path: string };
+
+/** Lists the entries of `skills`, `agents`, `rules` or `tools` below a root (INS-2). */
+export function conventionalPaths(tree: string, root: string, kind: ItemKind): string[] {
+  const folder = join(root, `${kind}s`);
+  return namesIn(join(tree, folder)).map((name) => join(folder, name));
+}
+
+export interface GlobMatch {
+  readonly path: string;
+  /** Undefined: that of the directory or file. */
+  readonly name: string | undefined;
+}
+
+/**
+ * Globs match the directory of a tool; for a skill the directory or its SKILL.md (INS-36). A glob that ends in a fixed
+ * name, such as `packages/<any>/tool`, names each match by its parent directory.
+ */
+export function matchGlobs(tree: string, kind: ItemKind, globs: ItemGlobs | undefined): GlobMatch[] {
+  if (globs === undefined) return [];
+  const matches = globs.include.flatMap((glob) =>
+    findPaths(tree, [glob], globs.exclude).flatMap(({ path, directory }): GlobMatch[] => {
+      if (directory === isDirectoryKind(kind)) return [{ path, name: nameByParent(glob, path) }];
+      if (kind !== 'skill' || !path.endsWith('/SKILL.md')) return [];
+      return [{ path: dirname(path), name: nameByParent(dirname(glob), dirname(path)) }];
+    }),
+  );
+  return [...new Map(matches.map((match) => [match.path, match])).values()];
+}
+
+const WILDCARD = /[*?[{]/;
+
+function nameByParent(glob: string, path: string): string | undefined {
+  const segments = glob.replace(/\/+$/, '').split('/');
+  const last = segments.pop()!;
+  const parent = basename(dirname(path));
+  return WILDCARD.test(last) ||
+    !segments.some((segment) => WILDCARD.test(segment)) ||
+    parent === '.' ||
+    last.endsWith('.md')
+    ? undefined
+    : parent;
+}
+
+/** Returns the directories of roots, which may be globs. A missing one is a warning, or an error without `warnings`. */
+export function expandRoots(tree: string, roots: readonly string[], warnings: ScanWarning[] | undefined): string[] {
+  return roots.flatMap((root) => {
+    if (WILDCARD.test(root))
+      return findPaths(tree, [root], []).flatMap(({ path, directory }) => (directory ? [path] : []));
+    if (!isSafePath(root)) throw pathEscape(root, `the root "${root}"`);
+    assertInside(tree, root, `the root "${root}"`);
+    if (isDirectory(join(tree, root))) return [join(root, '.') === '.' ? '' : root.replace(/\/+$/, '')];
+    const message = `the source has no directory "${quoteOutside(root, 120)}"`;
+    if (warnings === undefined)
+      throw new ToolError('not_found', message, { hint: 'pass an existing directory with --root' });
+    warnings.push({ path: root, kind: 'missing-root', message, hint: 'fix the roots' });
+    return [];
+  });
+}
+
+/** Undefined: not an item. Adds a warning if it looks like one. `given` overrides the name of the entry. */
+export function readEntry(
+  tree: string,
+  kind: ItemKind,
+  path: string,
+  warnings: ScanWarning[],
+  given?: string,
+): SourceItem | undefined {
+  const entry = given ?? basename(path);
+  const stats = statOrNothing(join(tree, path));
+  if (stats === undefined || entry.startsWith('.') || stats.isDirectory() !== isDirectoryKind(kind)) return undefined;
+  const skip = (skipKind: string, message: string, hint: string): undefined => {
+    warnings.push({ path: path === '' ? '.' : path, kind: skipKind, message: `skipped: ${message}`, hint });
+  };
+  if (kind === 'skill') {
+    const fault = findSkillFault(join(tree, path));
+    if (fault !== undefined) return fault === 'none' ? undefined : skip(fault.kind, fault.message, fault.hint);
+  }
+  if (!isDirectoryKind(kind)) {
+    if (!basename(path).endsWith('.md')) return undefined;
+    if (/^readme\.md$/i.test(entry))
+      return skip('readme', `a README is not a${kind === 'agent' ? 'n' : ''} ${kind}`, 'no action needed');
+  }
+  // A skill that is the source itself has no directory to be named after.
+  const own = path === '' ? readSourceName(tree) : undefined;
+  const name = own ?? (isDirectoryKind(kind) || given !== undefined ? entry : entry.slice(0, -'.md'.length));
+  const fault = findNameFault(name);
+  if (fault !== undefined) return skip('invalid-name', `the name "${quoteOutside(name, 60)}" ${fault}`, 'rename it');
+  return readSourceItem(tree, kind, name, path);
+}
+
+interface SkillFault {
+  readonly kind: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+// Undefined if the directory has a SKILL.md; `none` if it has nothing like it.
+function findSkillFault(directory: string): SkillFault | 'none' | undefined {
+  const names = namesIn(directory);
+  const other = names.find((name) => name.toLowerCase() === 'skill.md');
+  if (other === undefined) return 'none';
+  if (!names.includes('SKILL.md'))
+    return { kind: 'skill-file-name', message: `the file is named ${other}`, hint: 'rename it to SKILL.md' };
+  const file = join(directory, 'SKILL.md');
+  if (lstatSync(file).isSymbolicLink() && statOrNothing(file) === undefined)
+    return { kind: 'dangling-link', message: 'its SKILL.md is a link that leads to nothing', hint: 'fix the link' };
+  return undefined;
+}
