@@ -3,7 +3,7 @@
 import type { AppliedItem } from './apply/stage.js';
 import type { InstalledItem } from './manifest/installed.js';
 import type { PlannedItem } from './plan/plan-items.js';
-import type { RefusedItem } from './plan/plans.js';
+import type { RefusedItem } from './plan/plan-many.js';
 import type { SourceItem } from './sources/source-item.js';
 
 export function toOfferJson(source: string, { kind, name, description, bin, path }: SourceItem, effective: string) {

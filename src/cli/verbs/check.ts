@@ -84,7 +84,10 @@ function looksLikeSource(directory: string): boolean {
 // A single skill is checked like any item, but not for what only matters in a source.
 async function checkAsSource(directory: string, fix: boolean): Promise<SourceReport> {
   const report = (await import('../../install/sources/check.js')).checkSource(directory, fix);
-  if (!existsSync(join(directory, 'SKILL.md'))) return report;
+  // What is in .agents is checked as part of the workspace.
+  const isOwn = ({ severity, path }: SourceReport['findings'][number]): boolean =>
+    severity === 'error' || !path.startsWith('.agents/');
+  if (!existsSync(join(directory, 'SKILL.md'))) return { ...report, findings: report.findings.filter(isOwn) };
   const findings = report.findings
     .filter(({ severity }) => severity === 'error')
     .map((finding) => ({ ...finding, path: join(basename(directory), finding.path) }));

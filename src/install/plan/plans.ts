@@ -1,14 +1,15 @@
 // Plans of the commands: install, upgrade, uninstall and remove-source.
 
-import { isToolError, ToolError } from '../../core/error.js';
+import { ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
 import type { Hook } from '../environment.js';
 import type { Inventory } from '../inventory.js';
 import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { type ItemKind, itemKey } from '../manifest/item-name.js';
-import { type AvailableItem, availableName, listItems } from '../sources/load.js';
+import { itemKey } from '../manifest/item-name.js';
+import { type AvailableItem, listItems } from '../sources/load.js';
 import { listHooks } from './hooks.js';
 import { type PlannedItem, planItems } from './plan-items.js';
+import { planMany, type RefusedItem } from './plan-many.js';
 import { isGlobRef, selectAvailable, selectInstalled } from './select.js';
 
 export interface InstallPlan {
@@ -21,13 +22,6 @@ export interface InstallPlan {
   readonly kept: readonly KeptItem[];
   /** Items among many that cannot be installed; the others can. */
   readonly refused: readonly RefusedItem[];
-}
-
-export interface RefusedItem {
-  readonly kind: ItemKind;
-  readonly effective: string;
-  readonly source: string;
-  readonly error: ToolError;
 }
 
 export interface KeptItem {
@@ -61,29 +55,6 @@ export function planInstall({ refs, sources, all, force = false }: SelectOptions
 /** Plans the installation of given items; one that cannot be installed does not prevent the others. */
 export function planAvailable(wanted: readonly AvailableItem[], inventory: Inventory): InstallPlan {
   return toPlan(planMany(wanted, inventory), inventory);
-}
-
-const REFUSALS: readonly string[] = ['invalid_definition', 'path_escape', 'bad_reference'];
-
-// Plans all items at once; if that fails, each on its own to find the faulty ones (INS-42).
-function planMany(wanted: readonly AvailableItem[], inventory: Inventory) {
-  const refused: RefusedItem[] = [];
-  const isRefusal = (error: unknown): error is ToolError => isToolError(error) && REFUSALS.includes(error.code);
-  try {
-    return { items: planItems(wanted, inventory), refused };
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-  }
-  const usable = wanted.filter((one) => {
-    try {
-      return planItems([one], inventory).length > 0;
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      refused.push({ kind: one.item.kind, effective: availableName(one), source: one.source.record.id, error });
-      return false;
-    }
-  });
-  return { items: planItems(usable, inventory), refused };
 }
 
 interface PlanParts {

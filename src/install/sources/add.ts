@@ -1,10 +1,7 @@
 // Registers a source and its nested sources.
 
-import { dirname } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import { findCheckout } from '../../files/home.js';
-import { isWithin } from '../../files/within.js';
 import type { InstallEnvironment } from '../environment.js';
 import { findNamespaceFault } from '../manifest/item-name.js';
 import type { Adoption, NestedSource, Pin } from '../manifest/source-manifest.js';
@@ -12,7 +9,8 @@ import { loadSources, type SourceRecord } from '../state.js';
 import { cloneDirectory, removeUnusedClones, treeOf } from './clones.js';
 import { type FetchedSource, fetchSource, saveAll } from './fetch.js';
 import { scanRecord } from './load.js';
-import { parseLocation, protocolOf, type SourceLocation } from './location.js';
+import { assertNested } from './local-nested.js';
+import { parseLocation, type SourceLocation } from './location.js';
 
 export interface AddSourceOptions {
   readonly source: string;
@@ -153,23 +151,6 @@ async function addOne(
   });
   saveAll([...known.filter(({ id }) => id !== blank.id), fetched.record], environment);
   return { ...fetched, known: before !== undefined };
-}
-
-/**
- * Only the source that a person named may be local: a nested one is fetched over the network. A local directory may also
- * name directories next to it and in its own repository (INS-39).
- */
-function assertNested({ kind, location }: SourceLocation, parent: SourceRecord): void {
-  const isLocal = kind === 'local' || protocolOf(location) === 'file';
-  if (!isLocal) return;
-  if (kind === 'local' && parent.kind === 'local') {
-    const checkout = findCheckout(parent.location);
-    if (isWithin(parent.location, location) || dirname(location) === dirname(parent.location)) return;
-    if (checkout !== undefined && checkout !== location && isWithin(checkout, location)) return;
-  }
-  throw new ToolError('path_escape', `${parent.id} names a local nested source: ${quoteOutside(location, 120)}`, {
-    hint: 'a nested source must be a repository on the network, or a directory next to the local one; add it yourself: wield add DIR',
-  });
 }
 
 // The record of a source before it is fetched; values of an earlier registration stay unless they are given again.
