@@ -1,7 +1,7 @@
 // `wield check`: lints skills, workspaces and sources.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, resolve, sep } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import type { Problem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
@@ -96,7 +96,9 @@ async function checkAsSource(directory: string, fix: boolean): Promise<SourceRep
 
 // A source can offer a skill that wield itself cannot list, so that is not an error there (INS-33).
 function toSourceFinding(finding: CheckFinding, directory: string): CheckFinding {
-  const isWorkspace = ['.agents', 'SKILL.md'].some((name) => existsSync(join(directory, name)));
+  const isWorkspace =
+    directory.split(sep).includes('.agents') ||
+    ['.agents', 'SKILL.md'].some((name) => existsSync(join(directory, name)));
   return isWorkspace || !/(?:^|\/)SKILL\.md$/.test(finding.path) ? finding : { ...finding, level: 'warning' };
 }
 
