@@ -150,8 +150,9 @@ async function runTests(copy, { tests, ...names }) {
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail=1', '--maxWorkers=1'];
   const title = patternOf(names);
   const pattern = title === undefined ? [] : ['-t', title];
-  const { code, late } = await run(copy, [...vitest, ...pattern, '--reporter=json', `--outputFile=${report}`]);
+  const { code, late, output } = await run(copy, [...vitest, ...pattern, '--reporter=json', `--outputFile=${report}`]);
   if (late) return { ran: 1, failed: 'the tests did not end' };
+  if (!existsSync(report)) throw new Error(`the tests could not be run:\n${output.slice(-2000)}`);
   const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const results = testResults.flatMap(({ assertionResults }) => assertionResults);
   const ran = results.filter(({ status }) => status === 'passed' || status === 'failed');
@@ -165,15 +166,20 @@ async function runTests(copy, { tests, ...names }) {
 
 function run(cwd, args) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', detached: true });
+    const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let late = false;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        output = (output + chunk).slice(-4000);
+      });
     const timer = setTimeout(() => {
       late = true;
       process.kill(-child.pid, 'SIGKILL');
     }, TIMEOUT_MS);
     child.once('close', (code) => {
       clearTimeout(timer);
-      resolve({ code, late });
+      resolve({ code, late, output });
     });
   });
 }

@@ -233,6 +233,7 @@ describe('malformed results', () => {
       { type: 'result' },
       { type: 'result', content: 'x' },
       { type: 'result', content: [null], error: 5 },
+      { type: 'result', content: [{ type: 'text' }] },
       { type: 'result', content: [], error: { code: {}, message: {}, hint: 7, data: 'x' } },
       { type: 'progress' },
       { type: 'progress', progress: { done: 'x', message: {} } },
@@ -250,6 +251,7 @@ describe('malformed results', () => {
         { onProgress: (step) => steps.push(step) },
       );
       expect(result.error?.code).not.toBe('internal');
+      if (frame.type === 'result') expect([frame, result.error?.code]).toEqual([frame, 'tool_failed']);
       expect([frame, steps]).toEqual([frame, []]);
     }
     expect((await toolbox.call('odd', { frame: '{}' })).ok).toBe(true);
