@@ -175,7 +175,9 @@ describe('secrets', () => {
     const workspace = createWorkspace();
     const long = `long${'-'.repeat(2000)}`;
     Object.assign(workspace.env, { DEPLOY_TOKEN: SECRET, LONG_TOKEN: long });
-    workspace.config('[audit]\ncontents = true\n[env]\npass = ["DEPLOY_TOKEN", "LONG_TOKEN"]\n');
+    workspace.config(
+      '[audit]\ncontents = true\n[env]\npass = ["DEPLOY_TOKEN", "LONG_TOKEN"]\n[results]\ninline = 200000\n',
+    );
     const say = defineTool({
       name: 'say',
       description: 'x',
@@ -191,7 +193,9 @@ describe('secrets', () => {
     for (const length of edges) await toolbox.call('say', { length });
     // Long secrets before it move the place where the text is read up to in front of the cut.
     for (const length of edges) await toolbox.call('say', { length, before: 4 });
-    expect(logRecords(workspace)).toHaveLength(2 * edges.length);
+    const records = logRecords(workspace);
+    expect(records).toHaveLength(2 * edges.length);
+    for (const { output } of records) expect(output).toMatch(/^.{8000,16383}…$/);
     expect(logText(workspace)).not.toContain('hunt');
   });
 
