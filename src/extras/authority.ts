@@ -1,11 +1,12 @@
 // Authority: the main skills of the directories above a tool, cached while their files are unchanged.
 
 import { basename, dirname, join } from 'node:path';
+import { isToolOf } from '../catalog/skill-references.js';
 import type { Format, Place, Reading } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { Action, Owner, Tool } from '../core/tool.js';
+import type { Owner, Tool } from '../core/tool.js';
 import { readWithin } from '../files/boundary.js';
 import { createStatCache, type FileText } from '../files/read.js';
 import { isWithin } from '../files/within.js';
@@ -76,10 +77,11 @@ export function createAuthorities({ skills: format, roots, now }: AuthorityOptio
     return undefined;
   };
 
-  const skillOf = ({ action, origin }: Tool, snapshot: Snapshot): Skill | undefined => {
-    if (!isSkillAction(action) || origin.directory === null) return undefined;
-    const main = mainSkillOf(origin.directory, origin.owner, snapshot);
-    return main && 'skill' in main ? main.skill : undefined;
+  const skillOf = (tool: Tool, snapshot: Snapshot): Skill | undefined => {
+    const { directory, owner } = tool.origin;
+    const main = directory === null ? undefined : mainSkillOf(directory, owner, snapshot);
+    // Not by its action, which may have to be read from the files of a listed tool (RES-22).
+    return main !== undefined && 'skill' in main && isToolOf(main.skill, tool) ? main.skill : undefined;
   };
 
   const governing = (directory: string | null, owner: Owner, snapshot: Snapshot): MainSkill[] => {
@@ -110,12 +112,6 @@ export function createAuthorities({ skills: format, roots, now }: AuthorityOptio
       return governing(isSkill ? dirname(directory) : directory, owner, snapshot);
     },
   };
-}
-
-// A skill returns its text, delegates to another tool, or runs inline code.
-function isSkillAction(action: Action): boolean {
-  if (action.kind === 'module') return 'inline' in action.source;
-  return action.kind === 'text' || action.kind === 'delegate';
 }
 
 function toMainSkill(reading: Reading | undefined, text: FileText): MainSkill | undefined {
