@@ -3,7 +3,7 @@
 import { basename, dirname } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/format.js';
-import type { Problem } from '../core/problem.js';
+import { formatPlace, type Problem } from '../core/problem.js';
 import { count, nearest, quoteOutside, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
@@ -61,9 +61,8 @@ export function notUsable(shown: string, problem: Problem, workdir: string): Too
   });
 }
 
-function describe({ path, line, message }: Problem, workdir: string): string {
-  const shown = shortenPath(path, workdir, undefined);
-  return `${line === undefined ? shown : `${shown}:${line}`} ${message}`;
+function describe(problem: Problem, workdir: string): string {
+  return `${formatPlace(shortenPath(problem.path, workdir, undefined), problem)} ${problem.message}`;
 }
 
 /** No tool is at a URI or path; `names` are tools that a fragment could pick there. */

@@ -5,7 +5,7 @@ import { quoteOutside, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { quoteWord, toCommandLine } from './line.js';
 import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
-import { fieldsOf } from './shape.js';
+import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
 
 export interface ToolHelpOptions {
@@ -86,6 +86,10 @@ function aboutParameter({ description, choices, default: standard, schema, types
   return [
     firstSentences(sanitize(description), ABOUT_LIMIT).replace(/\.$/, ''),
     choices.length > 0 ? `one of ${choices.map(shownValue).join(', ')}` : '',
+    rangeText(schema, '', ''),
+    rangeText(schema, 'Length', 'characters'),
+    rangeText(schema, 'Items', 'items'),
+    types.includes('array') ? itemText(entryOf(schema, 0, tool.input.json), tool) : '',
     fields.length > 0 ? `fields ${fields.map((field) => quoteOutside(field.name, 60)).join(', ')}` : '',
     standard === undefined ? '' : `default ${shownValue(standard)}`,
   ]
@@ -95,6 +99,30 @@ function aboutParameter({ description, choices, default: standard, schema, types
 
 function typeName(parameter: Parameter): string {
   return parameter.types.length === 0 ? 'any' : parameter.types.join('|');
+}
+
+// Describes the items of an array: `each one of a, b`, `each integer, 1 to 10`.
+function itemText(item: unknown, tool: Tool): string {
+  const root = tool.input.json;
+  const choices = choicesOf(item, root);
+  if (choices.length > 0) return `each one of ${choices.map(shownValue).join(', ')}`;
+  const node = isRecord(item) ? item : {};
+  const parts = [
+    typesOf(item, root).join('|'),
+    rangeText(node, '', ''),
+    rangeText(node, 'Length', 'characters'),
+  ].filter((text) => text !== '');
+  return parts.length === 0 || parts.join() === 'string' ? '' : `each ${parts.join(', ')}`;
+}
+
+// Describes the bounds `min…` and `max…` of a schema: `1 to 10`, `at least 1 character`.
+function rangeText(schema: Parameter['schema'], what: '' | 'Length' | 'Items', unit: string): string {
+  const least = schema[what === '' ? 'minimum' : `min${what}`];
+  const most = schema[what === '' ? 'maximum' : `max${what}`];
+  const of = (bound: unknown): string => (unit === '' ? '' : ` ${bound === 1 ? unit.replace(/s$/, '') : unit}`);
+  if (typeof least === 'number' && typeof most === 'number') return `${least} to ${most}${of(most)}`;
+  if (typeof least === 'number') return `at least ${least}${of(least)}`;
+  return typeof most === 'number' ? `at most ${most}${of(most)}` : '';
 }
 
 // Formats a value inside a sentence; empty and padded text is quoted.
@@ -125,9 +153,16 @@ function sample(parameter: Parameter): Json {
     number: number ?? 1.5,
     integer: number ?? 1,
     boolean: true,
-    array: ['a', 'b'],
+    array: sampleItems(schema),
     object: {},
     null: null,
   };
   return Object.hasOwn(samples, type) ? samples[type]! : name;
+}
+
+function sampleItems({ items }: Parameter['schema']): Json {
+  const item = isRecord(items) ? items : {};
+  if (Array.isArray(item.enum)) return item.enum.slice(0, 2) as Json[];
+  if (item.type === 'integer' || item.type === 'number') return [typeof item.minimum === 'number' ? item.minimum : 1];
+  return ['a', 'b'];
 }

@@ -315,7 +315,7 @@ describe('help', () => {
                                                  goes on. Another one explains it at length and goes on.
                                                  Another one explains it at length and goes on; one of
                                                  fast, with care, ""; default fast
-         limit                         integer   default 20
+         limit                         integer   at least 1; default 20
          loud                          boolean   Colour red; default true
          tags                          array
         *size                          object    fields width, height

@@ -19,6 +19,8 @@ export interface PlanContext {
   readonly rules: { readonly trusted: boolean };
   /** The effective time limit. */
   readonly timeoutMs: number;
+  /** Names of optional parameters that were given as null, which the input does not have. */
+  readonly nulls?: readonly string[];
 }
 
 export interface RunContext {

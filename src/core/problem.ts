@@ -7,6 +7,8 @@ export interface Problem {
   readonly path: string;
   /** Line in the file, counted from 1. */
   readonly line?: number;
+  /** Column in the line, counted from 1. */
+  readonly column?: number;
   /** JSON Pointer or dotted key within the file. */
   readonly pointer?: string;
   /** What code may compare; messages and hints are for people only. */
@@ -20,8 +22,14 @@ export type Finding = Omit<Problem, 'severity' | 'path'> & Partial<Pick<Problem,
 
 /** Completes a finding with its file. */
 export function toProblem(path: string, severity: Problem['severity'], finding: Finding): Problem {
-  const { line, pointer, kind, message, hint } = finding;
-  return { severity, path, line, pointer, kind, message, hint };
+  const { line, column, pointer, kind, message, hint } = finding;
+  return { severity, path, line, column, pointer, kind, message, hint };
+}
+
+/** Formats a place in a file: `tools.json:3:14`. */
+export function formatPlace(path: string, { line, column }: Pick<Problem, 'line' | 'column'>): string {
+  if (line === undefined) return path;
+  return column === undefined ? `${path}:${line}` : `${path}:${line}:${column}`;
 }
 
 /** Drops repeated problems: several formats can report the same file. */

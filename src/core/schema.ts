@@ -1,6 +1,6 @@
 // Schemas: the JSON Schema that callers see, the check that is enforced, and reading of schema nodes.
 
-import { isRecord, type Json } from './json.js';
+import { copyJson, isRecord, type Json } from './json.js';
 
 /** A JSON Schema document (2020-12). */
 export type JsonSchema = { readonly [keyword: string]: Json };
@@ -128,4 +128,24 @@ function inAll(parts: readonly ReadonlySet<string>[]): ReadonlySet<string> {
 function jsonType(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
+}
+
+const MAX_DEFAULT_DEPTH = 64;
+
+/** Returns a copy of the value with the `default` of each missing property, at every depth. */
+export function fillDefaults(value: Json, schema: JsonSchema): Json {
+  const walk = (here: Json, node: unknown, depth: number): Json => {
+    if (depth > MAX_DEFAULT_DEPTH || typeof here !== 'object' || here === null) return here;
+    const { properties, items } = followRef(node, schema);
+    if (Array.isArray(here)) return isRecord(items) ? here.map((child) => walk(child, items, depth + 1)) : here;
+    if (!isRecord(properties)) return here;
+    const filled: Record<string, Json> = { ...(here as { [key: string]: Json }) };
+    for (const [name, property] of Object.entries(properties)) {
+      const { default: standard } = followRef(property, schema);
+      if (Object.hasOwn(filled, name)) filled[name] = walk(filled[name]!, property, depth + 1);
+      else if (standard !== undefined) filled[name] = copyJson(standard as Json);
+    }
+    return filled;
+  };
+  return walk(value, schema, 0);
 }

@@ -24,6 +24,9 @@ export interface CheckFinding {
   /** Relative to the checked directory; starts with the skill's name if a skill is checked. */
   readonly path: string;
   readonly pointer: string;
+  /** Counted from 1. */
+  readonly line?: number;
+  readonly column?: number;
   readonly message: string;
   readonly hint: string;
 }
@@ -78,15 +81,21 @@ export async function checkDirectory(
   const isKnown = async (ref: string): Promise<boolean> => names.has(ref) || (await isThere(ref));
   for (const skill of skills) problems.push(...(await checkReferences(skill, isKnown)));
   const base = isSkill(root, boundary) ? dirname(root) : root;
-  const findings = withoutRepeats(problems).map(({ severity, path, pointer = '', message, hint }) => ({
+  const findings = withoutRepeats(problems).map(({ severity, path, pointer = '', line, column, message, hint }) => ({
     level: severity,
     path: relative(base, path),
     pointer,
+    line,
+    column,
     message,
     hint,
   }));
   findings.sort(
-    (a, b) => compareText(a.path, b.path) || compareText(a.level, b.level) || compareText(a.pointer, b.pointer),
+    (a, b) =>
+      compareText(a.path, b.path) ||
+      compareText(a.level, b.level) ||
+      compareText(a.pointer, b.pointer) ||
+      (a.line ?? 0) - (b.line ?? 0),
   );
   return { checked: entries.length, findings };
 }

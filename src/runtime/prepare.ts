@@ -34,7 +34,7 @@ export async function prepare(
   // POL-21: nobody approved the schema of a changed tool, so a model does not see it in an error either.
   const hideFaults = caller.kind === 'model' && rules.changes !== undefined;
   const input = isChecked ? await checkInput(tool, repaired, { hideFaults }) : repaired;
-  const plan = await planCall(parts, { tool, input, snapshot, rules, timeoutMs });
+  const plan = await planCall(parts, { tool, input, repairs, snapshot, rules, timeoutMs });
   return { plan, verdict: decide(plan, caller, rules), repairs };
 }
 
@@ -45,6 +45,8 @@ export interface RepairedInput {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const MAX_DEPTH = 64;
+const NULL_AS_ABSENT = 'null taken as absent';
+const NONE: readonly string[] = [];
 
 /** Converts input to JSON and, unless that is disabled, repairs it. Throws `invalid_input` if it is not JSON. */
 export function readInput(tool: Tool, raw: unknown, { repair }: Pick<Settings, 'repair'>): RepairedInput {
@@ -103,7 +105,7 @@ function repairInput(input: Json, schema: JsonSchema): RepairedInput {
       if (child === null && !required.includes(key) && !allowsNull(properties[key], schema)) {
         copy ??= { ...value };
         delete copy[key];
-        repairs.push({ path: childPath, repair: 'null taken as absent' });
+        repairs.push({ path: childPath, repair: NULL_AS_ABSENT });
         continue;
       }
       const repaired = walk(child, properties[key], childPath, depth + 1);
@@ -115,6 +117,16 @@ function repairInput(input: Json, schema: JsonSchema): RepairedInput {
     return copy ?? value;
   };
   return { input: walk(input, schema, '', 0), repairs };
+}
+
+/** Returns the parameters that were given as null and dropped. */
+function droppedNulls(repairs: readonly Repair[]): readonly string[] {
+  if (repairs.length === 0) return NONE;
+  return repairs.flatMap(({ path, repair }) =>
+    repair === NULL_AS_ABSENT && !path.includes('/', 1)
+      ? [path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')]
+      : [],
+  );
 }
 
 function allowsNull(node: unknown, root: JsonSchema): boolean {
@@ -148,6 +160,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 interface PlanCallOptions {
   readonly tool: Tool;
   readonly input: Json;
+  readonly repairs: readonly Repair[];
   readonly snapshot: Snapshot;
   readonly rules: Rules;
   /** The time limit that the caller set. */
@@ -157,12 +170,13 @@ interface PlanCallOptions {
 /** Returns the frozen plan of a call. Throws if the tool could not run. */
 async function planCall(
   { executors, cascade }: Pick<CallParts, 'executors' | 'cascade'>,
-  { tool, input, snapshot, rules, timeoutMs }: PlanCallOptions,
+  { tool, input, repairs, snapshot, rules, timeoutMs }: PlanCallOptions,
 ): Promise<Plan> {
   const inherited = cascade.inheritedTimeout(tool, snapshot);
   const plan = executors.of(tool).plan(tool, input, {
     snapshot,
     rules,
+    nulls: droppedNulls(repairs),
     timeoutMs: Math.min(timeoutMs ?? timeLimit(tool, snapshot.settings, inherited), MAX_TIMER_MS),
   });
   return deepFreeze(plan instanceof Promise ? await plan : plan);

@@ -121,12 +121,15 @@ async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonl
 }
 
 function printFindings(terminal: Terminal, findings: readonly Shown[]): void {
-  const width = Math.max(0, ...findings.map((finding) => finding.pointer.length));
+  const placeIn = ({ pointer, line, column = 1 }: Shown): string =>
+    pointer === '' && line !== undefined ? `${line}:${column}` : sanitize(pointer);
+  const width = Math.max(0, ...findings.map((finding) => placeIn(finding).length));
   let file: string | undefined;
-  for (const { path, level, pointer, message, hint, fixed } of findings) {
+  for (const finding of findings) {
+    const { path, level, message, hint, fixed } = finding;
     if (path !== file) terminal.out(`  ${terminal.paint('bold', sanitize(path))}\n`);
     file = path;
-    const place = width === 0 ? '' : `${sanitize(pointer).padEnd(width)}  `;
+    const place = width === 0 ? '' : `${placeIn(finding).padEnd(width)}  `;
     terminal.out(
       `    ${terminal.paint(level === 'error' ? 'red' : 'yellow', level.padEnd(7))}  ${place}${sanitize(message)}\n`,
     );

@@ -5,6 +5,7 @@ import type { Executor, PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { Plan, ProcessPlan } from '../../core/plan.js';
+import { fillDefaults } from '../../core/schema.js';
 import type { ProcessAction, ScriptAction, Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import {
@@ -86,11 +87,11 @@ export function planScript({ tool, action, input, context, world }: PlanScriptOp
   const pass = grantsOf(tool, settings);
   assertGranted(tool, action, pass, world);
   const path = searchPath(world);
-  const parameters: JsonObject = isRecord(input) ? (input as JsonObject) : {};
+  const parameters = toParameters(tool, input, context.nulls ?? []);
   return {
     kind: 'process',
     tool,
-    input,
+    input: parameters,
     binary: action.file,
     launcher: limitLauncher(settings.limits, () => findLimiter(world.platform, path)),
     argv: [action.file],
@@ -101,10 +102,17 @@ export function planScript({ tool, action, input, context, world }: PlanScriptOp
       ...baseEnvironment(world, pass),
       ...scriptVariables(tool.name, workdir, parameters),
     },
-    stdin: JSON.stringify(input),
+    stdin: JSON.stringify(parameters),
     timeoutMs: context.timeoutMs,
     limits: settings.limits,
   };
+}
+
+// Rules and the script see defaults, and null for a parameter that was given as null.
+function toParameters({ input: { json } }: Tool, input: Json, nulls: readonly string[]): JsonObject {
+  const filled = isRecord(input) ? (fillDefaults(input as JsonObject, json) as JsonObject) : {};
+  const empty = nulls.filter((name) => !Object.hasOwn(filled, name));
+  return empty.length === 0 ? filled : { ...filled, ...Object.fromEntries(empty.map((name) => [name, null])) };
 }
 
 function noSandbox(tool: Tool, profile: string): ToolError {
@@ -168,7 +176,7 @@ function fitting(input: JsonObject): [string, string][] {
 }
 
 function naturalForm(name: string, value: Json): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
   if (text.includes('\0')) {
     throw new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
       hint: 'leave it out',

@@ -4,9 +4,8 @@ import { describeFaults, describeOutputFaults } from '../../core/faults.js';
 import { deepFreeze } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import { isFailedOutput } from '../../core/result.js';
-import { NO_PARAMETERS, type Schema } from '../../core/schema.js';
+import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
-import { fillDefaults } from '../../schema/defaults.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { createStandardSchema, isStandardSchema, parseStandard, type StandardSchema } from '../../schema/standard.js';
 import {

@@ -3,12 +3,15 @@
 import { type Json, parseJson } from '../../core/json.js';
 import { normalizeTags, variableName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
+import type { JsonSchema } from '../../core/schema.js';
 import { parseDuration, quoteOutside } from '../../core/text.js';
-
-export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
+import type { TagValue } from './tags.js';
+import { type ParameterType, type ParsedType, parseType } from './types.js';
 
 export interface TypedValue {
   readonly type: ParameterType;
+  /** Further keywords of its schema: choices, ranges, items and default. */
+  readonly keywords?: JsonSchema;
   readonly description: string;
 }
 
@@ -17,140 +20,189 @@ export interface HeaderParameter extends TypedValue {
   readonly required: boolean;
 }
 
-const TYPES: Readonly<Record<string, ParameterType>> = {
-  string: 'string',
-  str: 'string',
-  number: 'number',
-  num: 'number',
-  float: 'number',
-  integer: 'integer',
-  int: 'integer',
-  boolean: 'boolean',
-  bool: 'boolean',
-  array: 'array',
-  list: 'array',
-  object: 'object',
-  obj: 'object',
-  map: 'object',
-};
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+const MAX_NAME_LENGTH = 128;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function readParameters(
-  declarations: readonly string[],
+  declarations: readonly TagValue[],
   errors: Finding[],
   warnings: Finding[],
 ): HeaderParameter[] {
-  const parameters: HeaderParameter[] = [];
+  const parameters = new Map<string, HeaderParameter>();
   const variables = new Map<string, string>();
   for (const declaration of declarations) {
-    const [first = '', type, ...rest] = declaration.split(/\s+/);
+    const { text } = declaration;
+    const first = /^\S*/.exec(text)![0];
     const required = first.startsWith('*');
     const name = required ? first.slice(1) : first;
-    if (name === '') {
-      warnings.push({
-        message: '@param without a name is ignored',
-        hint: 'write # @param NAME TYPE Description; put * before the name if it is required',
-      });
-      continue;
-    }
-    // Input never contains a key __proto__ (RUN-5).
-    if (!PARAMETER_NAME.test(name) || name === '__proto__') {
-      errors.push({
-        message: `@param name "${quoteOutside(name, 60)}" is not allowed`,
-        hint: 'start with a letter or _, then use letters, digits, _ and -',
-      });
-      continue;
-    }
+    const here = at(declaration);
+    const finding = checkName(name);
+    if (finding?.severity === 'error') errors.push({ ...finding, ...here });
+    else if (finding !== undefined) warnings.push({ ...finding, ...here });
+    if (name === '' || finding?.severity === 'error') continue;
     const variable = variableName(name);
     const other = variables.get(variable);
-    if (other !== undefined) {
-      errors.push(
-        other === name
-          ? { message: `@param ${name} is declared twice`, hint: 'remove or rename one of them' }
-          : {
-              message: `@param ${other} and ${name} would both be passed as ${variable}`,
-              hint: 'rename one of them',
-            },
-      );
+    if (other !== undefined && other !== name) {
+      errors.push({
+        message: `@param ${other} and ${name} would both be passed as ${variable}`,
+        hint: 'rename one of them',
+        ...here,
+      });
       continue;
     }
+    if (other !== undefined) {
+      const message = `@param ${quoteOutside(name, 60)} is declared twice, using the last`;
+      warnings.push({ message, hint: 'remove the others', ...here });
+    }
     variables.set(variable, name);
-    parameters.push({ name, required, type: readType(name, type, warnings), description: rest.join(' ') });
+    const parameter = readDeclaration(name, required, declaration, first.length, errors, warnings);
+    if (parameter !== undefined) parameters.set(name, parameter);
   }
-  return parameters;
+  return [...parameters.values()];
 }
 
-function readType(name: string, given: string | undefined, warnings: Finding[]): ParameterType {
-  if (given === undefined || given === '') return 'string';
-  const type = toType(given);
-  if (type !== undefined) return type;
-  warnings.push({
-    message: `@param ${name} has the unknown type "${quoteOutside(given, 40)}", using string`,
-    hint: `if this is part of the description, write: @param ${name} string ${quoteOutside(given, 40)} …`,
-  });
-  return 'string';
+/** Returns a place in the first line of a value. */
+function at({ line, column }: TagValue, offset = 0): Pick<Finding, 'line' | 'column'> {
+  return { line, column: column + offset };
 }
 
-function toType(given: string): ParameterType | undefined {
-  const lower = given.toLowerCase();
-  return Object.hasOwn(TYPES, lower) ? TYPES[lower] : undefined;
+function checkName(name: string): Finding | undefined {
+  if (name === '') {
+    return {
+      message: '@param without a name is ignored',
+      hint: 'write # @param NAME TYPE Description; put * before the name if it is required',
+    };
+  }
+  const shown = quoteOutside(name, 60);
+  // Input never contains a key __proto__ (RUN-5).
+  if (name === '__proto__' || name.length > MAX_NAME_LENGTH || shown !== name.slice(0, shown.length)) {
+    return {
+      severity: 'error',
+      message: `@param name "${shown}" is not allowed`,
+      hint: 'start with a letter or _, then use letters, digits, _ and -',
+    };
+  }
+  if (PARAMETER_NAME.test(name)) return undefined;
+  return {
+    message: `@param name "${shown}" is not a variable name, so it is passed as WIELD_PARAM_${variableName(name)}`,
+    hint: 'start with a letter or _, then use letters, digits, _ and -',
+  };
 }
 
-export function readTimeout(text: string | undefined, warnings: Finding[]): number | undefined {
-  if (text === undefined) return undefined;
+function readDeclaration(
+  name: string,
+  required: boolean,
+  declaration: TagValue,
+  start: number,
+  errors: Finding[],
+  warnings: Finding[],
+): HeaderParameter | undefined {
+  const after = declaration.text.slice(start);
+  const rest = after.trimStart();
+  const offset = start + after.length - rest.length;
+  const parsed = rest === '' ? PLAIN_STRING : parseType(rest);
+  if (parsed !== undefined && 'message' in parsed) {
+    const { message, hint } = parsed;
+    errors.push({ message: `@param ${name}: ${message}`, hint, ...at(declaration, offset + parsed.offset) });
+    return undefined;
+  }
+  if (parsed === undefined) warnings.push({ ...unknownType(name, wordOf(rest)), ...at(declaration, offset) });
+  const { type, keywords, length } = parsed ?? { ...PLAIN_STRING, length: wordOf(rest).length };
+  if (required && 'default' in keywords) {
+    warnings.push({
+      message: `@param ${name} is required, so its default is never used`,
+      hint: 'remove the * or the default',
+      ...at(declaration, offset),
+    });
+  }
+  const description = rest.slice(length).trim().replace(/\s+/g, ' ');
+  return { name, required, type, ...withKeywords(keywords), description };
+}
+
+const PLAIN_STRING: ParsedType = { type: 'string', keywords: {}, length: 0 };
+
+function withKeywords(keywords: JsonSchema): Pick<TypedValue, 'keywords'> {
+  return Object.keys(keywords).length === 0 ? {} : { keywords };
+}
+
+function wordOf(text: string): string {
+  return /^\S*/.exec(text)![0];
+}
+
+function unknownType(name: string, given: string): Finding {
+  const shown = quoteOutside(given, 40);
+  return {
+    message: `@param ${quoteOutside(name, 60)} has the unknown type "${shown}", using string`,
+    hint:
+      given.toLowerCase() === 'enum'
+        ? `name the values: @param ${name} enum(fast|slow)`
+        : `if this is part of the description, write: @param ${quoteOutside(name, 60)} string ${shown} …`,
+  };
+}
+
+export function readTimeout(value: TagValue | undefined, warnings: Finding[]): number | undefined {
+  if (value === undefined) return undefined;
+  const { text } = value;
   const milliseconds = parseDuration(text);
   if (milliseconds === undefined) {
     warnings.push({
       message: `@timeout "${quoteOutside(text, 40)}" is not a duration, using the default`,
       hint: 'write it as 500ms, 30s, 5m or 1h',
+      ...at(value),
     });
   }
   return milliseconds;
 }
 
-export function readReturns(text: string | undefined, warnings: Finding[]): TypedValue | undefined {
-  const [given = '', ...rest] = (text ?? '').trim().split(/\s+/);
-  if (given === '') return undefined;
-  const type = toType(given);
-  if (type === undefined) {
+export function readReturns(value: TagValue | undefined, warnings: Finding[]): TypedValue | undefined {
+  const text = value?.text ?? '';
+  if (value === undefined || text === '') return undefined;
+  const parsed = parseType(text);
+  if (parsed === undefined || 'message' in parsed) {
+    const what =
+      parsed === undefined ? `has the unknown type "${quoteOutside(wordOf(text), 40)}"` : `: ${parsed.message}`;
     warnings.push({
-      message: `@returns has the unknown type "${quoteOutside(given, 40)}", so output is not checked`,
+      message: `@returns ${what}, so output is not checked`.replace(' :', ':'),
       hint: 'write @returns TYPE Description; TYPE is string, number, integer, boolean, array or object',
+      ...at(value, parsed?.offset),
     });
     return undefined;
   }
-  return { type, description: rest.join(' ') };
+  const { default: _, ...keywords } = parsed.keywords;
+  const description = text.slice(parsed.length).trim().replace(/\s+/g, ' ');
+  return { type: parsed.type, ...withKeywords(keywords), description };
 }
 
 // Reserved tags are removed later, for tools of all formats (RES-31).
-export function readTags(values: readonly string[]): string[] {
-  return normalizeTags(values.flatMap((value) => value.split(/[\s,]+/)));
+export function readTags(values: readonly TagValue[]): string[] {
+  return normalizeTags(values.flatMap(({ text }) => text.split(/[\s,]+/)));
 }
 
-export function readExamples(values: readonly string[], warnings: Finding[]): Json[] {
+export function readExamples(values: readonly TagValue[], warnings: Finding[]): Json[] {
   return values.flatMap((value) => {
     try {
-      return [parseJson(value, '@example')];
+      return [parseJson(value.text, '@example')];
     } catch (error) {
       warnings.push({
         message: (error as Error).message,
         hint: 'write the input as one JSON object: # @example {"name":"Ada"}',
+        ...at(value),
       });
       return [];
     }
   });
 }
 
-export function readEnv(values: readonly string[], warnings: Finding[]): string[] {
-  return values
-    .map((value) => value.split(/\s+/)[0] ?? '')
-    .filter((name) => {
-      if (VARIABLE.test(name)) return true;
-      warnings.push({
-        message: `@env "${quoteOutside(name, 40)}" is not a variable name`,
-        hint: 'write # @env NAME What it is for',
-      });
-      return false;
+export function readEnv(values: readonly TagValue[], warnings: Finding[]): string[] {
+  return values.flatMap((value) => {
+    const name = wordOf(value.text);
+    if (VARIABLE.test(name)) return [name];
+    warnings.push({
+      message: `@env "${quoteOutside(name, 40)}" is not a variable name`,
+      hint: 'write # @env NAME What it is for',
+      ...at(value),
     });
+    return [];
+  });
 }

@@ -1,7 +1,7 @@
 // Tests the script header parser: tags, types, names, continuation lines and limits.
 
 import { describe, expect } from 'vitest';
-import { spec } from '../../../test/support/spec.js';
+import { finding, spec } from '../../../test/support/spec.js';
 import { type HeaderReading, readScriptHeader } from './header.js';
 import { HEADER_LINES } from './tags.js';
 
@@ -38,6 +38,28 @@ describe('the block', () => {
     const late = read(...filler, '# line 80', '# @description At line 81');
     expect(late.header).toBeUndefined();
     expect(late.errors[0]?.message).toBe('missing @description');
+  });
+
+  for (const docstring of [['"""Doc."""'], ["'''Doc", 'import os # not code', "'''"], ['r"""Doc', '', '  end."""']]) {
+    finding('N7 SCR-3', `skips the docstring ${JSON.stringify(docstring)} before the first tag`, () => {
+      const reading = read('# -*- coding: utf-8 -*-', ...docstring, '# @description D', '# @param a int A');
+      expect(reading.errors).toEqual([]);
+      expect(parametersOf(reading)?.map((parameter) => parameter.name)).toEqual(['a']);
+    });
+  }
+
+  finding('N7 SCR-3', 'ends the header at a docstring after a tag', () => {
+    expect(parametersOf(read('# @description D', '"""Doc."""', '# @param a int A'))).toEqual([]);
+  });
+
+  finding('N7 SCR-4', 'names the line that ended the header', () => {
+    const [error] = read('', 'import os', '# @description D').errors;
+    expect(error).toMatchObject({
+      message: 'missing @description',
+      hint: 'line 3 is not a comment and ends the header: import os; move line 4 above it',
+      line: 3,
+    });
+    expect(read('"""never closed', '# @description D').errors[0]?.hint).toContain('line 2 is not a comment');
   });
 
   spec('SCR-3', 'treats CRLF like LF', () => {
@@ -103,6 +125,26 @@ describe('tags', () => {
     expect(header?.description).toBe('One');
     expect(header?.parameters[0]?.description).toBe('A');
   });
+
+  for (const line of ['@description: Short', '@description:Short', '@DESC:   Short']) {
+    finding('D9 SCR-4', `accepts the colon of ${line}`, () => {
+      expect(read(`# ${line}`).header?.description).toBe('Short');
+    });
+  }
+
+  for (const tag of ['@raycast.title Hello', '@foo:bar', '@raycast.mode: silent', '@1st', '@'])
+    finding('D9 SCR-5', `the unknown tag ${tag} ends the text above it`, () => {
+      const { header, unknownTags } = read(
+        '# @description One',
+        `# ${tag}`,
+        '# two',
+        '# @param a string A',
+        `# ${tag}`,
+      );
+      expect(header?.description).toBe('One');
+      expect(header?.parameters[0]?.description).toBe('A');
+      expect(unknownTags[0]).toBe(/^@(\S*?):?(?:\s|$)/.exec(tag)![1]);
+    });
 
   spec('SCR-4', 'joins several descriptions by a newline', () => {
     expect(read('# @description One', '# @desc Two').header?.description).toBe('One\nTwo');
@@ -192,18 +234,31 @@ describe('parameters', () => {
     });
   }
 
-  for (const name of ['1a', '-a', 'a.b', 'a=b', 'é', '**a', 'a*', '__proto__', 'a$b']) {
-    spec('SCR-6', `rejects the parameter name ${name}`, () => {
+  for (const name of ['1a', '-a', 'a.b', 'a=b', 'é', 'a*', 'a$b', '{string}']) {
+    finding('003-34 SCR-6', `accepts the parameter name ${name} with a warning about its variable`, () => {
+      const { header, errors, warnings } = read('# @desc D', `# @param ${name} string`);
+      expect(errors).toEqual([]);
+      expect(header?.parameters[0]?.name).toBe(name);
+      expect(warnings[0]!.message).toMatch(/is passed as WIELD_PARAM_[A-Z0-9_]+$/);
+    });
+  }
+
+  for (const name of ['__proto__', 'a\u202eb', 'x'.repeat(129)]) {
+    spec('SCR-6', `rejects the parameter name ${JSON.stringify(name)}`, () => {
       const { header, errors } = read('# @desc D', `# @param ${name} string`);
       expect(header).toBeUndefined();
       expect(errors[0]!.message).toContain('is not allowed');
     });
   }
 
-  spec('SCR-6', 'rejects duplicate names', () => {
-    const { header, errors } = read('# @desc D', '# @param a string', '# @param *a int');
-    expect(header).toBeUndefined();
-    expect(errors.map((error) => error.message)).toEqual(['@param a is declared twice']);
+  finding('003-35 SCR-6', 'uses the last of two declarations, with a warning', () => {
+    const reading = read('# @desc D', '# @param a string', '# @param b string', '# @param *a int Last');
+    expect(reading.errors).toEqual([]);
+    expect(parametersOf(reading)).toEqual([
+      { name: 'a', type: 'integer', required: true, description: 'Last' },
+      { name: 'b', type: 'string', required: false, description: '' },
+    ]);
+    expect(reading.warnings).toMatchObject([{ message: '@param a is declared twice, using the last', line: 5 }]);
   });
 
   spec('SCR-11', 'rejects two names with the same variable', () => {
@@ -236,12 +291,12 @@ describe('parameters', () => {
     });
   }
 
-  for (const word of ['weird', 'FILE', 'constructor', '__proto__', 'int[]']) {
+  for (const word of ['weird', 'FILE', 'constructor', '__proto__', 'int?', 'string,', 'string(s)', 'file(s)', 'enum']) {
     spec('SCR-7', `reads the unknown type ${word} as string, with a warning that quotes it`, () => {
       const reading = read('# @desc D', `# @param a ${word} thing`);
       expect(parametersOf(reading)).toEqual([{ name: 'a', type: 'string', required: false, description: 'thing' }]);
       expect(reading.warnings[0]!.message).toContain(`"${word}"`);
-      expect(reading.warnings[0]!.hint).toContain(`string ${word}`);
+      expect(reading.warnings[0]!.hint).toContain(word === 'enum' ? 'enum(fast|slow)' : `string ${word}`);
     });
   }
 });

@@ -3,6 +3,7 @@
 import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
+import { quoteOutside } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import {
   type HeaderParameter,
@@ -14,7 +15,7 @@ import {
   readTimeout,
   type TypedValue,
 } from './fields.js';
-import { collectTags, FLAGS, type HeaderFlag } from './tags.js';
+import { type CollectedTags, collectTags, FLAGS, type HeaderFlag, type TagValue } from './tags.js';
 
 export interface ScriptHeader {
   /** The interpreter line without `#!`. */
@@ -52,18 +53,18 @@ export function readScriptHeader(text: string): HeaderReading {
   if (typeof shebang !== 'string') return { errors: [shebang], warnings: [], unknownTags: [] };
   const errors: Finding[] = [];
   const warnings: Finding[] = [];
-  const { values, unknownTags } = collectTags(text);
-  const all = (tag: string): readonly string[] => values.get(tag) ?? [];
+  const collected = collectTags(text);
+  const { values, unknownTags } = collected;
+  const all = (tag: string): readonly TagValue[] => values.get(tag) ?? [];
+  const textOf = (tag: string): string | undefined => all(tag)[0]?.text.trim();
 
-  const description = all('description').join('\n').trim();
-  if (description === '') {
-    errors.push({
-      message: 'missing @description',
-      hint: 'add a line below the shebang: # @description What it does, in a sentence.',
-    });
-  }
+  const description = all('description')
+    .map((value) => value.text)
+    .join('\n')
+    .trim();
+  if (description === '') errors.push(noDescription(text, collected));
   const parameters = readParameters(all('param'), errors, warnings);
-  const sandbox = all('sandbox')[0]?.trim();
+  const sandbox = textOf('sandbox');
   const header: ScriptHeader = {
     shebang,
     description,
@@ -71,13 +72,23 @@ export function readScriptHeader(text: string): HeaderReading {
     timeoutMs: readTimeout(all('timeout')[0], warnings),
     returns: readReturns(all('returns')[0], warnings),
     needs: readEnv(all('env'), warnings),
-    group: all('group')[0]?.trim() || undefined,
+    group: textOf('group') || undefined,
     tags: readTags(all('tag')),
     flags: new Set(FLAGS.filter((flag) => values.has(flag))),
     examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
     sandbox: sandbox === undefined || sandbox === 'none' ? undefined : sandbox || 'unnamed',
   };
   return { header: errors.length > 0 ? undefined : header, errors, warnings, unknownTags };
+}
+
+function noDescription(text: string, { end }: CollectedTags): HeaderFinding {
+  const message = 'missing @description';
+  const hint = 'add a line below the shebang: # @description What it does, in a sentence.';
+  if (end === undefined) return { message, hint };
+  const ended = `line ${end.line} is not a comment and ends the header: ${quoteOutside(end.text, 40)}`;
+  const below = text.split('\n').findIndex((line) => /^\s*(?:#|\/\/|--)\s*@desc(?:ription)?\b/i.test(line));
+  const advice = below === -1 ? hint : `move line ${below + 1} above it`;
+  return { message, hint: `${ended}; ${advice}`, line: end.line, column: 1 };
 }
 
 function readShebang(text: string): string | HeaderFinding {
@@ -111,15 +122,17 @@ export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
   const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
   return {
     type: 'object',
-    properties: Object.fromEntries(parameters.map(({ name, type, description }) => [name, { type, description }])),
+    properties: Object.fromEntries(
+      parameters.map(({ name, type, keywords, description }) => [name, { type, ...keywords, description }]),
+    ),
     ...(required.length > 0 ? { required } : {}),
   };
 }
 
 export function toOutputSchema({ returns }: ScriptHeader): JsonSchema | undefined {
   if (returns === undefined) return undefined;
-  const { type, description } = returns;
-  return description === '' ? { type } : { type, description };
+  const { type, keywords, description } = returns;
+  return { type, ...keywords, ...(description === '' ? {} : { description }) };
 }
 
 export function toTraits({ group, tags, flags, timeoutMs, examples }: ScriptHeader): Traits {

@@ -1,14 +1,14 @@
 // Turns a skill into a tool: its text, a delegate, or inline code.
 
 import { pathToFileURL } from 'node:url';
+
 import { isToolName } from '../../core/name.js';
 import { type Problem, toProblem } from '../../core/problem.js';
-import { NO_PARAMETERS, type Schema } from '../../core/schema.js';
+import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import type { Skill } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Action, FileIdentity, Tool } from '../../core/tool.js';
 import { type ReadModuleFile, toModuleFile } from '../../files/closure.js';
-import { fillDefaults } from '../../schema/defaults.js';
 import { createJsonSchema } from '../../schema/json.js';
 import type { SkillMetadata } from './metadata.js';
 

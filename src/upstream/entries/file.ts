@@ -74,6 +74,8 @@ export function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEn
   };
 }
 
+const SYNTAX_HINT = 'check quotes, commas and brackets; comments are not allowed';
+
 type Report = (severity: Problem['severity'], pointer: string, message: string, hint: string) => void;
 
 function reportIgnoredKeys(document: Readonly<Record<string, Json>>, report: Report): void {
@@ -93,15 +95,8 @@ function parseDocument(text: string, report: Report): Readonly<Record<string, Js
     document = parseJson(text.replace(/^\ufeff/, ''), 'the file');
   } catch (error) {
     if (!isToolError(error)) throw error;
-    // The parser's message quotes the text around the error, which may be a secret.
     const isSyntax = error.data?.fault === 'syntax';
-    const line = isSyntax ? findLine(text, error.message) : '';
-    report(
-      'error',
-      '',
-      isSyntax ? `is not valid JSON${line}` : error.message,
-      isSyntax ? 'check quotes, commas and brackets; comments are not allowed' : error.hint!,
-    );
+    report('error', '', error.message.replace(/^the file /, ''), isSyntax ? SYNTAX_HINT : error.hint!);
     return undefined;
   }
   if (isRecord(document)) return document as Readonly<Record<string, Json>>;
@@ -110,7 +105,3 @@ function parseDocument(text: string, report: Report): Readonly<Record<string, Js
 }
 
 // The engine reports the position of a syntax error in its message only.
-function findLine(text: string, message: string): string {
-  const position = /\bposition (\d+)/.exec(message)?.[1];
-  return position === undefined ? '' : `, line ${text.slice(0, Number(position)).split('\n').length}`;
-}

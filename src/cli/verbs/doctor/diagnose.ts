@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../../../core/error.js';
-import type { Problem } from '../../../core/problem.js';
+import { formatPlace, type Problem } from '../../../core/problem.js';
 import { count, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
@@ -213,9 +213,8 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   return findInstallProblems(toolbox);
 }
 
-function describeFile({ path, line }: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
-  const shown = shortenPath(path, workdir, world.home);
-  return line === undefined ? shown : `${shown}:${line}`;
+function describeFile(problem: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
+  return formatPlace(shortenPath(problem.path, workdir, world.home), problem);
 }
 
 function warn(path: string, message: string, hint: string): Problem {
