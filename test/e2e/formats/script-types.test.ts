@@ -28,8 +28,7 @@ function createBuild(): Workspace {
 describe('types of parameters', () => {
   finding('N8 SCR-26 SCR-8', 'are published to a model as JSON Schema', async () => {
     const workspace = createBuild();
-    await wield(workspace, ['trust', '--yes']);
-    const client = await connectStdio(workspace);
+    const client = await connectStdio(workspace, 'newer');
     const { tools } = await client.listTools();
     const build = tools.find(({ name }) => name === 'build');
     expect(build?.inputSchema).toEqual({
