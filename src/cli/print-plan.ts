@@ -69,5 +69,10 @@ function processRows({
     const line = `${resolver.join(' ')}   to resolve ${param}; on failure ${onFailure}`;
     rows.push(['first', skipped === null ? line : `${param} is not resolved: ${skipped}`]);
   }
+  for (const { param, argv: check, skipped } of command.denials)
+    rows.push([
+      'first',
+      skipped === null ? `${check.join(' ')}   to check ${param}` : `${param} is refused: ${skipped}`,
+    ]);
   return [...rows, ['allowlist', `${command.execution.binary} ${command.subcommand}`.trim()]];
 }

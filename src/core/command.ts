@@ -8,7 +8,7 @@ export type Allowlist = Readonly<Record<string, readonly string[]>>;
 /** One command line of a tool; a tool with several selects one by conditions. */
 export interface Execution {
   readonly binary: string;
-  /** Matched whole against the allowlist, split on spaces for the command line; may be empty. */
+  /** Matched whole against the allowlist; may be empty. */
   readonly subcommand: string;
   readonly args: readonly Mapping[];
   /** Insert `--` before the first positional. */
@@ -22,9 +22,30 @@ export interface Execution {
   readonly truncationHint?: string;
   readonly hints: readonly OutputHint[];
   readonly postProcess?: Resolver;
+  /** A command that starts the binary: `nix develop --command`. */
+  readonly wrapper?: readonly string[];
+  readonly sideRead?: SideRead;
 }
 
-export type MappingKind = 'positional' | 'flag' | 'flagifboolean' | 'stdin' | 'workingdir' | 'tempfile' | 'literal';
+/** A file next to a path among the parameters; its text is appended to the output. */
+export interface SideRead {
+  /** The parameter with the directory. */
+  readonly param: string;
+  /** A name without separators. */
+  readonly file: string;
+  readonly label: string;
+  readonly oncePerSession: boolean;
+}
+
+export type MappingKind =
+  | 'positional'
+  | 'flag'
+  | 'flagifboolean'
+  | 'stdin'
+  | 'workingdir'
+  | 'tempfile'
+  | 'envvar'
+  | 'literal';
 
 /** How a parameter is passed. */
 export interface Mapping {
@@ -49,6 +70,18 @@ export interface Mapping {
   /** A path that must stay within the workdir. */
   readonly contained: boolean;
   readonly resolve?: Resolver;
+  /** For `envvar`: the variable. */
+  readonly variable?: string;
+  readonly deny?: Deny;
+}
+
+/** Values that a parameter must not have. */
+export interface Deny {
+  /** A regular expression. */
+  readonly pattern: string;
+  /** Returns the value to check if the parameter is missing or empty, or always. */
+  readonly resolve?: Resolver;
+  readonly always: boolean;
 }
 
 /** A command whose output replaces a value. */

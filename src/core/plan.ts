@@ -38,8 +38,12 @@ export interface CommandPlan {
   readonly allowlist: Allowlist;
   readonly execution: Execution;
   readonly subcommand: string;
+  /** The subcommand as arguments. */
+  readonly words: readonly string[];
   readonly slots: readonly Slot[];
   readonly resolvers: readonly ResolverStep[];
+  /** Commands that return the value that a deny pattern is checked against. */
+  readonly denials: readonly ResolverStep[];
   /** The command that post-processes its output, if any. */
   readonly postProcess: ResolverStep | null;
   /** Directories that paths among the parameters must stay in. */
@@ -69,6 +73,8 @@ export interface ResolverStep {
   readonly pair: { readonly binary: string; readonly subcommand: string } | null;
   readonly onFailure: 'keep' | 'reject';
   readonly emptyIsResult: boolean;
+  /** Indexes in `argv` that are replaced by the directory that the command runs in. */
+  readonly directoryAt?: readonly number[];
 }
 
 export interface FunctionPlan extends PlanBase {
@@ -153,16 +159,18 @@ export function describePlan(plan: Plan): Record<string, Json> {
     cwd: plan.cwd,
     env: Object.keys(plan.environment).sort(),
     stdinBytes: plan.stdin.length,
-    resolvers: (plan.command?.resolvers ?? []).map(({ param, argv, skipped, onFailure }) => ({
-      param,
-      argv,
-      onFailure,
-      ...(skipped === null ? {} : { skipped }),
-    })),
+    resolvers: (plan.command?.resolvers ?? []).map(describeStep),
+    ...(plan.command === undefined || plan.command.denials.length === 0
+      ? {}
+      : { denials: plan.command.denials.map(describeStep) }),
     ...(plan.command === undefined
       ? {}
       : { allowlisted: { binary: plan.command.execution.binary, subcommand: plan.command.subcommand } }),
     timeoutMs: plan.timeoutMs,
     digest: plan.tool.origin.digest,
   };
+}
+
+function describeStep({ param, argv, skipped, onFailure }: ResolverStep): Record<string, Json> {
+  return { param, argv, onFailure, ...(skipped === null ? {} : { skipped }) };
 }

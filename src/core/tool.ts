@@ -48,6 +48,8 @@ export interface CommandAction {
   readonly directory: string;
   readonly allowlist: Allowlist;
   readonly executions: readonly Execution[];
+  /** Whether a subcommand with spaces is one argument. */
+  readonly wholeSubcommands?: boolean;
   /** Alternative groups of required programs; the first complete one determines `binGroup`. */
   readonly binGroups: readonly (readonly string[])[];
 }

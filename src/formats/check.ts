@@ -162,6 +162,7 @@ function readSkillEntry(path: string, boundary: Boundary | undefined): EntryRead
     problems: [
       ...problems,
       ...toProblems('error', declared?.findings ?? []),
+      ...toProblems('warning', declared?.warnings ?? []),
       ...toProblems('warning', declared?.split ? warnings.map(toSplitLayout) : warnings),
     ],
   };

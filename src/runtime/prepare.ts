@@ -85,6 +85,10 @@ function repairInput(input: Json, schema: JsonSchema): RepairedInput {
       repairs.push({ path, repair: 'text parsed as JSON' });
       return parsed;
     }
+    if ((value === 0 || value === 1) && isOnlyBoolean(acceptedTypes(here, schema))) {
+      repairs.push({ path, repair: 'number taken as boolean' });
+      return value === 1;
+    }
     if (Array.isArray(value)) return mapItems(value, here.items, path, depth);
     if (isRecord(value)) return mapProperties(value as { [key: string]: Json }, here, path, depth);
     return value;
@@ -134,9 +138,13 @@ function allowsNull(node: unknown, root: JsonSchema): boolean {
   return types.size === 0 || types.has('null');
 }
 
+function isOnlyBoolean(types: ReadonlySet<string>): boolean {
+  return types.has('boolean') && [...types].every((type) => type === 'boolean' || type === 'null');
+}
+
 function parseWanted(text: string, wanted: ReadonlySet<string>): Json | undefined {
   if (wanted.has('string')) return undefined;
-  if ((text === 'true' || text === 'false') && wanted.has('boolean')) return text === 'true';
+  if (/^(?:true|false)$/i.test(text) && wanted.has('boolean')) return text.toLowerCase() === 'true';
   if (NUMBER.test(text) && (wanted.has('number') || wanted.has('integer'))) {
     const number = Number(text);
     // A number that would lose precision stays text, which validation rejects.

@@ -2,12 +2,12 @@
 
 import { describe, expect } from 'vitest';
 import { declare } from '../../../test/support/commands.js';
-import { spec } from '../../../test/support/spec.js';
+import { finding, spec } from '../../../test/support/spec.js';
 import type { Execution } from '../../core/command.js';
 import type { ToolError } from '../../core/error.js';
 import type { JsonObject } from '../../core/json.js';
 import { readToolsDescriptor } from '../../formats/tools-json/parse.js';
-import { selectExecution, selectSubcommand, splitSubcommand, toArguments, toSlots } from './arguments.js';
+import { selectExecution, selectSubcommand, splitWords, toArguments, toSlots } from './arguments.js';
 
 type Args = Parameters<typeof declare>[0];
 
@@ -67,10 +67,11 @@ describe('kinds', () => {
     expect(argv([{ param: 'a', kind: 'flag', flag: 'long' }], { a: 'x' })).toEqual(['--long', 'x']);
     expect(argv([{ param: 'a', kind: 'flag', flag: '-s' }], { a: 'x' })).toEqual(['-s', 'x']);
     expect(argv([{ param: 'a', kind: 'flag', flag: '--as-is' }], { a: 'x' })).toEqual(['--as-is', 'x']);
-    expect(argv([{ param: 'a', kind: 'flag', flag: 'n' }], { a: 'x' })).toEqual(['--n', 'x']);
+    expect(argv([{ param: 'a', kind: 'flag', flag: 'n' }], { a: 'x' })).toEqual(['-n', 'x']);
+    expect(argv([{ param: 'n', kind: 'flag' }], { n: 'x' })).toEqual(['--n', 'x']);
   });
 
-  spec('TJS-8', 'uses one dash for one-letter flags in the split layout', () => {
+  finding('D3 TJS-8', 'uses one dash for one-letter flags in both layouts', () => {
     const { tools, allowlist, execution } = declare([{ param: 'a', kind: 'flag', flag: 'n' }]);
     const { descriptor } = readToolsDescriptor({ tools, allowlist, execution });
     const [own] = descriptor!.tools[0]!.executions;
@@ -88,6 +89,8 @@ describe('kinds', () => {
     expect(argv(one, { on: true })).toEqual(['word']);
     expect(argv(one, { on: false })).toEqual([]);
     expect(argv(one, {})).toEqual([]);
+    for (const on of ['true', 'TRUE', 1, -1]) expect(argv(one, { on })).toEqual(['word']);
+    for (const on of ['yes', '1', 'false', 0]) expect(argv(one, { on })).toEqual([]);
   });
 
   spec('TJS-24', 'stdin, workingdir, tempfile and literal', () => {
@@ -147,8 +150,8 @@ describe('kinds', () => {
   });
 
   spec('TJS-6', 'splits a subcommand at spaces; an empty one adds nothing', () => {
-    expect(splitSubcommand('remote  get-url')).toEqual(['remote', 'get-url']);
-    expect(splitSubcommand('')).toEqual([]);
+    expect(splitWords('remote  get-url')).toEqual(['remote', 'get-url']);
+    expect(splitWords('')).toEqual([]);
   });
 
   spec('TJS-11', 'normalizeNewlines turns typed \\n and \\t into newline and tab, in strings only', () => {
@@ -186,7 +189,7 @@ describe('rejected values', () => {
   });
 
   spec('TJS-12', 'inserts -- once before the first positional with endOfOptions, then accepts any value', () => {
-    const args = [{ param: 'f', kind: 'flag' }, { param: 'a' }, { param: 'b' }];
+    const args = [{ param: 'f', kind: 'flag' }, { param: 'a', optional: true }, { param: 'b' }];
     const end = { endOfOptions: true };
     expect(argv(args, { f: 'v', a: '-x', b: '--y' }, end)).toEqual(['--f', 'v', '--', '-x', '--y']);
     expect(argv(args, { b: 'y' }, end)).toEqual(['--', 'y']);

@@ -10,6 +10,8 @@ import { quoteOutside } from '../../core/text.js';
 export interface CommandInput {
   readonly argv: readonly string[];
   readonly stdin: string;
+  /** Environment variables that parameters set. */
+  readonly variables: Readonly<Record<string, string>>;
   /** The working directory, if a parameter sets it. */
   readonly directory: string | undefined;
 }
@@ -43,13 +45,18 @@ export function toSlots(execution: Execution, input: JsonObject): Slot[] {
 
 /** Returns the subcommand to run; a boolean parameter may override it. */
 export function selectSubcommand(execution: Execution, slots: readonly Slot[]): string {
-  const override = slots.find(({ mapping, value }) => mapping.subcommandOverride !== undefined && value === true);
+  const override = slots.find(({ mapping, value }) => mapping.subcommandOverride !== undefined && isTrue(value));
   return override?.mapping.subcommandOverride ?? execution.subcommand;
 }
 
-/** Splits a subcommand into arguments (TJS-6). */
-export function splitSubcommand(subcommand: string): string[] {
-  return subcommand.split(/\s+/).filter((word) => word !== '');
+/** Returns the arguments of a subcommand (TJS-6). */
+export function toWords(subcommand: string, isWhole: boolean | undefined): string[] {
+  if (isWhole !== true) return splitWords(subcommand);
+  return subcommand.trim() === '' ? [] : [subcommand];
+}
+
+export function splitWords(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
 }
 
 export interface ArgumentOptions {
@@ -63,7 +70,9 @@ export interface ArgumentOptions {
  */
 export function toArguments(execution: Execution, slots: readonly Slot[], options: ArgumentOptions): CommandInput {
   const argv: string[] = [];
+  const variables: Record<string, string> = {};
   let stdin = '';
+  let missing: string | undefined;
   let directory: string | undefined;
   let afterOptions = false;
   let skipped = false;
@@ -87,12 +96,17 @@ export function toArguments(execution: Execution, slots: readonly Slot[], option
       case 'workingdir':
         directory = textsOf(value)[0];
         break;
+      case 'envvar':
+        for (const text of textsOf(value)) variables[mapping.variable!] = assertVariable(mapping, text);
+        break;
       case 'positional': {
-        const values = textsOf(value).flatMap((text) => (mapping.split ? splitSubcommand(text) : [text]));
+        const values = textsOf(value).flatMap((text) => (mapping.split ? splitWords(text) : [text]));
         if (values.length === 0) {
           skipped ||= mapping.optional;
+          if (!mapping.optional && !execution.when?.absent.includes(mapping.param)) missing ??= mapping.param;
           break;
         }
+        if (missing !== undefined) throw missingError(missing, mapping.param);
         if (!afterOptions && (execution.endOfOptions || (mapping.separateIfSkipped && skipped))) {
           argv.push('--');
           afterOptions = true;
@@ -106,12 +120,37 @@ export function toArguments(execution: Execution, slots: readonly Slot[], option
   }
   for (const text of argv) refuseNul(text);
   if (directory !== undefined) refuseNul(directory);
-  return { argv, stdin, directory };
+  return { argv, stdin, variables, directory };
+}
+
+// TJS-7: without it, the value of another parameter would be read as this one.
+function missingError(param: string, next: string): ToolError {
+  return new ToolError('invalid_input', `missing parameter "${param}": it comes before "${next}" on the command line`, {
+    hint: `pass ${param} too, or leave out ${next}`,
+    data: { faults: [{ kind: 'missing', path: `/${escapePointer(param)}`, expected: 'a value', got: 'nothing' }] },
+  });
+}
+
+// Longer values cannot be passed in the environment.
+const MAX_VARIABLE_BYTES = 96 * 1024;
+
+function assertVariable({ param }: Mapping, text: string): string {
+  refuseNul(text);
+  if (Buffer.byteLength(text) <= MAX_VARIABLE_BYTES) return text;
+  throw new ToolError('too_large', `${param} is larger than ${MAX_VARIABLE_BYTES / 1024} KiB`, {
+    hint: 'pass less; it is passed as an environment variable',
+  });
+}
+
+// TJS-9: as text, "true" in any case; as a number, anything but 0.
+function isTrue(value: Json | undefined): boolean {
+  if (typeof value === 'string') return value.toLowerCase() === 'true';
+  return value === true || (typeof value === 'number' && value !== 0);
 }
 
 function switchArgument({ flagIfTrue, flagIfFalse, subcommandOverride }: Mapping, value: Json | undefined): string[] {
   if (subcommandOverride !== undefined) return [];
-  const flag = value === true ? flagIfTrue : flagIfFalse;
+  const flag = isTrue(value) ? flagIfTrue : flagIfFalse;
   return flag === undefined ? [] : [flag];
 }
 

@@ -1,5 +1,6 @@
 // Plans a declared command: program, arguments and resolvers.
 
+import { delimiter } from 'node:path';
 import type { Execution, Resolver } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
@@ -19,14 +20,7 @@ import {
   limitLauncher,
   searchPath,
 } from '../../process/environment.js';
-import {
-  type CommandInput,
-  selectExecution,
-  selectSubcommand,
-  splitSubcommand,
-  toArguments,
-  toSlots,
-} from './arguments.js';
+import { type CommandInput, selectExecution, selectSubcommand, toArguments, toSlots, toWords } from './arguments.js';
 import { containedValues, containSlots } from './contain-slots.js';
 import { findSkillScript } from './skill-script.js';
 
@@ -64,17 +58,23 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   );
   const pending = new Set(resolvers.filter(({ skipped }) => skipped === null).map(({ slot }) => slot));
   const contained = containSlots(slots, { workdir, roots, isFinal: (_, index) => !pending.has(index) });
+  const denials = slots.flatMap(({ mapping, value }, index) =>
+    mapping.deny?.resolve === undefined ? [] : [planResolver(mapping.deny.resolve, index, value ?? '', mapping.param)],
+  );
   const command: CommandPlan = {
     allowlist: action.allowlist,
     execution,
     subcommand,
+    words: toWords(subcommand, action.wholeSubcommands),
+    denials,
     slots: contained.slots,
     resolvers,
     postProcess: execution.postProcess ? planResolver(execution.postProcess, -1, undefined, 'output') : null,
     roots,
     base: contained.directory ?? realPath(workdir) ?? workdir,
   };
-  const binary = requireProgram(execution.binary, path);
+  const [starter = execution.binary] = execution.wrapper ?? [];
+  const binary = requireProgram(starter, path);
   const shown = settleArguments({
     command,
     slots: showPending(command),
@@ -90,7 +90,12 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
     argv: shown.argv,
     command,
     cwd: contained.directory ?? workdir,
-    environment: baseEnvironment(world, grantsOf(tool, settings)),
+    environment: {
+      ...baseEnvironment(world, grantsOf(tool, settings)),
+      // The wrapper looks for the program, and must not find one of the checkout (TJS-27).
+      ...(execution.wrapper === undefined ? {} : { PATH: path.join(delimiter) }),
+      ...shown.variables,
+    },
     stdin: shown.stdin,
     timeoutMs: context.timeoutMs,
     limits: settings.limits,
@@ -113,15 +118,12 @@ export interface SettleOptions {
 }
 
 /** Returns the command line and stdin of slots. */
-export function settleArguments({
-  command,
-  slots,
-  temporaryFile,
-}: SettleOptions): Pick<CommandInput, 'argv' | 'stdin'> {
-  const { argv, stdin } = toArguments(command.execution, slots, {
+export function settleArguments({ command, slots, temporaryFile }: SettleOptions): Omit<CommandInput, 'directory'> {
+  const { argv, stdin, variables } = toArguments(command.execution, slots, {
     temporaryFile: (_mapping, text) => temporaryFile(text),
   });
-  return { argv: [command.execution.binary, ...splitSubcommand(command.subcommand), ...argv], stdin };
+  const { wrapper = [], binary } = command.execution;
+  return { argv: [...wrapper, binary, ...command.words, ...argv], stdin, variables };
 }
 
 /** Throws `invalid_input` for values that cannot be arguments, before paths become absolute (TJS-12, TJS-13). */
@@ -170,7 +172,10 @@ interface StepOptions extends PlanCommandOptions {
 
 function toStep(options: StepOptions): ResolverStep {
   const { resolver, slot, param, action, path } = options;
+  const directories = resolver.args.flatMap((template, index) => (template === '$workingDir' ? [index] : []));
   const base = { param, slot, onFailure: resolver.onFailure, emptyIsResult: resolver.emptyIsResult };
+  const placed = (before: number): Pick<ResolverStep, 'directoryAt'> =>
+    directories.length === 0 ? {} : { directoryAt: directories.map((index) => index + before) };
   const skip = (reason: string): ResolverStep => ({ ...base, argv: [], skipped: reason, pair: null });
   const args = resolver.args.map((template) => fillTemplate(template, options));
   if (resolver.script !== undefined && scriptsRun(options)) {
@@ -178,16 +183,18 @@ function toStep(options: StepOptions): ResolverStep {
     if (script === undefined) return skip(`scripts/${resolver.script} is not a file of the skill`);
     const shell = findProgram('sh', ['/bin', ...path]);
     if (shell === undefined) return skip('sh is not installed');
-    return { ...base, argv: [shell, script, ...args], skipped: null, pair: null };
+    return { ...base, ...placed(2), argv: [shell, script, ...args], skipped: null, pair: null };
   }
   if (resolver.binary === undefined) return skip('scripts are disabled (skills.allow-scripts)');
   assertAllowlisted(action.allowlist, resolver.binary, resolver.subcommand);
   for (const [index, text] of args.entries()) refuseDash(text, resolver.args[index]!, param, resolver.binary);
   const program = findProgram(resolver.binary, path);
   if (program === undefined) return skip(`command not found: ${resolver.binary}`);
+  const words = toWords(resolver.subcommand, action.wholeSubcommands);
   return {
     ...base,
-    argv: [program, ...splitSubcommand(resolver.subcommand), ...args],
+    ...placed(1 + words.length),
+    argv: [program, ...words, ...args],
     skipped: null,
     pair: { binary: resolver.binary, subcommand: resolver.subcommand },
   };

@@ -17,6 +17,7 @@ import { containSlots } from './contain-slots.js';
 import type { SkillScripts } from './integrity.js';
 import { pinSkillScript } from './pinned.js';
 import { runPlan, toError, toOutput } from './run.js';
+import { appendSideRead, type SeenFiles } from './side-read.js';
 import { createTemporaryFiles } from './temporary.js';
 
 // TJS-20
@@ -26,6 +27,8 @@ export interface RunCommandOptions {
   readonly plan: ProcessPlan;
   /** Scripts of the skill that resolvers run. */
   readonly scripts: SkillScripts;
+  /** Files that were appended to output. */
+  readonly seen: SeenFiles;
   readonly context: RunContext;
   readonly world: World;
 }
@@ -55,17 +58,20 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     roots: command.roots,
     isFinal: () => true,
   });
+  await assertAllowed(run, slots, directory);
   const temporary = createTemporaryFiles();
   try {
     const settled = settleArguments({ command, slots, temporaryFile: temporary.write });
     // TJS-15: checked again right before the start.
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
-    const final = { ...plan, argv: settled.argv, stdin: settled.stdin, cwd: directory ?? plan.cwd };
+    const { argv, stdin, variables } = settled;
+    const environment = { ...plan.environment, ...variables };
+    const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd };
     // Output that is changed afterwards can be neither streamed nor spilled.
     const outcome = await runPlan(final, changesOutput(command) ? withoutStream(context) : context, world);
     const output = toOutput(final, outcome);
     const shaped =
-      toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome) : output;
+      toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome, slots) : output;
     return run.notes.length === 0 ? shaped : { ...shaped, meta: { ...shaped.meta, resolvers: run.notes } };
   } finally {
     temporary.remove();
@@ -86,6 +92,24 @@ async function resolveSlots(run: CommandRun): Promise<Slot[]> {
     } else run.notes.push({ param: step.param, outcome: 'kept', reason: reason! });
   }
   return slots;
+}
+
+// TJS-26: right before the command, on the values that it gets. What cannot be checked does not run.
+async function assertAllowed(run: CommandRun, slots: readonly Slot[], directory: string | undefined): Promise<void> {
+  if (slots.every(({ mapping }) => mapping.deny === undefined)) return;
+  const { assertNotDenied, assertText, denyUnknown, needsDenyCommand } = await import('./deny.js');
+  const { plan, command } = run;
+  const input: JsonObject = isRecord(plan.input) ? (plan.input as JsonObject) : {};
+  assertNotDenied(input, slots);
+  const cwd = directory ?? plan.cwd;
+  for (const step of command.denials) {
+    const slot = slots[step.slot]!;
+    if (!needsDenyCommand(slot)) continue;
+    const argv = step.argv.map((text, index) => (step.directoryAt?.includes(index) ? cwd : text));
+    const { text, reason } = await runStep({ ...step, argv }, '', { ...run, plan: { ...plan, cwd } });
+    if (text === undefined) throw denyUnknown(step.param, reason!);
+    assertText(slot.mapping.deny!.pattern, step.param, text);
+  }
 }
 
 /** Runs a resolver. Returns its output, or why there is none. */
@@ -129,16 +153,26 @@ async function runStep(
 }
 
 function changesOutput({ execution, postProcess }: CommandPlan): boolean {
-  return postProcess !== null || execution.maxOutputLines !== undefined || execution.hints.length > 0;
+  return (
+    postProcess !== null ||
+    execution.maxOutputLines !== undefined ||
+    execution.hints.length > 0 ||
+    execution.sideRead !== undefined
+  );
 }
 
 function withoutStream({ stream: _, spill: __, ...context }: RunContext): RunContext {
   return context;
 }
 
-// Applies postProcess, hints and the line limit, in this order.
-async function shape(run: CommandRun, output: Output, outcome: ProcessOutcome): Promise<Output> {
-  const { plan, command, notes } = run;
+// Applies postProcess, hints, the line limit and sideRead, in this order.
+async function shape(
+  run: CommandRun,
+  output: Output,
+  outcome: ProcessOutcome,
+  slots: readonly Slot[],
+): Promise<Output> {
+  const { plan, command, notes, context, seen } = run;
   if (!changesOutput(command)) return output;
   const input: JsonObject = isRecord(plan.input) ? (plan.input as JsonObject) : {};
   let text = textOf(output);
@@ -154,7 +188,15 @@ async function shape(run: CommandRun, output: Output, outcome: ProcessOutcome): 
   const limited = limitLines(text, command);
   if (limited !== text) changed = true;
   const lines = hints.map(({ hint }) => `hint: ${fillHint(hint, command, input)}`);
-  const content = [textPart([limited, ...lines].join(lines.length > 0 ? '\n' : ''))];
+  const hinted = [limited, ...lines].join(lines.length > 0 ? '\n' : '');
+  const { sideRead } = command.execution;
+  const session = context.caller.session;
+  const whole =
+    sideRead === undefined
+      ? hinted
+      : appendSideRead(hinted, sideRead, { slots, base: plan.cwd, roots: command.roots, session, seen });
+  if (whole !== hinted) changed = true;
+  const content = [textPart(whole)];
   // Changed text no longer matches the bytes of the process.
   const { structured: _, streams: __, ...rest } = output;
   return { ...rest, content, structured: changed ? undefined : output.structured };

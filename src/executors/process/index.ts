@@ -20,6 +20,7 @@ import {
 } from '../../process/environment.js';
 import { planCommand } from './command-plan.js';
 import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
+import type { SeenFiles } from './side-read.js';
 
 export interface ProcessExecutorOptions {
   readonly world: World;
@@ -32,6 +33,7 @@ let scripts: typeof import('./run.js') | undefined;
 let commands: typeof import('./command-run.js') | undefined;
 
 export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptions): Executor<'process'> {
+  const seen: SeenFiles = new Map();
   return {
     kind: 'process',
     digest(tool) {
@@ -45,7 +47,9 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
     plan(tool, input, context) {
       const action = actionOf(tool);
       const options = { tool, input, context, world };
-      return action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
+      if (action.runs === 'script') return planScript({ ...options, action });
+      const plan = planCommand({ ...options, action });
+      return plan.command!.slots.some(({ mapping }) => mapping.deny !== undefined) ? assertPermitted(plan) : plan;
     },
     async run(plan, context) {
       assertProcess(plan);
@@ -58,9 +62,16 @@ export function createProcessExecutor({ world, beforeRun }: ProcessExecutorOptio
       commands ??= await import('./command-run.js');
       const planned = readPlannedScripts(plan, action);
       beforeRun?.();
-      return commands.runCommand({ plan, scripts: planned, context, world });
+      return commands.runCommand({ plan, scripts: planned, seen, context, world });
     },
   };
+}
+
+// Refused before anyone is asked for approval. Imported on demand: it loads the engine for patterns.
+async function assertPermitted(plan: ProcessPlan): Promise<ProcessPlan> {
+  const { assertNotDenied } = await import('./deny.js');
+  assertNotDenied(isRecord(plan.input) ? (plan.input as JsonObject) : {}, plan.command!.slots);
+  return plan;
 }
 
 function actionOf(tool: Tool): ProcessAction {

@@ -51,7 +51,8 @@ function readScripts(action: CommandAction): readonly SkillScript[] {
 }
 
 function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly SkillScript[]): string {
-  const declaration = { input: tool.input.json, allowlist: action.allowlist, executions: action.executions };
+  const { allowlist, executions, wholeSubcommands } = action;
+  const declaration = { input: tool.input.json, allowlist, executions, wholeSubcommands };
   return digestParts([
     tool.origin.format,
     tool.name,
@@ -63,7 +64,10 @@ function digestDeclaration(tool: Tool, action: CommandAction, scripts: readonly 
 
 /** Returns the names of the skill's scripts that a command may run. */
 export function scriptNames({ executions }: CommandAction): string[] {
-  const resolvers = executions.flatMap(({ args, postProcess }) => [...args.map(({ resolve }) => resolve), postProcess]);
+  const resolvers = executions.flatMap(({ args, postProcess }) => [
+    ...args.flatMap(({ resolve, deny }) => [resolve, deny?.resolve]),
+    postProcess,
+  ]);
   return [...new Set(resolvers.flatMap((resolver) => resolver?.script ?? []))].sort();
 }
 

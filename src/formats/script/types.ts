@@ -1,10 +1,10 @@
 // Parses the type of a parameter: `string`, `enum(fast|slow)=fast`, `integer(1..10)=3`, `string[1..]`.
 
-import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
+import { BOUNDS, Fault, type ParameterType, readDefault, readQuoted } from './type-default.js';
 
-export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
+export type { ParameterType };
 
 /** A type, with the keywords of JSON Schema that restrict it. */
 export interface ParsedType {
@@ -38,27 +38,7 @@ const TYPES: Readonly<Record<string, ParameterType>> = {
   map: 'object',
 };
 
-const NUMBER = /^-?\d+(?:\.\d+)?$/;
 const RANGE = /^(-?\d+(?:\.\d+)?)?\.\.(-?\d+(?:\.\d+)?)?$/;
-// Keywords of the bounds of a range, by type.
-const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
-  number: ['minimum', 'maximum'],
-  integer: ['minimum', 'maximum'],
-  string: ['minLength', 'maxLength'],
-  array: ['minItems', 'maxItems'],
-};
-
-class Fault extends Error {
-  readonly offset: number;
-  readonly hint: string;
-
-  constructor(offset: number, message: string, hint: string) {
-    super(message);
-    this.offset = offset;
-    this.hint = hint;
-  }
-}
-
 /**
  * Parses the type that a text starts with. Returns undefined for an unknown type, which is a string (SCR-7), and a
  * fault for a known type that is followed by something that this grammar does not have.
@@ -146,14 +126,6 @@ function readChoices(text: string, offset: number): string[] {
   return choices;
 }
 
-function readQuoted(text: string, offset: number): string {
-  try {
-    return JSON.parse(text) as string;
-  } catch {
-    throw new Fault(offset, `${quoteOutside(text, 40)} is not a quoted text`, 'quote it as in JSON: "two words"');
-  }
-}
-
 function readRange(text: string, type: ParameterType, offset: number): JsonSchema {
   const bounds = BOUNDS[type];
   if (bounds === undefined) throw new Fault(offset, `${type} has no range`, 'remove the parentheses');
@@ -191,51 +163,4 @@ function endOfDefault(text: string, start: number): number {
     else if (/\s/.test(character) && depth <= 0) return at;
   }
   return text.length;
-}
-
-function readDefault(text: string, schema: JsonSchema, offset: number): Json {
-  const value = toDefault(text, schema.type as ParameterType, offset);
-  const misfit =
-    value === undefined ? `"${quoteOutside(text, 40)}" is not a value of ${schema.type}` : explain(value, schema);
-  if (value === undefined || misfit !== undefined)
-    throw new Fault(offset, `the default ${misfit}`, 'fix the default, or what restricts it');
-  return value;
-}
-
-function toDefault(text: string, type: ParameterType, offset: number): Json | undefined {
-  if (type === 'string') return text.startsWith('"') ? readQuoted(text, offset) : text;
-  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
-  if (type === 'number' || type === 'integer') return NUMBER.test(text) ? Number(text) : undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
-// Why a value does not fit the schema of a type; the validator of calls is too large to be loaded for a listing.
-function explain(value: Json, schema: JsonSchema): string | undefined {
-  const { type, items } = schema;
-  const matches =
-    type === 'array'
-      ? Array.isArray(value)
-      : type === 'object'
-        ? isRecord(value)
-        : type === 'integer'
-          ? Number.isSafeInteger(value)
-          : typeof value === type;
-  const shown = quoteOutside(typeof value === 'string' ? value : JSON.stringify(value), 40);
-  if (!matches) return `"${shown}" is not a value of ${String(type)}`;
-  if (Array.isArray(schema.enum) && !schema.enum.includes(value))
-    return `"${shown}" is not one of ${schema.enum.join(', ')}`;
-  const size = typeof value === 'string' ? [...value].length : Array.isArray(value) ? value.length : value;
-  const [least, most] = BOUNDS[String(type)] ?? ['', ''];
-  if (typeof schema[least] === 'number' && (size as number) < schema[least]) return `"${shown}" is below the range`;
-  if (typeof schema[most] === 'number' && (size as number) > schema[most]) return `"${shown}" is above the range`;
-  if (Array.isArray(value) && isRecord(items))
-    for (const entry of value) {
-      const fault = explain(entry as Json, items as JsonSchema);
-      if (fault !== undefined) return fault;
-    }
-  return undefined;
 }

@@ -22,10 +22,12 @@ export interface CrossCheckOptions {
   readonly reportTool: Report;
   /** Reports a problem of an execution. */
   readonly report: Report;
+  /** Reports what an execution can be used with. */
+  readonly warn: Report;
 }
 
 export function crossCheck(options: CrossCheckOptions): void {
-  const { tools, toolsPointer, executions, reportTool, report } = options;
+  const { tools, toolsPointer, executions, reportTool, report, warn } = options;
   for (const { tool, execution, pointer } of executions) {
     const declared = tools.find((candidate) => candidate.name === tool);
     if (declared === undefined) {
@@ -34,7 +36,7 @@ export function crossCheck(options: CrossCheckOptions): void {
       continue;
     }
     checkCommands(execution, pointer, options);
-    checkParameters(declared.parameters, execution, pointer, report);
+    checkParameters(declared.parameters, execution, pointer, warn);
   }
   for (const [index, { name }] of tools.entries()) {
     if (!executions.some((entry) => entry.tool === name)) {
@@ -70,24 +72,26 @@ function checkCommands(execution: Execution, pointer: string, { allowlist, repor
     if (resolver?.binary !== undefined) check(resolver.binary, resolver.subcommand, at);
   };
   check(execution.binary, execution.subcommand, pointer);
-  for (const [index, { subcommandOverride, resolve }] of execution.args.entries()) {
+  for (const [index, { subcommandOverride, resolve, deny }] of execution.args.entries()) {
     const at = `${pointer}/args/${index}`;
     if (subcommandOverride !== undefined) check(execution.binary, subcommandOverride, at, 'subcommandOverride');
     checkResolver(resolve, `${at}/resolveCommand`);
+    checkResolver(deny?.resolve, `${at}/denyResolveCommand`);
   }
   checkResolver(execution.postProcess, `${pointer}/postProcess`);
 }
 
 function checkParameters(
   parameters: JsonSchema,
-  { args, when, hints }: Execution,
+  { args, when, hints, sideRead }: Execution,
   pointer: string,
-  report: Report,
+  warn: Report,
 ): void {
   const properties = isRecord(parameters.properties) ? Object.keys(parameters.properties) : [];
   const check = (name: string, at: string): void => {
     if (properties.includes(name)) return;
-    report(at, `"${quoteOutside(name, 60)}" is not a parameter of the tool`, suggest(name, properties));
+    // TJS-4: callers cannot pass it, so it is always missing.
+    warn(at, `"${quoteOutside(name, 60)}" is not a parameter of the tool`, suggest(name, properties));
   };
   args.forEach((mapping, index) => {
     if (mapping.kind !== 'literal') check(mapping.param, `${pointer}/args/${index}/param`);
@@ -97,6 +101,8 @@ function checkParameters(
       check(name, `${pointer}/paramCondition/${part}/${index}`);
     });
   }
+  if (sideRead !== undefined && !args.some(({ param }) => param === sideRead.param))
+    warn(`${pointer}/sideRead/pathParam`, `"${quoteOutside(sideRead.param, 60)}" is not in args`, 'map it');
   hints.forEach(({ whenArg }, index) => {
     for (const name of Object.keys(whenArg))
       check(name, `${pointer}/hintConditions/${index}/whenArg/${escapePointer(name)}`);

@@ -1,9 +1,12 @@
 // Parses one execution of a tools.json: the command, its conditions and its output hints.
 
-import type { Execution, OutputHint } from '../../core/command.js';
+import type { Execution, OutputHint, SideRead } from '../../core/command.js';
 import type { Json } from '../../core/json.js';
 import { type Report, readShape, type Shape } from '../../core/strict-object.js';
-import { optionalString, POST_PROCESS, type ReadAt, readMapping, readResolver, reportUnsupported } from './mapping.js';
+import { quoteOutside } from '../../core/text.js';
+import { isProgramName } from './generation.js';
+import type { ReadAt } from './guards.js';
+import { optionalString, POST_PROCESS, readMapping, readResolver } from './mapping.js';
 
 const EXECUTION: Shape = {
   tool: '!non-empty string',
@@ -18,6 +21,14 @@ const EXECUTION: Shape = {
   truncationHint: 'string',
   hintConditions: 'array',
   postProcess: 'object',
+  binaryWrapper: 'strings',
+  sideRead: 'object',
+};
+const SIDE_READ: Shape = {
+  pathParam: '!non-empty string',
+  filename: '!non-empty string',
+  label: 'non-empty string',
+  oncePerSession: 'boolean',
 };
 const HINT: Shape = {
   hint: '!non-empty string',
@@ -32,7 +43,6 @@ export function readExecution(
   at: ReadAt,
 ): { readonly tool: string; readonly execution: Execution } | undefined {
   const { pointer, report } = at;
-  if (reportUnsupported(value, at)) return undefined;
   const entry = readShape(value, pointer, EXECUTION, report);
   if (entry === undefined) return undefined;
   const args = ((entry.args as unknown[] | undefined) ?? []).flatMap(
@@ -56,6 +66,8 @@ export function readExecution(
         (hint, index) => readHint(hint, `${pointer}/hintConditions/${index}`, report) ?? [],
       ),
       postProcess: readResolver(entry.postProcess, `${pointer}/postProcess`, POST_PROCESS, report),
+      wrapper: readWrapper(entry.binaryWrapper, `${pointer}/binaryWrapper`, report),
+      sideRead: readSideRead(entry.sideRead, `${pointer}/sideRead`, report),
     },
   };
 }
@@ -74,6 +86,35 @@ function readWhen(value: unknown, pointer: string, report: Report): Execution['w
 function readBinGroup(value: unknown, pointer: string, report: Report): number | undefined {
   if (value === undefined) return undefined;
   return readShape(value, pointer, { binGroup: '!integer' }, report)?.binGroup as number | undefined;
+}
+
+// TJS-27: a program of the PATH, never a path into the skill or the checkout.
+function readWrapper(value: unknown, pointer: string, report: Report): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const words = value as readonly string[];
+  if (!isProgramName(words[0] ?? ''))
+    report(`${pointer}/0`, 'is not a program name', 'write the name as found on PATH, without a directory');
+  if (words.some((word) => word === '' || word.includes('\0')))
+    report(pointer, 'an argument is empty or contains NUL', 'remove it');
+  return words;
+}
+
+// TJS-28: a name, never a path.
+function readSideRead(value: unknown, pointer: string, report: Report): SideRead | undefined {
+  if (value === undefined) return undefined;
+  const entry = readShape(value, pointer, SIDE_READ, report);
+  if (entry === undefined) return undefined;
+  const file = entry.filename as string;
+  if (/[/\\\0]/.test(file) || file.includes('..') || file === '.') {
+    report(`${pointer}/filename`, `"${quoteOutside(file, 60)}" is not a file name`, 'write a name without separators');
+    return undefined;
+  }
+  return {
+    param: entry.pathParam as string,
+    file,
+    label: optionalString(entry.label) ?? file,
+    oncePerSession: entry.oncePerSession === true,
+  };
 }
 
 function readHint(value: unknown, pointer: string, report: Report): OutputHint | undefined {

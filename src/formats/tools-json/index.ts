@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Boundary, Format, Place } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { type Finding, toProblem } from '../../core/problem.js';
+import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { NO_TRAITS, type Tool } from '../../core/tool.js';
 import { readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
@@ -25,19 +25,24 @@ export function createToolsJsonFormat(): Format {
       return (
         reading && {
           tools: reading.tools,
-          problems: reading.findings.map((finding) => {
-            const { path = '', pointer, message } = finding;
-            return toProblem(join(directory, path), 'error', {
-              ...finding,
-              pointer: pointer || undefined,
-              message: pointer ? `${pointer}  ${message}` : message,
-            });
-          }),
+          problems: [
+            ...reading.findings.map((finding) => placeIn(directory, 'error', finding)),
+            ...reading.warnings.map((finding) => placeIn(directory, 'warning', finding)),
+          ],
           states: reading.states,
         }
       );
     },
   };
+}
+
+function placeIn(directory: string, severity: Problem['severity'], finding: Finding): Problem {
+  const { path = '', pointer, message } = finding;
+  return toProblem(join(directory, path), severity, {
+    ...finding,
+    pointer: pointer || undefined,
+    message: pointer ? `${pointer}  ${message}` : message,
+  });
 }
 
 export interface DirectoryReading extends LoadedDescriptor {
@@ -105,13 +110,13 @@ function toTool(
   { name, description, parameters, executions }: DeclaredTool,
   { descriptor, directory, skill, owner }: ToToolOptions,
 ): Tool {
-  const { allowlist } = descriptor;
+  const { allowlist, wholeSubcommands } = descriptor;
   const { binGroups, allowedTools } = skill;
   return {
     name,
     description,
     input: createJsonSchema(parameters, { closed: true }),
-    action: { kind: 'process', runs: 'command', directory, allowlist, executions, binGroups },
+    action: { kind: 'process', runs: 'command', directory, allowlist, executions, wholeSubcommands, binGroups },
     origin: {
       format: 'tools-json',
       uri: pathToFileURL(join(directory, 'tools.json')).href,

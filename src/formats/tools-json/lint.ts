@@ -14,7 +14,7 @@ const EXEC_CAPABLE = new Set(
 );
 
 /** Returns warnings; pointers are those of the one-file layout. */
-export function lintToolsDescriptor({ tools, allowlist }: ToolsDescriptor): Finding[] {
+export function lintToolsDescriptor({ tools, allowlist, wholeSubcommands }: ToolsDescriptor): Finding[] {
   const findings: Finding[] = [];
   const used = usedPairs(tools);
   for (const [binary, subcommands] of Object.entries(allowlist)) {
@@ -35,7 +35,13 @@ export function lintToolsDescriptor({ tools, allowlist }: ToolsDescriptor): Find
       });
     }
   }
-  return [...findings, ...tools.flatMap((tool, index) => lintTool(tool, `/tools/${index}`))];
+  return [
+    ...findings,
+    ...tools.flatMap((tool, index) => [
+      ...lintTool(tool, `/tools/${index}`),
+      ...tool.executions.flatMap((execution) => lintExecution(tool, execution, `/tools/${index}`, wholeSubcommands)),
+    ]),
+  ];
 }
 
 function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
@@ -46,9 +52,10 @@ function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
   for (const { binary, subcommand, args, postProcess } of tools.flatMap((tool) => tool.executions)) {
     add(binary, subcommand);
     add(postProcess?.binary, postProcess?.subcommand ?? '');
-    for (const { resolve, subcommandOverride } of args) {
+    for (const { resolve, deny, subcommandOverride } of args) {
       if (subcommandOverride !== undefined) add(binary, subcommandOverride);
       add(resolve?.binary, resolve?.subcommand ?? '');
+      add(deny?.resolve?.binary, deny?.resolve?.subcommand ?? '');
     }
   }
   return pairs;
@@ -86,11 +93,49 @@ function lintTool(tool: DeclaredTool, pointer: string): Finding[] {
   return findings;
 }
 
+function lintExecution(
+  { name, parameters }: DeclaredTool,
+  { subcommand, wrapper, args }: Execution,
+  pointer: string,
+  wholeSubcommands: boolean,
+): Finding[] {
+  const findings: Finding[] = [];
+  if (wholeSubcommands && /\s/.test(subcommand.trim())) {
+    findings.push({
+      pointer,
+      message: `${name}: the subcommand "${subcommand}" is passed as one argument`,
+      hint: 'to pass several, split the file into tools.json, allowlist.json and execution.json',
+    });
+  }
+  if (wrapper !== undefined) {
+    findings.push({
+      pointer,
+      message: `${name}: ${wrapper[0]} starts the command and is not in the allowlist`,
+      hint: 'make sure that its arguments are fixed and start nothing else',
+    });
+  }
+  const required = Array.isArray(parameters.required) ? parameters.required : [];
+  const positionals = args.filter(({ kind }) => kind === 'positional');
+  positionals.slice(0, -1).forEach(({ param, optional, absentDefault }) => {
+    if (required.includes(param) || optional || absentDefault !== undefined) return;
+    findings.push({
+      pointer,
+      message: `${name}: without "${param}" the arguments after it would move up, so such a call is refused`,
+      hint: `add "${param}" to required, or "optional": true to its mapping`,
+    });
+  });
+  return findings;
+}
+
 function parametersOf({ args, when, postProcess, hints }: Execution): string[] {
   const named = (texts: readonly string[]): string[] =>
     texts.flatMap((text) => [...text.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!));
   return [
-    ...args.flatMap(({ param, resolve }) => [param, ...named(resolve?.args ?? [])]),
+    ...args.flatMap(({ param, resolve, deny }) => [
+      param,
+      ...named(resolve?.args ?? []),
+      ...named(deny?.resolve?.args ?? []),
+    ]),
     ...(when ? [...when.present, ...when.absent] : []),
     ...named(postProcess?.args ?? []),
     ...hints.flatMap(({ whenArg }) => Object.keys(whenArg)),

@@ -18,6 +18,8 @@ export interface LoadedDescriptor {
   readonly descriptor?: ToolsDescriptor;
   /** Each with the name of its file as `path`. */
   readonly findings: readonly Finding[];
+  /** Like findings, for a descriptor that can be used. */
+  readonly warnings: readonly Finding[];
   /** The states of `FILES`. */
   readonly states: readonly FileState[];
   readonly split: boolean;
@@ -59,6 +61,6 @@ export function loadDescriptor(directory: string, within?: Boundary): LoadedDesc
   const files = split ? { tools, allowlist: load(1), execution: load(2) } : { tools };
   const skill = readHead(join(directory, 'SKILL.md'), 0, { within });
   if (!('fault' in skill)) states[3] = skill.identity;
-  if (findings.length > 0) return { findings, states, split };
+  if (findings.length > 0) return { findings, warnings: [], states, split };
   return { ...readToolsDescriptor(files), states, split };
 }

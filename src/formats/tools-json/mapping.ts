@@ -4,14 +4,7 @@ import type { Mapping, MappingKind, Resolver } from '../../core/command.js';
 import type { Json } from '../../core/json.js';
 import { type Report, readShape, type Shape } from '../../core/strict-object.js';
 import { quoteOutside } from '../../core/text.js';
-
-/** Where a value is, and how its problems are reported. */
-export interface ReadAt {
-  readonly pointer: string;
-  /** Whether the descriptor is split into three files. */
-  readonly split: boolean;
-  readonly report: Report;
-}
+import { type ReadAt, readDeny, readVariable } from './guards.js';
 
 const MAPPING: Shape = {
   param: 'non-empty string',
@@ -31,6 +24,10 @@ const MAPPING: Shape = {
   writePath: 'boolean',
   unsafePath: 'boolean',
   resolveCommand: 'object',
+  envVar: 'non-empty string',
+  denyPattern: 'non-empty string',
+  denyResolveCommand: 'object',
+  denyAlwaysResolve: 'boolean',
 };
 const COMMAND: Shape = {
   script: 'non-empty string',
@@ -41,14 +38,6 @@ const COMMAND: Shape = {
 const RESOLVER: Shape = { ...COMMAND, onFailure: 'non-empty string' };
 export const POST_PROCESS: Shape = { ...COMMAND, emptyIsResult: 'boolean' };
 
-// Fields whose guarantees wield does not provide. Ignoring them would run less safely than was written.
-const UNSUPPORTED: Readonly<Record<string, string>> = {
-  binaryWrapper: 'it starts a program that is not in the allowlist',
-  sideRead: 'it reads files that are not parameters',
-  denyPattern: 'it duplicates the schema; use "pattern" or "enum" in parameters',
-  denyResolveCommand: 'it belongs to denyPattern',
-  denyAlwaysResolve: 'it belongs to denyPattern',
-};
 const KINDS: readonly MappingKind[] = [
   'positional',
   'flag',
@@ -56,23 +45,13 @@ const KINDS: readonly MappingKind[] = [
   'stdin',
   'workingdir',
   'tempfile',
+  'envvar',
   'literal',
 ];
 const SCRIPT_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 
-/** Reports fields that are not supported; returns whether there were any. */
-export function reportUnsupported(value: unknown, { pointer, report }: ReadAt): boolean {
-  const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  const found = keys.filter((key) => Object.hasOwn(UNSUPPORTED, key));
-  for (const key of found) {
-    report(`${pointer}/${key}`, `"${key}" is not supported: ${UNSUPPORTED[key]}`, 'remove it');
-  }
-  return found.length > 0;
-}
-
 export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
-  const { pointer, split, report } = at;
-  if (reportUnsupported(value, at)) return undefined;
+  const { pointer, report } = at;
   const entry = readShape(value, pointer, MAPPING, report);
   if (entry === undefined) return undefined;
   const kind = ((entry.kind as string | undefined) ?? 'positional').toLowerCase() as MappingKind;
@@ -93,7 +72,7 @@ export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
   return {
     kind,
     param,
-    flag: toFlag((entry.flag as string | undefined) ?? param, split && typeof entry.flag === 'string'),
+    flag: toFlag((entry.flag as string | undefined) ?? param, typeof entry.flag === 'string'),
     flagIfTrue: optionalString(entry.flagIfTrue),
     flagIfFalse: optionalString(entry.flagIfFalse),
     subcommandOverride: optionalString(entry.subcommandOverride),
@@ -106,10 +85,12 @@ export function readMapping(value: unknown, at: ReadAt): Mapping | undefined {
     separateIfSkipped: entry.disambiguateAfterSkippedPositionals === true,
     contained: (entry.readPath === true || entry.writePath === true) && entry.unsafePath !== true,
     resolve: readResolver(entry.resolveCommand, `${pointer}/resolveCommand`, RESOLVER, report),
+    variable: kind === 'envvar' ? readVariable(entry.envVar, param, at) : undefined,
+    deny: readDeny(entry, readResolver(entry.denyResolveCommand, `${pointer}/denyResolveCommand`, COMMAND, report), at),
   };
 }
 
-// TJS-8: a flag with dashes is used as is; in the split layout a single letter gets a single dash.
+// TJS-8: a flag with dashes is used as is, a single letter gets a single dash.
 function toFlag(name: string, shortLetters: boolean): string {
   if (name.startsWith('-')) return name;
   return shortLetters && name.length === 1 ? `-${name}` : `--${name}`;

@@ -9,6 +9,7 @@ import { type Report, readShape } from '../../core/strict-object.js';
 import { quoteOutside } from '../../core/text.js';
 import { crossCheck, type PlacedExecution } from './cross-check.js';
 import { readExecution } from './execution.js';
+import { hasWholeSubcommands, isProgramName } from './generation.js';
 
 export interface DeclaredTool {
   readonly name: string;
@@ -20,6 +21,8 @@ export interface DeclaredTool {
 export interface ToolsDescriptor {
   readonly tools: readonly DeclaredTool[];
   readonly allowlist: Allowlist;
+  /** Whether a subcommand with spaces is one argument. */
+  readonly wholeSubcommands: boolean;
 }
 
 export interface DescriptorFiles {
@@ -35,6 +38,8 @@ export interface DescriptorReading {
   readonly descriptor?: ToolsDescriptor;
   /** Each with the name of its file as `path`. */
   readonly findings: readonly Finding[];
+  /** Like findings, for a descriptor that can be used. */
+  readonly warnings: readonly Finding[];
 }
 
 /** A part of the descriptor: where its pointers start, and how its problems are reported. */
@@ -50,6 +55,7 @@ export function isSplitLayout(tools: unknown): boolean {
 
 export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
   const findings: Finding[] = [];
+  const warnings: Finding[] = [];
   const split = isSplitLayout(files.tools);
   const part = (name: 'tools' | 'allowlist' | 'execution'): Part => ({
     base: split ? '' : `/${name}`,
@@ -64,11 +70,11 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
         { tools: '!array', allowlist: '!object', execution: '!array' },
         part('tools').report,
       ) as DescriptorFiles | undefined);
-  if (parts === undefined) return { findings };
+  if (parts === undefined) return { findings, warnings };
 
   const tools = readTools(parts.tools, part('tools'));
   const allowlist = readAllowlist(parts.allowlist, part('allowlist'));
-  const executions = readExecutions(parts.execution, split, part('execution'));
+  const executions = readExecutions(parts.execution, part('execution'));
   if (findings.length === 0) {
     crossCheck({
       tools,
@@ -77,9 +83,11 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
       executions,
       reportTool: part('tools').report,
       report: part('execution').report,
+      warn: (pointer, message, hint) =>
+        warnings.push({ pointer, message, hint, path: split ? 'execution.json' : 'tools.json' }),
     });
   }
-  if (findings.length > 0) return { findings };
+  if (findings.length > 0) return { findings, warnings: [] };
   return {
     descriptor: {
       tools: tools.map((tool) => ({
@@ -87,8 +95,10 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
         executions: executions.filter((entry) => entry.tool === tool.name).map((entry) => entry.execution),
       })),
       allowlist,
+      wholeSubcommands: hasWholeSubcommands(files.tools),
     },
     findings,
+    warnings,
   };
 }
 
@@ -128,7 +138,7 @@ function readAllowlist(value: unknown, { base, report }: Part): Allowlist {
   const allowlist: Record<string, readonly string[]> = {};
   for (const [binary, subcommands] of Object.entries(value)) {
     const pointer = `${base}/${escapePointer(binary)}`;
-    if (!/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/.test(binary)) {
+    if (!isProgramName(binary)) {
       report(
         pointer,
         `"${quoteOutside(binary, 60)}" is not a program name`,
@@ -143,14 +153,14 @@ function readAllowlist(value: unknown, { base, report }: Part): Allowlist {
   return allowlist;
 }
 
-function readExecutions(value: unknown, split: boolean, { base, report }: Part): PlacedExecution[] {
+function readExecutions(value: unknown, { base, report }: Part): PlacedExecution[] {
   if (!Array.isArray(value)) {
     report(base, 'the executions are missing', 'write an array with an entry for each tool');
     return [];
   }
   return value.flatMap((entry, index) => {
     const pointer = `${base}/${index}`;
-    const read = readExecution(entry, { pointer, split, report });
+    const read = readExecution(entry, { pointer, report });
     return read === undefined ? [] : [{ ...read, pointer }];
   });
 }

@@ -222,28 +222,3 @@ describe('conditions', () => {
     expect(error).toMatchObject({ code: 'exec_failed', hint: 'install args and not-here' });
   });
 });
-
-spec('TJS-24', 'rejects a descriptor with an unsupported safety field', async () => {
-  const fields: [string, 'execution' | 'mapping'][] = [
-    ['binaryWrapper', 'execution'],
-    ['sideRead', 'execution'],
-    ['denyPattern', 'mapping'],
-    ['denyResolveCommand', 'mapping'],
-    ['denyAlwaysResolve', 'mapping'],
-  ];
-  for (const [field, where] of fields) {
-    const extra = { [field]: {} };
-    const workspace = withCommand([{ param: 'a', ...(where === 'mapping' ? extra : {}) }], {
-      execution: where === 'execution' ? extra : {},
-    });
-    const toolbox = workspace.toolbox();
-    expect((await toolbox.call('run', { a: 'x' })).error?.code).toBe('not_found');
-    expect(await toolbox.catalog.problems()).toMatchObject([
-      {
-        severity: 'error',
-        message: expect.stringContaining(`"${field}" is not supported: it `),
-        hint: 'remove it',
-      },
-    ]);
-  }
-});

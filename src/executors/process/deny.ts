@@ -1,0 +1,69 @@
+// Enforces the deny patterns of a declared command: values that a parameter must not have (TJS-26).
+
+import { ToolError } from '../../core/error.js';
+import { escapePointer, type Json, type JsonObject } from '../../core/json.js';
+import type { Slot } from '../../core/plan.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
+import { compilePattern } from '../../schema/pattern.js';
+import { Budget, OverBudget } from '../../schema/run.js';
+import { splitWords, textsOf } from './arguments.js';
+
+/** Throws `invalid_input` if the given or the resulting value of a slot matches its deny pattern. */
+export function assertNotDenied(input: JsonObject, slots: readonly Slot[]): void {
+  for (const { mapping, value, given } of slots) {
+    const { deny, param } = mapping;
+    if (deny === undefined || deny.always) continue;
+    const texts = [input[param], given, value].flatMap((one) => textsOf(one as Json | undefined));
+    for (const text of texts) assertText(deny.pattern, param, text);
+  }
+}
+
+/** Whether the value to check comes from a command: always, or because the parameter is missing or empty. */
+export function needsDenyCommand({ mapping, value }: Slot): boolean {
+  const { deny } = mapping;
+  if (deny?.resolve === undefined) return false;
+  return deny.always || textsOf(value).every((text) => text.trim() === '');
+}
+
+/** Throws `invalid_input` if a text matches, in any of the forms in which a program may read it. */
+export function assertText(pattern: string, param: string, text: string): void {
+  const { matches } = compilePattern(pattern);
+  const budget = new Budget();
+  try {
+    if (![...formsOf(text)].some((form) => matches(form, budget))) return;
+  } catch (error) {
+    // Fails closed.
+    if (!(error instanceof OverBudget)) throw error;
+  }
+  throw new ToolError('invalid_input', `${param} must not be "${quoteOutside(text, 60)}": the tool denies it`, {
+    hint: 'use another value; tools.json lists the denied ones in denyPattern',
+    data: {
+      faults: [
+        { kind: 'value', path: `/${escapePointer(param)}`, expected: `not ${pattern}`, got: quoteOutside(text) },
+      ],
+    },
+  });
+}
+
+// Many programs ignore blanks, invisible characters and compatibility forms, or read words and lines one by one.
+function formsOf(text: string): Set<string> {
+  const forms = new Set<string>();
+  for (const form of [text, text.normalize('NFKC'), sanitize(text), sanitize(text).normalize('NFKC')]) {
+    for (const part of [form, ...splitWords(form)]) {
+      forms.add(part);
+      forms.add(part.replace(/^["']+|["']+$/g, ''));
+    }
+    forms.add(form.trim());
+  }
+  return forms;
+}
+
+/** The error for a deny check whose value is not known, so that the command must not run. */
+export function denyUnknown(param: string, reason: string): ToolError {
+  return new ToolError('unavailable', `not run: what ${param} must not be could not be checked: ${reason}`, {
+    hint: reason.includes('allow-scripts')
+      ? 'set skills.allow-scripts = true if you trust the scripts of this skill'
+      : 'fix denyResolveCommand of the tool, or call it with other input',
+    data: { param },
+  });
+}
