@@ -19,10 +19,8 @@ import type { KnownSecrets } from './core/redact.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Snapshot, Workspace } from './core/snapshot.js';
 import type { Stores } from './core/store.js';
-import type { Tool } from './core/tool.js';
 import type { Toolbox } from './core/toolbox.js';
-import type { ServerEntry, Upstream } from './core/upstream.js';
-import type { World } from './core/world.js';
+import type { Upstream } from './core/upstream.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
 import { createFunctionExecutor } from './executors/function/index.js';
 import { createModuleExecutor, type ModuleExecutor } from './executors/module/index.js';
@@ -30,9 +28,8 @@ import { createProcessExecutor } from './executors/process/index.js';
 import { createTextExecutor } from './executors/text/index.js';
 import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
-import { loadShippedIndex } from './extras/shipped-index/load.js';
+import { createShippedIndex, type ShippedIndex } from './extras/shipped-index/index.js';
 import { digestParts } from './files/digest.js';
-import { checkStateDirectory } from './files/state.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script/index.js';
@@ -42,7 +39,6 @@ import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
 import { createConsents, createPinStore, type PinStore } from './policy/pins.js';
 import { createTrustStore, type TrustStore } from './policy/trust.js';
-import { isStartedByTool } from './process/ancestry.js';
 import { createGuard } from './process/guard.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
@@ -53,8 +49,8 @@ import { createSearch } from './runtime/search.js';
 import { createJsonSchema } from './schema/json.js';
 import { toRegistry } from './toolbox.js';
 import { createServerList } from './upstream/entries/servers.js';
-import { createUpstreams, type Upstreams } from './upstream/index.js';
-import { createWorld, findEntry, findWieldHome } from './workspace/machine.js';
+import { createUpstreams, type ServerAdmin, toServerAdmin, type Upstreams } from './upstream/index.js';
+import { createMachine, findEntry, type ToolboxMachine } from './workspace/machine.js';
 import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
 import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
@@ -97,13 +93,6 @@ export interface NodeToolbox extends Toolbox {
   readonly state: ToolboxState;
 }
 
-export interface ToolboxMachine {
-  readonly world: World;
-  readonly wieldHome: string;
-  /** Whether this process was started by a tool, and so can neither approve nor trust anything (A44). */
-  readonly insideCall: boolean;
-}
-
 /** What is stored in the wield home, and the configuration. */
 export interface ToolboxState {
   readonly trust: TrustStore;
@@ -115,20 +104,9 @@ export interface ToolboxState {
   configuration(): Configuration;
   approvals(): Promise<ApprovalStore>;
   /** The index that a library ships in its directory of skills (RES-22). */
-  readonly shippedIndex: {
-    write(directory: string): Promise<{ file: string; entries: number; tools: number }>;
-    remove(directory: string): Promise<{ file: string; removed: boolean }>;
+  readonly shippedIndex: Pick<ShippedIndex, 'remove'> & {
+    write(directory: string): ReturnType<ShippedIndex['write']>;
   };
-}
-
-/** The upstream servers of the workspace, as of now. */
-export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
-  /** Starts a server to list its tools. Throws if it cannot be started. */
-  refresh(server: ServerEntry): Promise<void>;
-  /** Returns the state of each server, disabled ones last; starts nothing. */
-  states(): ReturnType<Upstreams['states']>;
-  /** Pins tools as they are now. */
-  approve(tools: readonly Tool[]): void;
 }
 
 // Incremented when the format of the index changes.
@@ -140,18 +118,8 @@ const MANAGED_CONFIG = '/etc/wield/config.toml';
 /** Creates the toolbox of a workdir. */
 export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox {
   const secrets: KnownSecrets = { all: [] };
-  const world = createWorld(options, secrets);
-  let insideCall: boolean | undefined;
-  const machine: ToolboxMachine = {
-    world,
-    wieldHome: findWieldHome(world),
-    get insideCall() {
-      insideCall ??= isStartedByTool(world.env, world.platform);
-      return insideCall;
-    },
-  };
-  // Nothing of the state is used if another user could have written it (STA-2).
-  checkStateDirectory(machine.wieldHome);
+  const machine = createMachine(options, secrets);
+  const { world } = machine;
   const files = openFiles(options, machine);
   const watching = createWatch(() => watchedFiles(workspace.snapshot(), machine.wieldHome), world);
   const workspace = createWorkspace({
@@ -190,7 +158,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
     instructions: (snapshot, asked) => createInstructions({ ...tools, world }, snapshot, asked),
     watch: watching.add,
   });
-  return { ...toolbox, machine, state: toState({ machine, files, workspace, parts, formats, upstreams }) };
+  return { ...toolbox, machine, state: toState({ ...tools, files, workspace, parts, formats, upstreams }) };
 }
 
 type Files = ReturnType<typeof openFiles>;
@@ -257,6 +225,7 @@ interface CatalogParts {
 function createCatalogs({ options, machine, files, workspace, formats, upstream }: CatalogParts) {
   const { world, wieldHome } = machine;
   const toSchema: ToSchema = (json, face) => createJsonSchema(json, { closed: face === 'input' });
+  const shippedIndex = createShippedIndex({ version: INDEX_VERSION, toSchema, world });
   const builtin = createBuiltins({
     workspace,
     queries: { world, entry: () => findEntry('query/main.cjs'), beforeRun: files.beforeRun },
@@ -280,7 +249,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
       directory: join(wieldHome, 'cache', 'index'),
       version: INDEX_VERSION,
       toSchema,
-      loadShipped: (place, format) => loadShippedIndex({ place, format, version: INDEX_VERSION, toSchema, world }),
+      loadShipped: shippedIndex.load,
       world,
     }),
     world,
@@ -293,7 +262,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
     find: (ref, snapshot) => catalog.find(ref, { snapshot }),
   });
   const search = createSearch(catalog, cascade);
-  return { catalog, references, search, cascade };
+  return { catalog, references, search, cascade, shippedIndex };
 }
 
 interface PartsOptions extends Omit<CatalogParts, 'formats' | 'upstream'> {
@@ -334,7 +303,7 @@ function createParts({ options, machine, files, workspace, tools, modules, upstr
 }
 
 interface StateParts {
-  readonly machine: ToolboxMachine;
+  readonly shippedIndex: ShippedIndex;
   readonly files: Files;
   readonly workspace: Workspace;
   readonly parts: CallParts;
@@ -342,7 +311,7 @@ interface StateParts {
   readonly upstreams: Upstreams;
 }
 
-function toState({ machine, files, workspace, parts, formats, upstreams }: StateParts): ToolboxState {
+function toState({ shippedIndex, files, workspace, parts, formats, upstreams }: StateParts): ToolboxState {
   const { snapshot } = workspace;
   const { recorder } = files;
   return {
@@ -354,22 +323,10 @@ function toState({ machine, files, workspace, parts, formats, upstreams }: State
       directory: recorder.directory,
       findFault: () => recorder.findFault(snapshot().settings.audit),
     },
-    upstreams: {
-      files: upstreams.files,
-      states: () => upstreams.states(snapshot()),
-      changes: upstreams.changes,
-      refresh: (server) => upstreams.refresh(server, snapshot()),
-      approve: (tools) => upstreams.approve(tools, snapshot()),
-    },
+    upstreams: toServerAdmin(upstreams, snapshot),
     shippedIndex: {
-      async write(directory) {
-        const { writeShippedIndex } = await import('./extras/shipped-index/write.js');
-        return writeShippedIndex({ directory, formats, version: INDEX_VERSION, world: machine.world });
-      },
-      async remove(directory) {
-        const { removeShippedIndex } = await import('./extras/shipped-index/write.js');
-        return removeShippedIndex(directory);
-      },
+      write: (directory) => shippedIndex.write(directory, formats),
+      remove: shippedIndex.remove,
     },
   };
 }

@@ -40,6 +40,27 @@ export interface Upstreams {
   approve(tools: readonly Tool[], snapshot: Snapshot): void;
 }
 
+/** The upstream servers of the workspace, as of now. */
+export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
+  /** Starts a server to list its tools. Throws if it cannot be started. */
+  refresh(server: ServerEntry): Promise<void>;
+  /** Returns the state of each server, disabled ones last; starts nothing. */
+  states(): readonly ServerState[];
+  /** Pins tools as they are now. */
+  approve(tools: readonly Tool[]): void;
+}
+
+export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
+  const { files, changes, states, refresh, approve } = upstreams;
+  return {
+    files,
+    changes,
+    states: () => states(snapshot()),
+    refresh: (server) => refresh(server, snapshot()),
+    approve: (tools) => approve(tools, snapshot()),
+  };
+}
+
 export interface ChangedTool {
   readonly tool: Tool;
   readonly diff: readonly string[];

@@ -5,9 +5,18 @@ import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/world.js';
-import { findHome, findWieldHome as locateWieldHome } from '../files/home.js';
+import { findHome, findWieldHome } from '../files/home.js';
+import { checkStateDirectory } from '../files/state.js';
+import { isStartedByTool } from '../process/ancestry.js';
 
-export interface CreateWorldOptions {
+export interface ToolboxMachine {
+  readonly world: World;
+  readonly wieldHome: string;
+  /** Whether this process was started by a tool, and so can neither approve nor trust anything (A44). */
+  readonly insideCall: boolean;
+}
+
+interface CreateWorldOptions {
   /** The environment; `process.env` by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */
@@ -16,7 +25,23 @@ export interface CreateWorldOptions {
   readonly debug?: (message: string) => void;
 }
 
-export function createWorld(
+export function createMachine(options: CreateWorldOptions, secrets: KnownSecrets): ToolboxMachine {
+  const world = createWorld(options, secrets);
+  const wieldHome = findWieldHome(world.env, world.home);
+  // Nothing of the state is used if another user could have written it (STA-2).
+  checkStateDirectory(wieldHome);
+  let insideCall: boolean | undefined;
+  return {
+    world,
+    wieldHome,
+    get insideCall() {
+      insideCall ??= isStartedByTool(world.env, world.platform);
+      return insideCall;
+    },
+  };
+}
+
+function createWorld(
   { env = process.env, now = () => Date.now(), debug }: CreateWorldOptions,
   secrets: KnownSecrets,
 ): World {
@@ -33,11 +58,6 @@ export function createWorld(
     debug: debug === undefined ? () => {} : (message) => debug(redactKnown(message, secrets.all)),
     debugging: debug !== undefined,
   };
-}
-
-/** Returns the directory of wield's state and the user's configuration. */
-export function findWieldHome({ env, home }: World): string {
-  return locateWieldHome(env, home);
 }
 
 /** Returns the version of the package. */

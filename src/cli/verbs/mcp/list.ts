@@ -91,9 +91,8 @@ function describeState({ state, tools, changed }: ServerState): string {
 function noteOf({ server, changed, failure }: ServerState): [string, string][] {
   const name = spellOut(server.name);
   if (failure !== undefined) {
-    const about = failure.message.includes(`server ${server.name}`) ? '' : `${name}: `;
     return [
-      ['failed', `${about}${spellOut(failure.message)}`],
+      ['failed', spellOut(failure.message)],
       ['', spellOut(failure.hint)],
     ];
   }
