@@ -10,7 +10,7 @@ import {
   NOTHING,
   toCompletable,
 } from '../commands/complete.js';
-import { OWN_FLAGS, splitArguments } from '../commands/index.js';
+import { OWN_FLAGS, splitArguments, toParameters } from '../commands/index.js';
 import { commandName } from '../commands/names.js';
 import { type Commands, type CommandTable, findCommand, findInGroup, toCommandTable } from '../commands/table.js';
 import { quoteOutside } from '../core/text.js';
@@ -142,8 +142,11 @@ async function completeTool(tool: Tool, words: readonly string[], current: strin
   // --cwd must come before the tool.
   const own = Object.fromEntries(Object.entries(flags).filter(([name]) => OWN_FLAGS.has(name) && name !== 'cwd'));
   const completable = toCompletable(tool, own);
+  const declared = new Set(toParameters(tool.input.json).map(({ flag }) => flag));
   const values: Completable['values'] = (flag, begun) =>
-    Object.hasOwn(own, flag) ? flagValues(io, own[flag]!, begun) : completable.values(flag, begun);
+    Object.hasOwn(own, flag) && !declared.has(flag)
+      ? flagValues(io, own[flag]!, begun)
+      : completable.values(flag, begun);
   return completeWords({ ...completable, values }, words, current);
 }
 

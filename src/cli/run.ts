@@ -9,6 +9,7 @@ import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
 import { findCompatible } from './compatibility.js';
 import { type Io, resolvePath } from './io.js';
+import { createOwnFlags, type OwnFlags } from './own-flags.js';
 import { printError, printHelp, printJson } from './print.js';
 import { showWait } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
@@ -21,19 +22,18 @@ const INTERRUPTED = 130;
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const terminal = createTerminal(io, { plain: argv.includes('--plain') });
   const interrupt = watchSignals(io);
-  const isVerbose = argv.includes('--verbose') || [io.env.WIELD_LOG, io.env.OCTOMIND_LOG].includes('debug'); // CLI-12
+  const own = createOwnFlags(argv, terminal);
   try {
-    return await runCommand(findCommandWord(argv), { terminal, interrupt, isVerbose });
+    return await runCommand(findCommandWord(argv), { terminal, interrupt, own });
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
-    // Parsing the flags may be what failed, so the argument itself counts.
-    if (argv.includes('--json')) printJson(terminal, { ok: false, error: error.toJSON() });
+    if (own.json()) printJson(terminal, { ok: false, error: error.toJSON() });
     else printError(terminal, error.toJSON());
-    if (error.code === 'internal' && isVerbose)
-      terminal.err(`${String((error.cause as Error)?.stack ?? error.stack)}\n`);
+    if (error.code === 'internal') own.debug?.(String((error.cause as Error)?.stack ?? error.stack));
     return interrupt.status() ?? exitStatus(error.code);
   } finally {
+    own.flush();
     terminal.showTransient('');
   }
 }
@@ -41,7 +41,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 interface Setup {
   readonly terminal: Terminal;
   readonly interrupt: Interrupt;
-  readonly isVerbose: boolean;
+  readonly own: OwnFlags;
 }
 
 async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Promise<number> {
@@ -58,6 +58,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   const argv = found.toArguments(rest);
   const parsed = parseVerbArguments(verb, before, found.entry ? argv : [found.word, ...argv]);
   const json = parsed.flags.has('json');
+  if (!verb.readsRest) setup.own.settle(parsed.flags);
   if (parsed.flags.has('help') && (!verb.readsRest || parsed.positionals.length === 0)) {
     printHelp(terminal, formatVerbHelp(verb), json);
     return 0;
@@ -76,6 +77,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       cwd,
       env: io.env,
       reserved: RESERVED,
+      settleFlags: setup.own.settle,
       get signal() {
         return interrupt.signal();
       },
@@ -107,13 +109,13 @@ async function isTool(word: string, before: readonly Argument[], setup: Setup): 
   }
 }
 
-function toToolboxOptions({ terminal, isVerbose }: Setup) {
+function toToolboxOptions({ terminal, own }: Setup) {
   const { env, now } = terminal.io;
   const warning = terminal.paint('yellow', 'warning', 'err');
   return {
     env,
     now,
-    debug: isVerbose ? (message: string) => terminal.err(`debug  ${sanitize(message)}\n`) : undefined,
+    debug: own.debug,
     warn: (message: string) => terminal.err(`${warning}  ${sanitize(message)}\n`),
   };
 }

@@ -56,6 +56,8 @@ export interface VerbCall extends VerbArguments {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Commands of wield itself, which no tool can have (MOD-25). */
   readonly reserved: ReadonlySet<string>;
+  /** Tells which flags belong to wield, once the parameters of a tool are known. */
+  settleFlags(flags: ReadonlyMap<string, string | true>): void;
   /** Aborted by a signal such as Ctrl-C. */
   readonly signal: AbortSignal;
   /** Returns the toolbox of the workdir; the options of the first call count. */

@@ -66,10 +66,11 @@ function matching({ candidates, files }: Completion, current: string): Completio
 }
 
 /** Returns the completions of a tool's arguments and the program's own flags. */
-export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>): Completable {
+export function toCompletable(tool: Tool, all: Readonly<Record<string, OwnFlag>>): Completable {
   const root = tool.input.json;
   const parameters = toParameters(root);
   const find = createTargetFinder(parameters);
+  const own = Object.fromEntries(Object.entries(all).filter(([name]) => find(name) === undefined));
   const ownKind = (name: string): FlagKind | undefined => (Object.hasOwn(own, name) ? own[name]!.kind : undefined);
   const flagsOf = (parameter: Parameter, current: string): readonly Candidate[] => {
     const description = firstSentences(quoteOutside(parameter.description, 400), 80);
@@ -85,7 +86,7 @@ export function toCompletable(tool: Tool, own: Readonly<Record<string, OwnFlag>>
     }));
   };
   return {
-    kindOf: (name) => ownKind(name) ?? kindOfTarget(find(name)),
+    kindOf: (name) => kindOfTarget(find(name)) ?? ownKind(name),
     flags(given, current) {
       const used = new Set(given.map((name) => find(name)?.parameter));
       const open = parameters.filter((one) => !used.has(one) || isVariadic(one) || one.types.includes('object'));

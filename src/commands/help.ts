@@ -4,7 +4,7 @@ import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { quoteOutside, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { quoteWord, toCommandLine } from './line.js';
-import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
+import { isSwitch, isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
 import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
 
@@ -31,8 +31,18 @@ export function formatToolHelp(tool: Tool, command: string, options: ToolHelpOpt
   if (parameters.length > 0) lines.push(...parameterRows(tool), '');
   const example = [command, ...exampleArguments(tool)].join(' ');
   const from = options.from ?? tool.origin.uri ?? tool.origin.format;
-  lines.push('Example', `  ${example}`, '', `from ${from}`, '');
+  lines.push('Example', `  ${example}`, '', ...ownFlagNote(parameters, command), `from ${from}`, '');
   return sanitize(lines.join('\n'));
+}
+
+// CLI-13: says where the flags of wield go if the tool has parameters of the same name.
+function ownFlagNote(parameters: readonly Parameter[], command: string): string[] {
+  const names = parameters.map(({ flag }) => flag).filter((flag) => OWN_FLAGS.has(flag));
+  if (names.length === 0) return [];
+  const [program = '', ...words] = command.split(' ');
+  const flags = names.map((name) => `--${name}`).join(', ');
+  const where = [program, `--${names[0]}`, ...words].join(' ');
+  return [`${flags} set parameters of this tool; flags of ${program} go before its name: ${where}`, ''];
 }
 
 // Wraps words with a hanging indent.

@@ -39,9 +39,9 @@ export function parseToolArguments(
 ): ToolArguments {
   const parameters = toParameters(tool.input.json);
   const find = createTargetFinder(parameters);
-  const { parsed } = splitArguments(argv, (name) => ownKind(name) ?? kindOfTarget(find(name)));
+  const { parsed } = splitArguments(argv, (name) => kindOfTarget(find(name)) ?? ownKind(name));
   return {
-    flags: () => toOwnFlags(parsed, ownKind),
+    flags: () => toOwnFlags(parsed, (name) => (find(name) === undefined ? ownKind(name) : undefined)),
     toInput: () => toInput({ tool, parsed, parameters, find, ownKind, command }),
   };
 }
@@ -90,8 +90,11 @@ function toInput({ tool, parsed, parameters, find, ownKind, command }: InputPart
   for (const argument of parsed) {
     if (argument.kind === 'positional') positionals.push(argument.value);
     else if (argument.kind !== 'flag') throw badFlag(argument, parameters, { command, ownKind });
-    else if (ownKind(argument.name) === undefined) {
-      const { parameter, path, json, negated } = find(argument.name)!;
+    else {
+      const target = find(argument.name);
+      // A flag of the program.
+      if (target === undefined) continue;
+      const { parameter, path, json, negated } = target;
       const raw = negated ? negate(argument.value) : argument.value === true ? 'true' : argument.value;
       const given = { raw, json, path, positional: false, flag: `--${quoteOutside(argument.name, 80)}` };
       values.set(parameter, addValue(values.get(parameter), given, parameter.schema, root));

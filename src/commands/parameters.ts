@@ -34,8 +34,11 @@ const OWN_FLAG_KINDS = new Map<string, FlagKind>([
   ['help', 'switch'],
 ]);
 
-/** Flags that wield adds to every tool; a parameter with such a name is passed as `--param-<name>` (CLI-13). */
+/** Flags that wield adds to every tool. After the name of a tool, its parameters take precedence (CLI-13). */
 export const OWN_FLAGS: ReadonlySet<string> = new Set(OWN_FLAG_KINDS.keys());
+
+/** The flags that no parameter can have; one with such a name is passed as `--param-<name>`. */
+const RESERVED_FLAGS: ReadonlySet<string> = new Set(['help']);
 
 export function kindOfOwnFlag(name: string): FlagKind | undefined {
   return OWN_FLAG_KINDS.get(name);
@@ -62,7 +65,7 @@ export function toParameters(schema: JsonSchema): Parameter[] {
 function assignFlags(names: readonly string[]): ReadonlyMap<string, string> {
   const wanted = names.map((name) => {
     const flag = kebab(name) || 'param';
-    return { name, flag: OWN_FLAGS.has(flag) ? `param-${flag}` : flag };
+    return { name, flag: RESERVED_FLAGS.has(flag) ? `param-${flag}` : flag };
   });
   const claims = new Map<string, number>();
   for (const { flag } of wanted) claims.set(flag, (claims.get(flag) ?? 0) + 1);
@@ -77,7 +80,7 @@ function assignFlags(names: readonly string[]): ReadonlyMap<string, string> {
     if (!flags.has(name) && claims.get(flag) === 1 && !taken.has(flag)) take(name, flag);
   for (const { name, flag } of wanted) {
     if (flags.has(name)) continue;
-    const own = /^[\w-]+$/.test(name) && !name.startsWith('-') && !OWN_FLAGS.has(name) ? name : flag;
+    const own = /^[\w-]+$/.test(name) && !name.startsWith('-') && !RESERVED_FLAGS.has(name) ? name : flag;
     let free = own;
     for (let number = 2; taken.has(free); number++) free = `${flag}-${number}`;
     take(name, free);
@@ -94,7 +97,7 @@ export function createFlagTable(parameters: readonly Parameter[]): (word: string
   for (const parameter of parameters) add(parameter.flag, parameter);
   // A trailing colon in a flag always means a JSON value.
   const others = parameters.filter(({ name }) => !name.endsWith(':'));
-  for (const parameter of others) if (!OWN_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
+  for (const parameter of others) if (!RESERVED_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
   for (const parameter of others) add(`param-${parameter.name}`, parameter);
   return (word) => table.get(word);
 }

@@ -56,7 +56,10 @@ export const call: Verb = {
     // Listing a module's tools needs trust, so the flag must count before the tool is found.
     const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool !== undefined) return callTool(verbCall, { tool, ref, rest, command: `wield call ${named}` });
+    if (tool !== undefined) {
+      assertNotTrustParameter(tool, named, flags, rest);
+      return callTool(verbCall, { tool, ref, rest, command: `wield call ${named}` });
+    }
     // The call fails with the reason, in the usual shape, and is recorded.
     const print = flags.has('json') || rest.includes('--json') ? callForJson : callForPerson;
     return print({
@@ -68,6 +71,21 @@ export const call: Verb = {
     });
   },
 };
+
+// Trust counts before the parameters of a tool are known, so it must not be given by mistake.
+function assertNotTrustParameter(
+  tool: Tool,
+  named: string,
+  flags: ReadonlyMap<string, string | true>,
+  rest: readonly string[],
+): void {
+  if (flags.has('trust') || !rest.includes('--trust')) return;
+  if (!toParameters(tool.input.json).some(({ flag }) => flag === 'trust')) return;
+  throw usageError(
+    `--trust is a flag of wield and a parameter of ${tool.name}`,
+    `write --param-trust for the parameter, or: wield call --trust ${named} …`,
+  );
+}
 
 export interface ToolCommandLine {
   readonly tool: Tool;
@@ -93,6 +111,7 @@ export async function callTool(
     command: commandOf(tool, reserved),
   });
   const flags = new Map([...before, ...between, ...parsed.flags()]);
+  verbCall.settleFlags(flags);
   const json = flags.has('json');
   // Before the input is parsed: `--help` works even if other arguments are wrong.
   if (flags.has('help')) {

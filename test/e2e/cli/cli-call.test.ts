@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { spec } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const CAT =
@@ -99,19 +99,55 @@ describe('input', () => {
 });
 
 describe('own flags', () => {
-  spec('CLI-13', 'a parameter with the name of an own flag is passed as --param-<name>', async () => {
+  const OWN = ['json', 'input', 'dry-run', 'timeout', 'trust', 'yes', 'full', 'cwd', 'verbose', 'plain', 'help'];
+  const createOdd = (type: string) => {
     const workspace = createWorkspace();
-    const names = ['json', 'input', 'dry-run', 'timeout', 'trust', 'yes', 'full', 'cwd', 'verbose', 'plain', 'help'];
-    const header = names.map((name) => `# @param ${name} string`).join('\n');
+    const header = OWN.map((name) => `# @param ${name} ${type}`).join('\n');
     workspace.script('odd', `#!/bin/sh\n# @description D\n${header}\n# @param h int\ncat\n`);
-    const args = names.flatMap((name) => [`--param-${name}`, `v-${name}`]);
-    const run = await wield(workspace, ['call', 'odd', ...args, '--h', '5']);
-    expect(JSON.parse(run.stdout)).toEqual({
-      ...Object.fromEntries(names.map((name) => [name, `v-${name}`])),
-      h: 5,
-    });
+    return workspace;
+  };
+
+  finding('N20 003-71 CLI-13', 'after the name of a tool, its own parameters take precedence', async () => {
+    const workspace = createOdd('string');
+    const names = OWN.filter((name) => name !== 'help' && name !== 'trust');
+    const values = Object.fromEntries(names.map((name) => [name, `v-${name}`]));
+    for (const command of [['call', 'odd'], ['odd']]) {
+      const run = await wield(workspace, [
+        ...command,
+        ...names.flatMap((name) => [`--${name}`, `v-${name}`]),
+        '--h',
+        '5',
+      ]);
+      expect(run.stderr).toBe('');
+      expect(JSON.parse(run.stdout)).toEqual({ ...values, h: 5 });
+    }
     const help = (await wield(workspace, ['call', 'odd', '--help'])).stdout;
-    for (const name of names) expect(help).toContain(`--param-${name}`);
+    for (const name of names) expect(help).toContain(`[--${name} STRING]`);
+    expect(help).toContain('flags of wield go before its name: wield --json call odd');
+  });
+
+  finding(
+    'N20 CLI-13',
+    'before the name of a tool they are of wield, and --param-<name> is always the parameter',
+    async () => {
+      const workspace = createOdd('boolean');
+      const planned = await wield(workspace, ['call', '--json', '--dry-run', 'odd', '--json', '--verbose']);
+      expect(planned.stderr).toBe('');
+      expect(JSON.parse(planned.stdout).plan).toMatchObject({ tool: 'odd' });
+      expect((await wield(workspace, ['--verbose', 'call', 'odd', '--no-verbose'])).stderr).toMatch(/^debug {2}/);
+      const run = await wield(workspace, ['call', 'odd', ...OWN.map((name) => `--param-${name}`)]);
+      expect(JSON.parse(run.stdout)).toEqual(Object.fromEntries(OWN.map((name) => [name, true])));
+    },
+  );
+
+  finding('N20 CLI-13', 'errors are text if --json is a parameter, and --trust must be unambiguous', async () => {
+    const workspace = createOdd('boolean');
+    const wrong = await wield(workspace, ['call', 'odd', '--json', '--nope']);
+    expect(wrong.stdout).toBe('');
+    expect(wrong.stderr).toContain('unknown parameter "nope"');
+    const trusting = await wield(workspace, ['call', 'odd', '--trust']);
+    expect(trusting.status).toBe(2);
+    expect(trusting.stderr).toContain('--trust is a flag of wield and a parameter of odd');
   });
 
   spec('CLI-13', 'the binary is a JavaScript file', async () => {

@@ -1,0 +1,45 @@
+// Which of `--json` and `--verbose` on a command line are wield's; after the name of a tool they may be its parameters.
+
+import { sanitize } from '../core/text.js';
+import type { Terminal } from './terminal.js';
+
+export interface OwnFlags {
+  /** Whether errors are printed as JSON. */
+  json(): boolean;
+  /** Prints debug output, held back until the flags are settled; undefined if there is none. */
+  readonly debug: ((message: string) => void) | undefined;
+  /** Sets the flags of wield, once the parameters of a tool are known. */
+  settle(flags: ReadonlyMap<string, string | true>): void;
+  /** Prints what was held back. */
+  flush(): void;
+}
+
+export function createOwnFlags(argv: readonly string[], terminal: Terminal): OwnFlags {
+  const { env } = terminal.io;
+  const always = [env.WIELD_LOG, env.OCTOMIND_LOG].includes('debug'); // CLI-12
+  // Parsing the flags may fail, so until then the argument itself counts.
+  let json = argv.includes('--json');
+  let isVerbose = always || argv.includes('--verbose');
+  let waiting: string[] | undefined = always ? undefined : [];
+  const print = (message: string): void => terminal.err(`debug  ${sanitize(message)}\n`);
+  const flush = (): void => {
+    const messages = waiting ?? [];
+    waiting = undefined;
+    if (isVerbose) messages.forEach(print);
+  };
+  return {
+    json: () => json,
+    debug: isVerbose
+      ? (message) => {
+          if (waiting !== undefined) waiting.push(message);
+          else if (isVerbose) print(message);
+        }
+      : undefined,
+    settle(flags) {
+      json = flags.has('json');
+      isVerbose = always || flags.has('verbose');
+      flush();
+    },
+    flush,
+  };
+}
