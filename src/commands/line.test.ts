@@ -39,20 +39,22 @@ const found: Found[] = existsSync(FILE)
       .map((line) => JSON.parse(line) as Found)
   : [];
 
-// As `wield call` reads them: its own flags first.
+// As `wield call` reads them.
 const ownKind = (name: string): FlagKind | undefined => (OWN_FLAGS.has(name) ? 'switch' : undefined);
 
 function toolOf(inputSchema: JsonSchema, name = 'tool', description = 'Does it.'): Tool {
   return toTool({ name, description, inputSchema, execute: () => '' });
 }
 
+const isWhole = (line: readonly string[], input: JsonObject): boolean =>
+  line.length === 2 && line[0] === '--input' && line[1] === JSON.stringify(input);
+
 function readBack(tool: Tool, input: JsonObject): unknown {
   const line = toCommandLine(tool, input);
-  if (line[0] === '--input' && line.length === 2) return JSON.parse(line[1]!);
-  return readCommandInput(tool, line, { ownKind }).input;
+  return isWhole(line, input) ? JSON.parse(line[1]!) : readCommandInput(tool, line, { ownKind }).input;
 }
 
-const usesFlags = (tool: Tool, input: JsonObject): boolean => toCommandLine(tool, input)[0] !== '--input';
+const usesFlags = (tool: Tool, input: JsonObject): boolean => !isWhole(toCommandLine(tool, input), input);
 
 const name = fc.oneof(
   fc.constantFrom(

@@ -99,6 +99,7 @@ export function createFlagTable(parameters: readonly Parameter[]): (word: string
   const others = parameters.filter(({ name }) => !name.endsWith(':'));
   for (const parameter of others) if (!RESERVED_FLAGS.has(kebab(parameter.name))) add(parameter.name, parameter);
   for (const parameter of others) add(`param-${parameter.name}`, parameter);
+  for (const parameter of parameters) add(`param-${parameter.flag}`, parameter);
   return (word) => table.get(word);
 }
 

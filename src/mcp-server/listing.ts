@@ -81,7 +81,17 @@ function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {
     inputSchema: { ...withoutDialect(tool.input.json), type: 'object' },
     outputSchema: tool.output && withoutDialect(tool.output.json),
     annotations: Object.values(annotations).some((hint) => hint !== undefined) ? annotations : undefined,
-    _meta: needsTrust(tool) && !trusted ? { 'wield/untrusted': true } : undefined,
+    _meta: toMeta(tool, trusted),
+  };
+}
+
+function toMeta(tool: Tool, trusted: boolean): ListedTool['_meta'] {
+  const { server } = tool.origin;
+  const isUntrusted = needsTrust(tool) && !trusted;
+  if (server === null && !isUntrusted) return undefined;
+  return {
+    ...(server === null ? {} : { 'wield/server': server }),
+    ...(isUntrusted ? { 'wield/untrusted': true } : {}),
   };
 }
 

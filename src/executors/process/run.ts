@@ -21,10 +21,24 @@ export async function runScript({ plan, action, context, world, beforeRun }: Run
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
-    return toOutput(plan, await runPlan(plan, context, world, pinned));
+    const outcome = await runPlan(plan, context, world, pinned);
+    const output = toOutput(plan, outcome);
+    return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
   } finally {
     pinned.close();
   }
+}
+
+// SCR-28: a script of another author may expect the whole environment.
+async function withSuggestion(
+  output: Output,
+  { stderr }: ProcessOutcome,
+  { plan, action, world }: Pick<RunScriptOptions, 'plan' | 'action' | 'world'>,
+): Promise<Output> {
+  const { suggestVariables } = await import('./missing-variables.js');
+  const hint = suggestVariables(action, plan, stderr.toString('utf8'), world);
+  const { code, message, data } = output.error!;
+  return hint === undefined ? output : { ...output, error: new ToolError(code, message, { hint, data }) };
 }
 
 export interface RunScriptOptions {

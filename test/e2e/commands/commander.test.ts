@@ -141,7 +141,7 @@ describe('mounted on commander', () => {
       'error  unknown parameter "limt"\n  hint  did you mean --limit? app note read --help shows all\n',
     ]);
     expect((await run('note', 'read', 'x', 'y')).err).toContain('unexpected argument "y"');
-    expect((await run('note', 'read', '--input', '{}', '--limit', '1')).err).toContain('cannot be combined');
+    expect((await run('note', 'copy', '--input', '{}', '--depth', '1')).err).toContain('cannot be combined');
     expect((await run('note', 'read', 'x', '--dry-run')).err).toContain('unknown parameter "dry-run"');
     expect((await run('note', 'read', 'x', '--json=maybe')).status).toBe(2);
     expect((await run('fail')).status).toBe(1);

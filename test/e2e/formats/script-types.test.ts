@@ -7,6 +7,8 @@ import { connectStdio } from '../../support/clients.js';
 import { finding } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
+const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
+
 const BUILD = `#!/usr/bin/env bash
 # @description Build the site.
 # @param mode enum(fast|slow)=fast  How thoroughly
@@ -126,5 +128,89 @@ describe('scripts of other authors', () => {
     const run = await wield(workspace, ['call', 'cat-file', '--file-path', 'a.txt']);
     expect(run.stdout).toBe('a.txt {"file.path":"a.txt"}');
     expect((await wield(workspace, ['check'])).stdout).toContain('is passed as WIELD_PARAM_FILE_PATH');
+  });
+
+  finding('003-4 SCR-21', 'scripts are of the server local, in JSON and over MCP', async () => {
+    const workspace = createBuild();
+    const list = json(await wield(workspace, ['list', '--json']));
+    expect(list.tools.find((tool: { name: string }) => tool.name === 'build').server).toBe('local');
+    expect((await workspace.toolbox().find('build')).origin.server).toBe('local');
+    const client = await connectStdio(workspace, 'older');
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === 'build')?._meta).toEqual({ 'wield/server': 'local' });
+  });
+
+  finding('003-2 POL-20', "the first call of a model says what to do, and a person's call needs nothing", async () => {
+    const workspace = createBuild();
+    expect((await wield(workspace, ['call', 'build', '--files', 'a'])).status).toBe(0);
+    const refused = await workspace.toolbox().call('build', { files: ['a'] }, MODEL);
+    expect(refused.error).toMatchObject({ code: 'needs_trust', hint: expect.stringContaining('wield trust') });
+  });
+
+  const READERS: [string, string][] = [
+    [
+      'bash',
+      '#!/usr/bin/env bash\n# @description D\ncurl -H "Authorization: $GITHUB_TOKEN" --nope 2>/dev/null; exit 3\n',
+    ],
+    ['sh with -u', '#!/bin/sh\n# @description D\nset -u\necho "${GITHUB_TOKEN}"\n'],
+    ['python', '#!/usr/bin/env python3\n# @description D\nimport os\nos.environ["GITHUB_TOKEN"]\n'],
+    ['node', '#!/usr/bin/env node\n// @description D\nif (!process.env.GITHUB_TOKEN) throw new Error("no token");\n'],
+  ];
+  for (const [language, text] of READERS) {
+    finding(
+      '003-47 SCR-28',
+      `a ${language} script that misses a variable gets the line that passes it on`,
+      async () => {
+        const workspace = createWorkspace();
+        workspace.script('release', text);
+        const env = { ...workspace.env, GITHUB_TOKEN: 'ghp_secret', SSH_AUTH_SOCK: '/x' };
+        const failed = await workspace.toolbox({ env }).call('release', {});
+        expect(failed.error?.code).toBe('tool_failed');
+        expect(failed.error?.hint).toContain('[env]  pass = ["GITHUB_TOKEN"]');
+        expect(JSON.stringify(failed)).not.toMatch(/ghp_secret|SSH_AUTH_SOCK/);
+        workspace.config('[env]\npass = ["GITHUB_TOKEN"]\n');
+        const passed = await workspace.toolbox({ env }).call('release', {});
+        expect(passed.error?.hint ?? '').not.toContain('pass =');
+      },
+    );
+  }
+
+  finding('003-47 SCR-28', 'a variable that nobody set is named if the script complains about it', async () => {
+    const workspace = createWorkspace();
+    workspace.script('a', '#!/bin/sh\n# @description D\n: "${DEPLOY_KEY:?missing}"\n');
+    workspace.script('b', '#!/bin/sh\n# @description D\nLOCAL=1\necho "$LOCAL LOCAL $WIELD_PARAM_X" >&2; exit 1\n');
+    const toolbox = workspace.toolbox();
+    expect((await toolbox.call('a', {})).error?.hint).toContain('and set DEPLOY_KEY');
+    expect((await toolbox.call('b', {})).error?.hint).toBe('see its output; change the input, or fix the tool');
+  });
+
+  // The flags that the scripts of octomind's documentation have, and some of wield's.
+  finding('003-71 N20', 'a documented script runs unmodified with every flag', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'project_check',
+      `#!/usr/bin/env bash
+# @description Check the project.
+# @param target string What to check
+# @param verbose boolean Print more
+# @param dry_run boolean Change nothing
+# @param timeout integer Seconds
+# @param json boolean Machine-readable output
+set -euo pipefail
+[[ "\${OCTOMIND_PARAM_VERBOSE:-false}" == "true" ]] && echo "verbose"
+echo "\${OCTOMIND_PARAM_TARGET:-all} \${OCTOMIND_PARAM_DRY_RUN:-false} \${OCTOMIND_PARAM_TIMEOUT:-0} \${OCTOMIND_PARAM_JSON:-false}"
+`,
+    );
+    const run = await wield(workspace, [
+      'project_check',
+      '--verbose',
+      '--dry-run',
+      '--timeout',
+      '5',
+      '--json',
+      '--target',
+      'x',
+    ]);
+    expect(run).toEqual({ status: 0, stdout: 'verbose\nx true 5 true\n', stderr: '' });
   });
 });

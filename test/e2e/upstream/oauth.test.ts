@@ -496,6 +496,7 @@ describe('the command', () => {
       cwd: workspace.dir,
       env: workspace.env,
       reserved: new Set(),
+      settleFlags: () => {},
       signal: new AbortController().signal,
       toolbox: () => toolbox,
     };
