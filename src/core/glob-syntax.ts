@@ -107,9 +107,9 @@ function readCharacter(reader: Reader): number {
 // Braces without a comma or a range are literal.
 function readBraces(reader: Reader): readonly GlobItem[] {
   const start = reader.at;
-  const range = /^\{(-?\d+|[^\\{}[\]*?,.])\.\.(-?\d+|[^\\{}[\]*?,.])\}/u.exec(reader.pattern.slice(start));
+  const range = RANGE.exec(reader.pattern.slice(start));
   if (range !== null) {
-    const item = readRange(range[1]!, range[2]!, reader);
+    const item = readRange(range[1]!, range[2]!, Math.abs(Number(range[3] ?? 1)) || 1, reader);
     if (item !== undefined) {
       reader.at += range[0].length;
       return [item];
@@ -129,26 +129,36 @@ function readBraces(reader: Reader): readonly GlobItem[] {
   return [exactly(0x7b), ...choices[0]!, exactly(0x7d)];
 }
 
-function readRange(from: string, to: string, reader: Reader): GlobItem | undefined {
+// `{1..9}`, `{a..e}`, and with a step `{a..e..2}`.
+const RANGE = /^\{(-?\d+|[^\\{}[\]*?,.])\.\.(-?\d+|[^\\{}[\]*?,.])(?:\.\.(-?\d{1,15}))?\}/u;
+
+// Steps are counted from the first bound, as in bash: `{9..1..4}` is 9, 5, 1.
+function readRange(from: string, to: string, step: number, reader: Reader): GlobItem | undefined {
   const numbers = /^-?\d+$/;
   if (numbers.test(from) && numbers.test(to)) {
     const low = Math.min(Number(from), Number(to));
     const high = Math.max(Number(from), Number(to));
-    if (high - low >= PATTERN_LIMIT) {
+    if ((high - low) / step >= PATTERN_LIMIT) {
       const problem = `a range of more than ${PATTERN_LIMIT} numbers`;
       throw selectorError(reader.context, reader.at, problem, 'use a shorter range, or [0-9] and *');
     }
     const padded = [from, to].some((bound) => /^-?0\d/.test(bound));
     const width = padded ? Math.max(from.replace('-', '').length, to.replace('-', '').length) : 0;
-    const choices = Array.from({ length: high - low + 1 }, (_, index) => {
-      const digits = String(Math.abs(low + index)).padStart(width, '0');
-      return [...(low + index < 0 ? `-${digits}` : digits)].map((digit) => exactly(digit.charCodeAt(0)));
+    const sign = Number(from) <= Number(to) ? step : -step;
+    const choices = Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => {
+      const value = Number(from) + index * sign;
+      const digits = String(Math.abs(value)).padStart(width, '0');
+      return [...(value < 0 ? `-${digits}` : digits)].map((digit) => exactly(digit.charCodeAt(0)));
     });
     return { kind: 'choice', choices };
   }
   if ([...from].length > 1 || [...to].length > 1) return undefined;
-  const [low = 0, high = 0] = [from.codePointAt(0)!, to.codePointAt(0)!].sort((a, b) => a - b);
-  return { kind: 'one', test: (character) => character >= low && character <= high };
+  const first = from.codePointAt(0)!;
+  const [low = 0, high = 0] = [first, to.codePointAt(0)!].sort((a, b) => a - b);
+  return {
+    kind: 'one',
+    test: (character) => character >= low && character <= high && (character - first) % step === 0,
+  };
 }
 
 function readClass(reader: Reader): Test {
@@ -181,16 +191,29 @@ function readClassPart(reader: Reader): Test {
     return (character) => expression.test(String.fromCodePoint(character));
   }
   const start = reader.at;
-  const low = readCharacter(reader);
+  const low = readClassCharacter(reader);
   const next = reader.pattern[reader.at + 1];
   if (reader.pattern[reader.at] !== '-' || next === undefined || next === ']') {
     return (character) => character === low;
   }
   reader.at++;
-  const high = readCharacter(reader);
+  const high = readClassCharacter(reader);
   if (high < low) {
     const hint = 'write the smaller character first';
     throw selectorError(reader.context, start, 'a reversed range', hint);
   }
   return (character) => character >= low && character <= high;
+}
+
+// Reads one character of a class: plain, escaped, `[=a=]` or `[.a.]`.
+function readClassCharacter(reader: Reader): number {
+  const special = /^\[([=.])(.*?)\1\]/su.exec(reader.pattern.slice(reader.at));
+  if (special === null) return readCharacter(reader);
+  const [whole, , name = ''] = special;
+  if ([...name].length !== 1) {
+    const problem = `an unknown character "${quoteOutside(name, 40)}"`;
+    throw selectorError(reader.context, reader.at, problem, 'write one character: [[.a.]]');
+  }
+  reader.at += whole.length;
+  return name.codePointAt(0)!;
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect } from 'vitest';
-import { spec, specIf } from '../../test/support/spec.js';
+import { finding, spec, specIf } from '../../test/support/spec.js';
 import { compileGlob } from './glob.js';
 import { matchPattern } from './selector.js';
 
@@ -30,6 +30,21 @@ describe('the grammar', () => {
     expect(accepted('[\\]*]', [']', '*', 'a'])).toEqual([']', '*']);
     expect(accepted('[[:digit:]_]', ['1', '_', 'a'])).toEqual(['1', '_']);
     expect(accepted('[![:alpha:]]', ['1', 'a', 'B'])).toEqual(['1']);
+  });
+
+  finding('D16 SEL-1', 'ranges with a step, and characters by [=a=] and [.a.]', () => {
+    const letters = [...'abcdefg'];
+    expect(accepted('{a..e..2}', letters)).toEqual(['a', 'c', 'e']);
+    expect(accepted('{e..a..3}', letters)).toEqual(['b', 'e']);
+    expect(accepted('{a..c..0}', letters)).toEqual(['a', 'b', 'c']);
+    expect(accepted('x{1..9..4}', ['x1', 'x4', 'x5', 'x9', 'x{1..9..4}'])).toEqual(['x1', 'x5', 'x9']);
+    expect(accepted('{9..1..-4}', ['9', '5', '1', '8'])).toEqual(['9', '5', '1']);
+    expect(accepted('{08..12..2}', ['08', '8', '10', '12', '09'])).toEqual(['08', '10', '12']);
+    expect(accepted('[[=a=]b]', ['a', 'b', '=', '[', 'a]'])).toEqual(['a', 'b']);
+    expect(accepted('[[.-.][.a.]-[.c.]]', ['-', 'a', 'b', 'c', '.', 'd'])).toEqual(['-', 'a', 'b', 'c']);
+    for (const pattern of ['x[[.hyphen.]]', 'x[[=ab=]]', 'x[[..]]'])
+      expect(() => compileGlob(pattern)).toThrow(/an unknown character .* at column 3/);
+    expect(() => compileGlob('{1..5000..2}')).toThrow(/a range of more than 1000 numbers at column 1/);
   });
 
   spec('SEL-1', 'braces: nested and empty choices, ranges, literal braces without a comma', () => {

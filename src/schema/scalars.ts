@@ -25,17 +25,32 @@ export function toMembership(values: unknown): (value: Json, run: Run) => boolea
 
 export function compileNumber(node: SchemaNode): Visit[] {
   const checks: Visit[] = [];
-  const add = (keyword: string, accepts: (value: number, limit: number) => boolean): void => {
+  const add = (
+    keyword: string,
+    accepts: (value: number, limit: number) => boolean,
+    described: string = keyword,
+  ): void => {
     const limit = node[keyword];
     if (typeof limit !== 'number') return;
     checks.push((value, run) => {
       // Multiples of very small numbers are computed with hundreds of digits.
       run.spend(keyword === 'multipleOf' ? 50 : 0);
-      return accepts(value as number, limit) || run.fail('value', () => describeExpectation(keyword, limit), value);
+      return accepts(value as number, limit) || run.fail('value', () => describeExpectation(described, limit), value);
     });
   };
-  add('minimum', (value, limit) => value >= limit);
-  add('maximum', (value, limit) => value <= limit);
+  // In draft 4, `exclusiveMinimum: true` excludes the bound of `minimum`.
+  for (const [keyword, exclusive] of [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const) {
+    const isExclusive = node[exclusive] === true;
+    const sign = keyword === 'minimum' ? 1 : -1;
+    add(
+      keyword,
+      (value, limit) => (isExclusive ? (value - limit) * sign > 0 : (value - limit) * sign >= 0),
+      isExclusive ? exclusive : keyword,
+    );
+  }
   add('exclusiveMinimum', (value, limit) => value > limit);
   add('exclusiveMaximum', (value, limit) => value < limit);
   add('multipleOf', isMultipleOf);
