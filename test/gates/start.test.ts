@@ -1,10 +1,15 @@
-// Gate: which chunks the most frequent commands load, so that starts stay small.
+// Gate: `npm start` does what it promises, and the most frequent commands load few chunks.
 
-import { readFileSync, statSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { BINARY, wieldProcess as wield } from '../support/cli.js';
+import { ROOT } from '../support/documents.js';
+import { finding } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const HOOK = fileURLToPath(new URL('../support/loaded-chunks.cjs', import.meta.url));
@@ -19,7 +24,7 @@ echo "hello $WIELD_PARAM_NAME"
 test.each([
   { args: ['version'], atMost: 8 * KILOBYTE },
   { args: ['--help'], atMost: 8 * KILOBYTE },
-  { args: ['list'], atMost: 380 * KILOBYTE },
+  { args: ['list'], atMost: 400 * KILOBYTE },
   { args: ['call', 'hello', '--name', 'Ada'], atMost: 430 * KILOBYTE },
 ])('wield $args.0 loads few bytes of itself', async ({ args, atMost }) => {
   const workspace = createWorkspace();
@@ -34,4 +39,89 @@ test.each([
   expect(names.filter((name) => /^(serve|installing|documents)/.test(name))).toEqual([]);
   const bytes = names.reduce((sum, name) => sum + statSync(join(dirname(BINARY), name)).size, 0);
   expect(bytes).toBeLessThan(atMost);
+});
+
+describe('npm start', () => {
+  const run = promisify(execFile);
+
+  interface Started {
+    readonly printed: string;
+    readonly url: string;
+    /** The user's home, which must not be touched. */
+    readonly home: string;
+    /** Where the temporary workspace is. */
+    readonly temporary: string;
+    stop(): Promise<unknown>;
+  }
+
+  /** Starts the script of `npm start` with a home that has a server and a tool of its own. */
+  async function start(...args: string[]): Promise<Started> {
+    const root = mkdtempSync(join(tmpdir(), 'wield-start-'));
+    onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+    const [home, temporary] = [join(root, 'home'), join(root, 'tmp')];
+    mkdirSync(join(home, '.agents', 'tools'), { recursive: true });
+    mkdirSync(temporary);
+    writeFileSync(join(home, '.agents', 'mcp.json'), '{ "mcpServers": { "mine": { "command": "false" } } }');
+    writeFileSync(join(home, '.agents', 'tools', 'private'), HELLO, { mode: 0o755 });
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: temporary, PORT: '0' };
+    const child = spawn(process.execPath, [join(ROOT, 'scripts/start.mjs'), ...args], { env, cwd: home });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let printed = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        printed += chunk;
+        if (printed.includes('tools/list')) resolve();
+      });
+      child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+        printed += chunk;
+      });
+      void ended.then((status) => reject(new Error(`exited with ${status}:\n${printed}`)));
+    });
+    const url = /^ {2}(http:\/\/127\.0\.0\.1:\d+\/mcp)$/m.exec(printed)![1]!;
+    const stop = (): Promise<unknown> => {
+      child.kill('SIGTERM');
+      return ended;
+    };
+    return { printed, url, home, temporary, stop };
+  }
+
+  finding('N14 SRV-13', 'demonstrates each step in order, then serves with a command that works', async () => {
+    const begun = performance.now();
+    const { printed, url, home, temporary, stop } = await start();
+    expect(performance.now() - begun).toBeLessThan(60_000);
+    const steps = [
+      /^\$ wield list$/m,
+      /^ {2}deploy +script +Publish the site to staging\. +destructive$/m,
+      /^Hello, Ada!$/m,
+      /^ {2}hint {2}did you mean --branch\?/m,
+      /^agent> deploy \{"branch":"main"\}\n\[needs_approval\]/m,
+      /^\$ wield approvals approve \w+\n {2}approved +deploy/m,
+      /^agent> deploy \{"branch":"main"\}\npublished main$/m,
+      /stored as r_/,
+      /^agent> read_result .*\n\[\{"id":1,/m,
+      /^agent> context_query .*\n.*622500/m,
+      /^\$ wield audit\n(?:.*\n)*? {2}\S+ +mcp:agent +deploy +needs_approval/m,
+    ];
+    let rest = printed;
+    for (const step of steps) {
+      expect(rest).toMatch(step);
+      rest = rest.slice(rest.search(step));
+    }
+    const command = /^ {2}(npx mcp-inspector .*)$/m.exec(printed)![1]!.split(' ');
+    expect(command).toContain(url);
+    const listed = await run(command[0]!, command.slice(1), { cwd: ROOT });
+    const { tools } = JSON.parse(listed.stdout.slice(listed.stdout.indexOf('{')));
+    expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['deploy', 'hello', 'orders', 'read_result']);
+    expect(await stop()).toBe(0);
+    expect(readdirSync(temporary).filter((name) => name.startsWith('wield-demo'))).toEqual([]);
+    expect(readdirSync(home)).toEqual(['.agents']);
+  });
+
+  finding('N14 SRV-13', '--serve only serves', async () => {
+    const { printed, url, stop } = await start('--serve');
+    expect(printed).not.toContain('$ wield');
+    expect(await (await fetch(new URL('/', url))).text()).toContain('3 tools: deploy, hello, orders');
+    expect(await stop()).toBe(0);
+  });
 });
