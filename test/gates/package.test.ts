@@ -1,19 +1,21 @@
 // Gate: the packed tarball holds what it must, installs into an empty project elsewhere, runs and can be imported.
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
+import { finding } from '../support/spec.js';
 
 const run = promisify(execFile);
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json');
-const SLOW = 180_000;
+// npm may have to download every dependency.
+const SLOW = 600_000;
 
 let root: string;
 let project: string;
@@ -44,11 +46,35 @@ describe('the package', () => {
   const wield = async (...args: string[]): Promise<string> =>
     (await run(join(project, 'node_modules', '.bin', 'wield'), args, { cwd: project, env })).stdout;
 
-  test('contains the build, README, licence and changelog only', () => {
-    const outside = contents.filter((path) => !path.startsWith('dist/')).sort();
-    expect(outside).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
+  test('contains the build, the documents and the examples only', () => {
+    const outside = contents.filter((path) => !/^(?:dist|docs|examples|spec)\/|^[A-Z]+\.md$/.test(path)).sort();
+    expect(outside).toEqual(['LICENSE', 'package.json']);
     expect(contents).toContain('dist/cli/wield.cjs');
-    expect(contents.filter((path) => path.includes('.test.'))).toEqual([]);
+    expect(contents.filter((path) => path.startsWith('dist/') && path.includes('.test.'))).toEqual([]);
+  });
+
+  finding('N21', 'has every file that its documents link to', () => {
+    const documents = contents.filter((path) => path.endsWith('.md'));
+    // About the repository: its links name sources and tests.
+    const own = documents.filter((path) => path !== 'docs/reference/mutants.md');
+    const missing = own.flatMap((path) => {
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      const targets = [...text.matchAll(/\]\(([^)#\s:]+)(?:#[^)]*)?\)/g)].map((match) =>
+        posix.join(posix.dirname(path), match[1]!),
+      );
+      return targets.filter((target) => !contents.some((file) => file === target || file.startsWith(`${target}/`)));
+    });
+    expect(own).toContain('README.md');
+    expect(own.length).toBeGreaterThan(50);
+    expect(missing).toEqual([]);
+  });
+
+  finding('N17 N22', 'test:quick runs what exists, and the supported versions of Node are named', () => {
+    const paths = manifest.scripts['test:quick'].split('vitest run ')[1].split(' ') as string[];
+    for (const path of paths)
+      expect(existsSync(join(ROOT, path.endsWith('/') ? path : `${path}.test.ts`)), path).toBe(true);
+    for (const document of ['README.md', 'CONTRIBUTING.md'])
+      expect(readFileSync(join(ROOT, document), 'utf8')).toContain('Node 20 (from 20.19), 22 or 24');
   });
 
   test('prints its version', async () => {
