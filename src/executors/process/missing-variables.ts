@@ -7,7 +7,7 @@ import { readHead } from '../../files/read.js';
 
 const MAX_BYTES = 256 * 1024;
 const MAX_NAMES = 3;
-// A word as in `$NAME`, `${NAME:-x}`, `environ["NAME"]`, `process.env.NAME`, `ENV['NAME']`, `getenv("NAME")`.
+// A word as in `$NAME`, `${NAME:-x}`, `environ["NAME"]`, `env.NAME`, `ENV['NAME']`, `getenv("NAME")`.
 const READS = /(?:\$\{?|env(?:iron)?(?:\.get)?[.[(]\s*["']?|getenv\(\s*["'])([A-Za-z_][A-Za-z0-9_]*)/gi;
 // Set by a shell itself.
 const OF_SHELLS = /^(?:_|PWD|OLDPWD|SHLVL|PPID|UID|EUID|RANDOM|SECONDS|LINENO|HOSTNAME|OPTARG|OPTIND|IFS|BASH.*)$/;
@@ -23,7 +23,7 @@ export function suggestVariables(
   const reading = readHead(file, MAX_BYTES);
   if ('fault' in reading) return undefined;
   const text = reading.bytes.toString('utf8');
-  // Either it could be passed on, or the script complains about one that it does not set.
+  // Either it could be passed on, or the script reports one that it does not set.
   const isMissed = (name: string): boolean =>
     world.env[name] !== undefined ||
     (/^[A-Z][A-Z0-9_]{2,}$/.test(name) && new RegExp(`\\b${name}\\b`).test(stderr) && !text.includes(`${name}=`));

@@ -175,7 +175,7 @@ describe('scripts of other authors', () => {
     );
   }
 
-  finding('003-47 SCR-28', 'a variable that nobody set is named if the script complains about it', async () => {
+  finding('003-47 SCR-28', 'a variable that nobody set is named if the script reports it', async () => {
     const workspace = createWorkspace();
     workspace.script('a', '#!/bin/sh\n# @description D\n: "${DEPLOY_KEY:?missing}"\n');
     workspace.script('b', '#!/bin/sh\n# @description D\nLOCAL=1\necho "$LOCAL LOCAL $WIELD_PARAM_X" >&2; exit 1\n');
