@@ -15,7 +15,17 @@ const FENCE = /^---[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?^(?:---|\.\.\.)[ \t]*$/m;
 const PLAIN_LINE = /^([A-Za-z_][\w-]*):[ \t]+([A-Za-z][^#:"'`&*!|>%@{}[\],]*)$/;
 const YAML_KEYWORD = /^(?:true|false|null|yes|no|on|off|True|False|Null|TRUE|FALSE|NULL)$/;
 const MAX_CHARACTERS = 64 * 1024;
-const QUOTE_HINT = 'put values that contain a colon in quotes';
+// What to do about a fault, by the code of the YAML parser.
+const HINTS: readonly (readonly [codes: readonly string[], hint: string])[] = [
+  [['BLOCK_AS_IMPLICIT_KEY', 'BLOCK_IN_FLOW'], 'put values that contain a colon in quotes'],
+  [['TAB_AS_INDENT'], 'indent with spaces, not with tabs'],
+  [['BAD_INDENT'], 'indent the lines of a list or mapping equally, and close every quote and bracket'],
+  [['DUPLICATE_KEY'], 'remove one of the two keys'],
+  [['MISSING_CHAR'], 'close the quote or bracket, or add the missing colon'],
+  [['MULTILINE_IMPLICIT_KEY'], 'indent the following lines, or write the value in one line'],
+  [['BAD_ALIAS'], 'put values that start with * or & in quotes'],
+  [['BAD_SCALAR_START'], 'put values that start with @ or ` in quotes'],
+];
 
 /** Returns the frontmatter of a text, or what is wrong with it. */
 export function readFrontmatter(text: string): Frontmatter | Finding {
@@ -54,11 +64,23 @@ function readYaml(block: string, body: string): Frontmatter | Finding {
     if (isRecord(fields)) return { fields, body, warnings: [] };
     return { message: 'frontmatter must be a YAML mapping', hint: 'write name: … and description: …' };
   } catch (error) {
-    const reason = quoteOutside((error as Error).message.split('\n')[0]!.replace(/:$/, ''), 160);
-    const problem = { message: `frontmatter is not valid YAML: ${reason}`, hint: QUOTE_HINT };
+    const problem = toProblem(error as Error & Partial<import('yaml').YAMLParseError>);
     const fields = readLoose(block);
     return fields === undefined ? problem : { fields, body, warnings: [problem] };
   }
+}
+
+// The frontmatter starts in the second line of the file.
+function toProblem({ message, code, linePos }: Error & Partial<import('yaml').YAMLParseError>): Finding {
+  const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
+  const [start] = linePos ?? [];
+  const place = start === undefined ? {} : { line: start.line + 1, column: start.col };
+  const where = start === undefined ? '' : ` in line ${place.line}`;
+  return {
+    message: `frontmatter is not valid YAML${where}: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
+    hint: HINTS.find(([codes]) => codes.includes(code ?? ''))?.[1] ?? 'put the value in quotes, or fix the line',
+    ...place,
+  };
 }
 
 // Fallback for invalid YAML, most often an unquoted colon in a description: takes top-level lines literally.

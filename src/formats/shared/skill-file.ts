@@ -72,13 +72,29 @@ function readName(value: unknown, directoryName: string, errors: Finding[], warn
       message: `has no name, so it has that of its directory: ${quoteOutside(directoryName, 60)}`,
       hint: 'add name: the name of its directory; some agents require it',
     });
-  if (name.length > MAX_NAME || !isAllowedName(name)) {
-    errors.push({
-      message: `name "${quoteOutside(name, 60)}" is not allowed`,
-      hint: 'use at most 64 letters, digits and hyphens',
-    });
-  }
-  return name;
+  if (isAllowedName(name) && name.length <= MAX_NAME) return name;
+  const hint = hintFor(name);
+  const usable = name.includes('..') ? '' : toAllowedName(name);
+  const message = `name "${quoteOutside(name, 60)}" is not allowed`;
+  if (usable === '' || usable.length > MAX_NAME) errors.push({ message, hint });
+  else warnings.push({ message: `${message}, using "${usable}"`, hint });
+  return usable;
+}
+
+function toAllowedName(name: string): string {
+  return name
+    .replace(/ *[^\p{L}\p{N} ._:-]+ */gu, '-')
+    .replace(/^[^\p{L}\p{N}]+/u, '')
+    .replace(/-+$/, '');
+}
+
+function hintFor(name: string): string {
+  if (name.length > MAX_NAME) return `use at most ${MAX_NAME} characters`;
+  const odd = /[^\p{L}\p{N} ._:-]/u.exec(name)?.[0];
+  if (odd === undefined) return 'start with a letter or digit';
+  return /[\p{P}\p{S}]/u.test(odd)
+    ? `leave out "${odd}"; use letters, digits and hyphens`
+    : 'use letters, digits and hyphens';
 }
 
 function readText(value: unknown): string {
