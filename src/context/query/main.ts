@@ -2,6 +2,7 @@
 
 import { readFileSync, writeSync } from 'node:fs';
 import jsonata from 'jsonata';
+import { parseWithPosition } from '../../core/json.js';
 
 interface QueryRequest {
   readonly expression: string;
@@ -44,7 +45,7 @@ async function main(): Promise<void> {
   const { expression, file } = JSON.parse(stdin.toString('utf8', 0, end)) as QueryRequest;
   const query = attempt('syntax', () => jsonata(expression));
   const text = attempt('io', () => (file === undefined ? stdin.toString('utf8', end + 1) : readFileSync(file, 'utf8')));
-  const document: unknown = attempt('not_json', () => JSON.parse(text));
+  const document: unknown = attempt('not_json', () => parseWithPosition(text));
   let result: unknown;
   try {
     result = await query.evaluate(document);

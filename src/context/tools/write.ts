@@ -2,6 +2,7 @@
 
 import type { ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
+import { parseWithPosition } from '../../core/json.js';
 import type { DocumentVersion } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { applyLinePatches, type LinePatch } from '../line-patch.js';
@@ -47,7 +48,7 @@ export async function edit({ path, patches }: EditInput, context: ToolContext) {
 // An edit must not turn a JSON document into invalid JSON, which could no longer be queried.
 function assertJson(path: string, text: string): void {
   try {
-    JSON.parse(text);
+    parseWithPosition(text);
   } catch (error) {
     throw new ToolError(
       'invalid_input',

@@ -38,7 +38,9 @@ describe('a name', () => {
       expect((await toolbox.catalog.survey()).skills).toEqual([]);
       const [problem] = await toolbox.catalog.problems();
       expect(problem).toMatchObject({ severity: 'error', message: expect.stringContaining('is not allowed') });
-      expect(problem?.hint).toMatch(name.length > 64 ? /at most 64/ : name.startsWith('&') ? /leave out "&"/ : /start with/);
+      expect(problem?.hint).toMatch(
+        name.length > 64 ? /at most 64/ : name.startsWith('&') ? /leave out "&"/ : /start with/,
+      );
     });
   }
 });

@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Module, SourceTextModule, SyntheticModule } from 'node:vm';
 import { ToolError } from '../../../core/error.js';
+import { parseWithPosition } from '../../../core/json.js';
 import type { InlineModule, ModuleFiles } from '../../../core/tool.js';
 import { MAX_MODULE_BYTES } from '../../../files/closure.js';
 import { digestBytes } from '../../../files/digest.js';
@@ -50,7 +51,7 @@ export function createLoader(cacheDirectory: string): Loader {
     const sha256 = expected.get(path);
     // What was planned is what runs (RUN-2).
     if (sha256 !== undefined && sha256 !== digestBytes(bytes)) throw changed(path);
-    if (extname(path) === '.json') return toModule({ default: JSON.parse(bytes.toString('utf8')) }, path);
+    if (extname(path) === '.json') return toModule({ default: parseFile(path, bytes) }, path);
     if (!CODE.has(extname(path))) return toModule(await import(pathToFileURL(path).href), path);
     return create(path, bytes, TYPED.has(extname(path)));
   };
@@ -153,4 +154,12 @@ function changed(path: string): ToolError {
   return new ToolError('integrity', `${path} changed after it was planned, so it was not run`, {
     hint: 'call it again',
   });
+}
+
+function parseFile(path: string, bytes: Buffer): unknown {
+  try {
+    return parseWithPosition(bytes.toString('utf8'));
+  } catch (error) {
+    throw new SyntaxError(`${path} is not valid JSON: ${(error as Error).message}`);
+  }
 }
