@@ -178,13 +178,12 @@ async function soak(transport, protocol) {
 function toPage(rows) {
   return `# Soak
 
-\`npm run soak\` keeps ${IN_FLIGHT} calls in flight against \`wield serve\`, for each transport and protocol version: scripts,
-an upstream server that crashes now and then, calls that exceed their time limit, calls that the client cancels, and calls
-that need approval, of which every second is given. \`SOAK_SECONDS\` sets the duration of each run, 600 by default.
+\`npm run soak\` keeps ${IN_FLIGHT} calls in flight against \`wield serve\`, for each transport and protocol version: scripts, an
+upstream server that crashes, timeouts, cancellations and approvals. \`SOAK_SECONDS\` sets the duration, 600 by default.
 
-It fails if a request is not answered exactly once, an answer is wrong, the server has more than ${DESCRIPTORS} descriptors more or
-less than after the warm-up, a process is left when it has ended, or its memory in use (MiB, after a garbage collection) has
-grown by more than a factor of ${GROWTH}.
+It fails if a request is not answered exactly once, an answer is wrong, the number of descriptors differs by more than
+${DESCRIPTORS} from that after the warm-up, a process is left, or the memory in use (MiB, after a
+garbage collection) has grown by more than a factor of ${GROWTH}.
 
 The last run: ${SECONDS} seconds, all four at the same time, after a warm-up of ${WARM_UP_SECONDS} seconds. A call that needs approval takes two requests in
 the newer protocol version; requests include those of the warm-up.
