@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { Plugin } from 'vitest/config';
 import { defineConfig } from 'vitest/config';
 import { createSpecReporter } from './test/support/spec-reporter.js';
 
@@ -10,10 +13,26 @@ const OWN_PROCESS = [
   'test/faults/{ends,soak,spawn,streams}.test.ts',
 ];
 
+const DIST = join(import.meta.dirname, 'dist') + sep;
+const TESTS = join(import.meta.dirname, 'test') + sep;
+
+/** Loads the built library in `test/`: it is what users get, and 500 files less to transform for every worker. */
+const builtLibrary: Plugin = {
+  name: 'built-library',
+  enforce: 'pre',
+  resolveId(source, importer) {
+    const path = importer?.startsWith(TESTS) ? /^(?:\.\.\/)+src\/(.+\.js)$/.exec(source)?.[1] : undefined;
+    if (path !== undefined && existsSync(DIST + path)) return DIST + path;
+    return undefined;
+  },
+};
+
 export default defineConfig({
+  plugins: [builtLibrary],
   test: {
     reporters: ['default', createSpecReporter()],
     pool: 'forks',
+    server: { deps: { external: [/\/dist\//] } },
     // Tests mostly wait for their own child processes: four workers keep two cores busy.
     maxWorkers: 4,
     testTimeout: 120_000,

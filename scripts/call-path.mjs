@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Each step with the function that `src/runtime/call.ts` calls for it, in this order.
+ * Each step with the function that runs it, called by name in `src/runtime/call.ts` or its `prepare.ts`.
  * @type {readonly { name: string, calls: string, from: string, what: string, errors: readonly string[] }[]}
  */
 export const STEPS = [
@@ -18,21 +18,21 @@ export const STEPS = [
   {
     name: 'repair',
     calls: 'readInput',
-    from: 'src/runtime/input.ts',
+    from: 'src/runtime/prepare.ts',
     what: 'fix unambiguous mistakes in the input',
     errors: [],
   },
   {
     name: 'check',
     calls: 'checkInput',
-    from: 'src/runtime/input.ts',
+    from: 'src/runtime/prepare.ts',
     what: 'validate the input against the schema',
     errors: ['invalid_input'],
   },
   {
     name: 'plan',
     calls: 'planCall',
-    from: 'src/runtime/plan.ts',
+    from: 'src/runtime/prepare.ts',
     what: 'determine exactly what will run, and freeze it',
     errors: ['unavailable'],
   },

@@ -14,7 +14,7 @@ const rowsOf = (text: string): string[][] =>
 const sourceOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 test('call.ts calls each step by name', () => {
-  const text = sourceOf('src/runtime/call.ts');
+  const text = sourceOf('src/runtime/call.ts') + sourceOf('src/runtime/prepare.ts');
   for (const { calls, from } of STEPS) {
     expect(text, calls).toMatch(new RegExp(`[ .(]${calls}\\(`));
     expect(sourceOf(from), from).toMatch(new RegExp(`\\b${calls}\\(`));
