@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
+import { getPriority, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -36,6 +37,8 @@ export async function startClient({ transport, protocol, binary, dir, env, memor
     env: { ...env, SOAK_MEMORY: memoryFile },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  // The server and its tools get less time than the client, which would otherwise be too slow for its own connections.
+  setPriority(child.pid, Math.min(19, getPriority() + 10));
   const exited = new Promise((resolve) => child.once('exit', resolve));
   process.once('exit', () => child.kill('SIGKILL'));
   const state = {
