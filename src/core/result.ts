@@ -73,7 +73,7 @@ function findFault(part: Readonly<Record<string, unknown>>): string | undefined 
 /** A change of the input before validation (RUN-4). */
 export interface Repair {
   readonly path: string;
-  readonly repair: 'null taken as absent' | 'text parsed as JSON' | 'number taken as boolean';
+  readonly repair: 'null taken as absent' | 'text parsed as JSON' | 'taken as boolean';
 }
 
 export interface ResultMeta {

@@ -51,7 +51,7 @@ const NONE: readonly string[] = [];
 /** Converts input to JSON and, unless that is disabled, repairs it. Throws `invalid_input` if it is not JSON. */
 export function readInput(tool: Tool, raw: unknown, { repair }: Pick<Settings, 'repair'>): RepairedInput {
   const input = toJson(raw);
-  return repair ? repairInput(input, tool.input.json) : { input, repairs: [] };
+  return repair ? repairInput(input, tool.input.json, findSwitches(tool)) : { input, repairs: [] };
 }
 
 /** Validates input and applies defaults. Throws `invalid_input`; with `hideFaults` without details of the schema. */
@@ -74,7 +74,7 @@ export function jsonOrNothing(raw: unknown): Json | undefined {
 }
 
 /** Drops null for optional properties and parses JSON text where the schema does not allow text (RUN-4). */
-function repairInput(input: Json, schema: JsonSchema): RepairedInput {
+function repairInput(input: Json, schema: JsonSchema, switches: ReadonlySet<string>): RepairedInput {
   const repairs: Repair[] = [];
   const walk = (value: Json, node: unknown, path: string, depth: number): Json => {
     const here = followRef(node, schema);
@@ -84,10 +84,6 @@ function repairInput(input: Json, schema: JsonSchema): RepairedInput {
       if (parsed === undefined) return value;
       repairs.push({ path, repair: 'text parsed as JSON' });
       return parsed;
-    }
-    if ((value === 0 || value === 1) && isOnlyBoolean(acceptedTypes(here, schema))) {
-      repairs.push({ path, repair: 'number taken as boolean' });
-      return value === 1;
     }
     if (Array.isArray(value)) return mapItems(value, here.items, path, depth);
     if (isRecord(value)) return mapProperties(value as { [key: string]: Json }, here, path, depth);
@@ -112,7 +108,10 @@ function repairInput(input: Json, schema: JsonSchema): RepairedInput {
         repairs.push({ path: childPath, repair: NULL_AS_ABSENT });
         continue;
       }
-      const repaired = walk(child, properties[key], childPath, depth + 1);
+      const isSwitch = path === '' && switches.has(key) && typeof child !== 'boolean';
+      const meant = isSwitch ? toSwitch(child, acceptedTypes(followRef(properties[key], schema), schema)) : undefined;
+      if (meant !== undefined) repairs.push({ path: childPath, repair: 'taken as boolean' });
+      const repaired = meant ?? walk(child, properties[key], childPath, depth + 1);
       if (repaired !== child) {
         copy ??= { ...value };
         copy[key] = repaired;
@@ -133,18 +132,32 @@ function droppedNulls(repairs: readonly Repair[]): readonly string[] {
   );
 }
 
+const NO_SWITCHES: ReadonlySet<string> = new Set();
+
+// TJS-9: the parameters that a declared command maps to one flag or another.
+function findSwitches({ action }: Tool): ReadonlySet<string> {
+  if (action.kind !== 'process' || action.runs !== 'command') return NO_SWITCHES;
+  const mappings = action.executions.flatMap(({ args }) => args);
+  return new Set(mappings.flatMap(({ kind, param }) => (kind === 'flagifboolean' ? [param] : [])));
+}
+
+// "TRUE" and 1 are true where the schema accepts neither text nor numbers.
+function toSwitch(value: Json, types: ReadonlySet<string>): boolean | undefined {
+  if (!types.has('boolean')) return undefined;
+  if (typeof value === 'string' && !types.has('string') && /^(?:true|false)$/i.test(value))
+    return value.toLowerCase() === 'true';
+  const isNumber = Number.isInteger(value) && !types.has('number') && !types.has('integer');
+  return isNumber ? value !== 0 : undefined;
+}
+
 function allowsNull(node: unknown, root: JsonSchema): boolean {
   const types = acceptedTypes(followRef(node, root), root);
   return types.size === 0 || types.has('null');
 }
 
-function isOnlyBoolean(types: ReadonlySet<string>): boolean {
-  return types.has('boolean') && [...types].every((type) => type === 'boolean' || type === 'null');
-}
-
 function parseWanted(text: string, wanted: ReadonlySet<string>): Json | undefined {
   if (wanted.has('string')) return undefined;
-  if (/^(?:true|false)$/i.test(text) && wanted.has('boolean')) return text.toLowerCase() === 'true';
+  if ((text === 'true' || text === 'false') && wanted.has('boolean')) return text === 'true';
   if (NUMBER.test(text) && (wanted.has('number') || wanted.has('integer'))) {
     const number = Number(text);
     // A number that would lose precision stays text, which validation rejects.

@@ -70,9 +70,7 @@ describe('a descriptor of chai', () => {
     for (const on of [true, 'true', 'TRUE', 'True', 1])
       expect((await toolbox.call('run', { on })).structured).toEqual(['--on']);
     for (const on of [false, 'FALSE', 0]) expect((await toolbox.call('run', { on })).structured).toEqual(['--off']);
-    expect((await toolbox.call('run', { on: 1 })).meta.repaired).toEqual([
-      { path: '/on', repair: 'number taken as boolean' },
-    ]);
-    for (const on of ['yes', 2, '1']) expect((await toolbox.call('run', { on })).error?.code).toBe('invalid_input');
+    expect((await toolbox.call('run', { on: 1 })).meta.repaired).toEqual([{ path: '/on', repair: 'taken as boolean' }]);
+    for (const on of ['yes', 1.5, '1']) expect((await toolbox.call('run', { on })).error?.code).toBe('invalid_input');
   });
 });
