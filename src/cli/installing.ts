@@ -1,7 +1,7 @@
 // Shared by the install verbs: context, confirmation, and printing of plans and results.
 
 import { exitStatus } from '../core/error.js';
-import { count, sanitize, spellOut } from '../core/text.js';
+import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
 import {
   type Hook,
@@ -58,6 +58,10 @@ function createReporter(terminal: Terminal): InstallEnvironment['report'] {
   return ({ kind, text }: InstallProgress) => {
     if (kind === 'progress') {
       showTransient(terminal, text);
+      return;
+    }
+    if (kind === 'output') {
+      terminal.err(`  ${terminal.paint('dim', '|', 'err')} ${quoteOutside(text, 2000)}\n`);
       return;
     }
     const label = kind === 'warning' ? terminal.paint('yellow', 'warning', 'err') : 'note   ';

@@ -38,7 +38,8 @@ export interface Hook {
 }
 
 export interface InstallProgress {
-  readonly kind: 'progress' | 'note' | 'warning';
+  /** `output`: a line that a hook printed. */
+  readonly kind: 'progress' | 'note' | 'warning' | 'output';
   readonly text: string;
 }
 

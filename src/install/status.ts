@@ -13,7 +13,7 @@ import { type InstallPaths, pathsOf, type ReadableToolbox, toReadOnlyEnvironment
 import { type Inventory, loadInventory } from './inventory.js';
 import type { InstalledItem } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
-import { type PlannedItem, planItems } from './plan/plan-items.js';
+import { isRebuilt, type PlannedItem, planItems } from './plan/plan-items.js';
 import { findAvailable } from './plan/plans.js';
 import { availableKey } from './sources/load.js';
 
@@ -87,7 +87,7 @@ function compareUpstream(item: InstalledItem, all: PlannedOrFault): Omit<ItemSta
   if (typeof planned === 'string') return { states: [planned] };
   if (planned.change === 'rename') return { states: ['renamed'], renamedTo: planned.effective };
   if (planned.change === 'pending') return { states: ['pending'] };
-  const changed = planned.form.hash !== item.sourceHash || planned.item.bin !== item.bin;
+  const changed = planned.form.hash !== item.sourceHash || planned.item.bin !== item.bin || isRebuilt(item, planned);
   return { states: changed ? ['upstream changed'] : [] };
 }
 

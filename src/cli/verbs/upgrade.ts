@@ -39,7 +39,7 @@ export const upgrade: Verb = {
       const { paths } = environment;
       const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
       for (const record of flags.has('offline') ? [] : loadSources(paths))
-        if (used.has(record.id) && (record.kind === 'git' || record.snapshot))
+        if (used.has(record.id) && (record.kind === 'git' || record.hooks !== 'none'))
           await syncSource(record, flags.has('accept'), environment);
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);

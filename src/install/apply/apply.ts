@@ -153,6 +153,7 @@ function toInstalled(
     object,
     links: links.map(({ path }) => path),
     sourceHash: form.hash,
+    contentHash: form.contentHash,
     installedHash: hashAfterHook ?? installedHash,
     commit: source.record.commit,
     bin: item.bin,

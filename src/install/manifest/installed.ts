@@ -27,6 +27,8 @@ export interface InstalledItem {
   readonly links: readonly string[];
   /** Hash of the source form, before tokens are expanded (TOK-7). */
   readonly sourceHash: string;
+  /** Hash of everything that was copied, including what hooks of the source created. */
+  readonly contentHash?: string;
   /** Hash of the installed form, build results included. */
   readonly installedHash: string;
   readonly commit: string | null;

@@ -100,8 +100,16 @@ function linkOf(
   return at === null ? [] : [{ path: join(home, at), target: file ? join(store, `${name}.md`) : store }];
 }
 
+/** Whether hooks of the source created other files than those that were installed; they must have run. */
+export function isRebuilt(
+  { contentHash }: InstalledItem,
+  { form, source }: Pick<PlannedItem, 'form' | 'source'>,
+): boolean {
+  return contentHash !== undefined && source.record.hooks === 'ran' && contentHash !== form.contentHash;
+}
+
 function changeOf(
-  { item, form, existing, effective, links }: Omit<PlannedItem, 'change'>,
+  { item, form, source, existing, effective, links }: Omit<PlannedItem, 'change'>,
   objects: string,
 ): ChangeKind {
   if (existing === undefined) return 'new';
@@ -109,6 +117,7 @@ function changeOf(
   const { hooks } = existing;
   const unchanged =
     existing.sourceHash === form.hash &&
+    !isRebuilt(existing, { form, source }) &&
     existing.bin === item.bin &&
     hooks.build === item.build &&
     hooks.install === item.install &&
