@@ -8,7 +8,7 @@ export interface CompatibleCommand {
   readonly arguments?: readonly string[];
   /** A tool with this name comes first: an ordinary word that tools are named by too. */
   readonly yields?: true;
-  /** Other spellings of flags: `as` for `namespace`. */
+  /** Other spellings of flags: `as` for `namespace`; one without a meaning here is empty. */
   readonly flags?: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +17,8 @@ const HOOK_FLAGS = {
   'dangerously-skip-build-hook-check': 'run-hooks',
   'dangerously-skip-hook-check': 'run-hooks',
 };
-const MELD_FLAGS = { ...HOOK_FLAGS, as: 'namespace', 'link-only': 'register-only' };
+const MELD_FLAGS = { ...HOOK_FLAGS, as: 'namespace', 'link-only': 'register-only', 'flat-skills': '' };
+const UPGRADE_FLAGS = { ...HOOK_FLAGS, 'no-sync': 'offline' };
 
 // docs/coming-from/mind.md
 const MIND: readonly CompatibleCommand[] = [
@@ -29,10 +30,17 @@ const MIND: readonly CompatibleCommand[] = [
   { word: 'forget', command: 'uninstall', flags: HOOK_FLAGS },
   { word: 'unlearn', command: 'uninstall', flags: HOOK_FLAGS },
   { word: 'update', command: 'sync', yields: true, flags: HOOK_FLAGS },
-  { word: 'evolve', command: 'upgrade', flags: { ...HOOK_FLAGS, 'no-sync': 'offline' } },
+  { word: 'evolve', command: 'upgrade', flags: UPGRADE_FLAGS },
   { word: 'recall', command: 'list', arguments: ['--installed'] },
   { word: 'status', command: 'list', yields: true, arguments: ['--installed'] },
-  { word: 'probe', command: 'search' },
+  { word: 'probe', command: 'search', flags: { 'no-tui': '' } },
+  // The same words, with flags of mind.
+  { word: 'upgrade', command: 'upgrade', flags: UPGRADE_FLAGS },
+  { word: 'hooks', command: 'hooks', flags: { ...HOOK_FLAGS, force: '', rerun: '' } },
+  { word: 'absorb', command: 'adopt' },
+  { word: 'dump', command: 'export', yields: true },
+  { word: 'init-source', command: 'init', arguments: ['--source'] },
+  { word: 'link-project', command: 'config', arguments: ['homes', 'add', '--preset', 'windsurf'] },
   { word: 'introspect', command: 'doctor' },
   { word: 'review', command: 'check' },
 ];
@@ -47,10 +55,10 @@ export function findCompatible(word: string): CompatibleCommand | undefined {
 /** Returns the arguments of a compatible command as arguments of the command of wield. */
 export function toOwnArguments({ arguments: first = [], flags = {} }: CompatibleCommand, argv: readonly string[]) {
   const end = argv.indexOf('--');
-  const rename = (raw: string, at: number): string => {
+  const rename = (raw: string, at: number): readonly string[] => {
     const name = /^--([^=]+)/.exec(raw)?.[1];
-    if (name === undefined || (end !== -1 && at > end) || !Object.hasOwn(flags, name)) return raw;
-    return `--${flags[name]}${raw.slice(2 + name.length)}`;
+    if (name === undefined || (end !== -1 && at > end) || !Object.hasOwn(flags, name)) return [raw];
+    return flags[name] === '' ? [] : [`--${flags[name]}${raw.slice(2 + name.length)}`];
   };
-  return [...first, ...argv.map(rename)];
+  return [...first, ...argv.flatMap(rename)];
 }

@@ -88,6 +88,25 @@ export const VERBS: readonly VerbEntry[] = [
   verb('install', 'sync', 'Fetch updates of sources', async () => (await import('./verbs/sync.js')).sync),
   verb(
     'install',
+    'adopt',
+    'Move an item of an agent home into a source',
+    async () => (await import('./verbs/adopt.js')).adopt,
+  ),
+  verb(
+    'install',
+    'export',
+    'Write what is installed as a source manifest',
+    async () => (await import('./verbs/export.js')).exportInstalled,
+  ),
+  verb(
+    'install',
+    'import',
+    'Take over what mind installed',
+    async () => (await import('./verbs/import.js')).importSystem,
+  ),
+  verb('install', 'hooks', 'List hooks, and run them again', async () => (await import('./verbs/hooks.js')).hooks),
+  verb(
+    'install',
     'verify',
     'Check installed files against their recorded hashes',
     async () => (await import('./verbs/verify.js')).verify,

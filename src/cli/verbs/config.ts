@@ -3,16 +3,23 @@
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
-import type { Verb } from '../verb.js';
+import { option, usageError, type Verb } from '../verb.js';
 
 export const config: Verb = {
   name: 'config',
-  usage: 'config [--json]',
-  summary: 'Show the effective configuration, with the file and line of each value.',
-  examples: ['wield config'],
-  flags: {},
-  positionals: 0,
-  async run({ terminal, json, toolbox }) {
+  usage: 'config [--json]\n  wield config homes [list | add DIR | remove DIR] [--preset NAME]',
+  summary: 'Show the effective configuration, with the file and line of each value; or manage the agent homes.',
+  examples: ['wield config', 'wield config homes add --preset codex'],
+  flags: { preset: option('NAME', 'The agent home of gemini, codex, universal or windsurf') },
+  positionals: 3,
+  completes: ['homes'],
+  async run(call) {
+    const { terminal, json, positionals, toolbox } = call;
+    // mind says lobes.
+    if (positionals[0] === 'homes' || positionals[0] === 'lobes')
+      return (await import('./config-homes.js')).configHomes(call);
+    if (positionals[0] !== undefined && positionals[0] !== 'show')
+      throw usageError(`unexpected argument "${quoteOutside(positionals[0], 60)}"`, 'wield config --help');
     const { fault, problems, entries } = toolbox().state.configuration();
     if (json) return printJson(terminal, { ok: true, values: entries, problems, fault: fault ?? null });
     const rows = entries.map(({ key, shown, file, line }) => [

@@ -1,10 +1,11 @@
 // `wield init`: creates a first tool and a commented configuration.
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import { count, sanitize } from '../../core/text.js';
 import { printJson } from '../print.js';
-import type { Verb } from '../verb.js';
+import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh
 # @description Say hello.
@@ -36,12 +37,16 @@ const CONFIG = `# Settings of this workspace. They can only restrict what your ~
 
 export const init: Verb = {
   name: 'init',
-  usage: 'init [--json]',
-  summary: 'Create a first tool in this directory. Existing files are not changed.',
-  examples: ['wield init'],
-  flags: {},
-  positionals: 0,
-  async run({ terminal, json, cwd, toolbox: open }) {
+  usage: 'init [--source [DIR]] [--json]',
+  summary: 'Create a first tool in this directory, or the manifest of a source. Existing files are not changed.',
+  examples: ['wield init', 'wield init --source'],
+  flags: { source: toggle('Create a commented wield.toml, to publish tools and skills') },
+  positionals: 1,
+  async run(call) {
+    const { terminal, json, cwd, flags, positionals, toolbox: open } = call;
+    if (flags.has('source')) return initSource(call);
+    if (positionals[0] !== undefined)
+      throw usageError(`unexpected argument "${sanitize(positionals[0])}"`, 'wield init --help');
     const agents = join(cwd, '.agents');
     const isNew = !existsSync(agents);
     const files = [
@@ -85,6 +90,30 @@ export const init: Verb = {
     return 0;
   },
 };
+
+const MANIFEST = `[source]
+# description = "What it contains"
+# namespace = "team"           # items are named team:name
+# roots = ["packages/*"]       # directories to search instead of the root
+
+# [[hooks]]                    # runs when the source is added, if the user approves it
+# run = "make"
+`;
+
+async function initSource({ terminal, json, cwd, positionals }: VerbCall): Promise<number> {
+  const directory = resolve(cwd, positionals[0] ?? '.');
+  const { MANIFEST_FILES } = await import('../../install/sources/load-manifest.js');
+  const existing = MANIFEST_FILES.find((name) => existsSync(join(directory, name)));
+  mkdirOrFail(directory);
+  const file = existing ?? 'wield.toml';
+  if (existing === undefined) writeNew(join(directory, file), MANIFEST, 0o644);
+  const { items } = (await import('../../install/sources/check.js')).checkSource(directory, false);
+  if (json)
+    return printJson(terminal, { ok: true, workdir: directory, created: existing === undefined ? [file] : [], items });
+  terminal.out(`  ${existing === undefined ? 'created' : 'exists '}  ${sanitize(join(directory, file))}\n`);
+  terminal.out(`  offers   ${count(items, 'item')}; wield check shows problems\n`);
+  return 0;
+}
 
 function mkdirOrFail(directory: string): void {
   try {

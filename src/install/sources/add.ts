@@ -153,8 +153,8 @@ async function addOne(
   return { ...fetched, known: before !== undefined };
 }
 
-// The record of a source before it is fetched; values of an earlier registration stay unless they are given again.
-function toRecord(
+/** Returns the record of a source before it is fetched; values of an earlier registration stay unless they are given again. */
+export function toRecord(
   { namespace, pin, roots, addRoots = [], adoption, parent }: AddSourceOptions & { readonly parent: string | null },
   { kind, location, name }: SourceLocation,
   known: readonly SourceRecord[],

@@ -15,6 +15,13 @@ import { loadManifest } from './load-manifest.js';
 import { hideUser } from './location.js';
 import type { Scan } from './scan.js';
 
+export interface FetchOptions {
+  /** Accepts a tag that moved. */
+  readonly accept?: boolean;
+  /** A copy of the repository to fetch from, in place of its location. */
+  readonly from?: string | undefined;
+}
+
 export interface FetchedSource {
   readonly record: SourceRecord;
   readonly scan: Scan;
@@ -28,14 +35,14 @@ export async function fetchSource(
   wanted: SourceRecord,
   before: SourceRecord | undefined,
   environment: InstallEnvironment,
-  accept = false,
+  { accept = false, from }: FetchOptions = {},
 ): Promise<FetchedSource> {
   const { paths, report } = environment;
   let record = wanted;
   const fetch = async (pin: Pin | null): Promise<void> => {
     report({ kind: 'progress', text: `fetching ${hideUser(wanted.location)}` });
     const { git } = clonePaths(paths, wanted.directory!, null);
-    const fetched = await fetchCommit(environment, wanted.location, pin, git);
+    const fetched = await fetchCommit(environment, from ?? wanted.location, pin, git);
     if (before !== undefined && !accept) assertUnmoved(before, fetched);
     const { tree } = clonePaths(paths, wanted.directory!, fetched.commit);
     record = { ...record, ...fetched };
@@ -134,7 +141,7 @@ export async function syncSource(
   environment: InstallEnvironment,
 ): Promise<SyncedSource> {
   const { paths } = environment;
-  const { record: now, scan } = await fetchSource(record, record, environment, accept).catch((error: unknown) => {
+  const { record: now, scan } = await fetchSource(record, record, environment, { accept }).catch((error: unknown) => {
     removeUnusedClones(paths, loadSources(paths));
     throw error;
   });

@@ -1,0 +1,85 @@
+// `wield hooks`: lists the hooks of sources and items, and runs them again.
+
+import { spellOut } from '../../core/text.js';
+import { applyAndPin } from '../../install/apply/apply.js';
+import { type Inventory, loadInventory } from '../../install/inventory.js';
+import { planInstall } from '../../install/plan/plans.js';
+import { syncSource } from '../../install/sources/fetch.js';
+import { findSource } from '../../install/sources/load.js';
+import { loadSources } from '../../install/state.js';
+import { RUN_HOOKS } from '../consent.js';
+import { printApplied, withInstalling } from '../installing.js';
+import { printJson } from '../print.js';
+import { usageError, type Verb, type VerbCall } from '../verb.js';
+
+export const hooks: Verb = {
+  name: 'hooks',
+  usage: 'hooks list [source]\n  wield hooks run <source | source#item> [--run-hooks]',
+  summary: 'List the hooks of sources and their items, or run install and build hooks again.',
+  examples: ['wield hooks list', 'wield hooks run acme/agent-tools'],
+  flags: { 'run-hooks': RUN_HOOKS },
+  positionals: 2,
+  completes: ['list', 'run'],
+  async run(call) {
+    const [action = 'list', target] = call.positionals;
+    if (action === 'list') return list(call, target);
+    if (action === 'run' && target !== undefined) return runAgain(call, target);
+    throw usageError('unknown action, or no source given', 'wield hooks list, or wield hooks run <source>');
+  },
+};
+
+interface ListedHook {
+  readonly source: string;
+  readonly item: string | null;
+  readonly event: string;
+  readonly run: string;
+  /** Whether hooks of the source ran for its current commit; null for those of items. */
+  readonly state: string | null;
+}
+
+function list(call: VerbCall, target: string | undefined): Promise<number> {
+  const { terminal, json, cwd } = call;
+  return withInstalling(call, async (environment) => {
+    const id = target === undefined ? undefined : findSource(target, loadSources(environment.paths), cwd).id;
+    const all = listHooks(loadInventory(environment)).filter(({ source }) => id === undefined || source === id);
+    if (json) return printJson(terminal, { ok: true, hooks: all });
+    if (all.length === 0) terminal.out('  no hooks\n');
+    for (const { source, item, event, run, state } of all) {
+      const where = `${source}${item === null ? '' : `#${item}`}`;
+      terminal.out(`  ${spellOut(where)}  ${event}${state === null ? '' : `, ${state}`}\n`);
+      for (const line of run.split('\n')) terminal.out(`      ${spellOut(line)}\n`);
+    }
+    return 0;
+  });
+}
+
+function listHooks({ sources }: Inventory): ListedHook[] {
+  return sources.flatMap(({ record: { id, hooks: state }, scan }) => [
+    ...scan.manifest.hooks.map(({ event, run }) => ({ source: id, item: null, event, run, state })),
+    ...scan.items.flatMap(({ kind, name, build, install, uninstall }) =>
+      Object.entries({ build, install, uninstall }).flatMap(([event, run]) =>
+        run === null ? [] : [{ source: id, item: `${kind}:${name}`, event, run, state: null }],
+      ),
+    ),
+  ]);
+}
+
+// Source hooks run in the sources again; an item is installed again, so that a failure changes nothing.
+function runAgain(call: VerbCall, target: string): Promise<number> {
+  const { terminal, json, cwd } = call;
+  return withInstalling(call, async (environment, toolbox) => {
+    if (target.includes('#')) {
+      const inventory = loadInventory(environment);
+      const plan = planInstall({ refs: [target], sources: [], all: false, force: true }, inventory);
+      const applied = await applyAndPin(plan, true, inventory, toolbox);
+      if (json) printJson(terminal, { ok: true, hooks: plan.hooks });
+      else printApplied(terminal, applied, inventory);
+      return 0;
+    }
+    const record = findSource(target, loadSources(environment.paths), cwd);
+    const synced = await syncSource({ ...record, hooks: 'skipped', snapshot: null }, false, environment);
+    if (json) printJson(terminal, { ok: true, source: record.id, state: synced.record.hooks });
+    else terminal.out(`  ${record.id}  ${synced.record.hooks}\n`);
+    return synced.record.hooks === 'skipped' ? 1 : 0;
+  });
+}

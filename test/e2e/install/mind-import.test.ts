@@ -1,0 +1,200 @@
+// Taking over a home of mind, and its commands for whole installations.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { createInstallWorkspace, type InstallWorkspace, WORKED, writeFiles } from '../../support/install.js';
+import { finding } from '../../support/spec.js';
+
+const skill = (name: string, text = 'Text.'): string =>
+  `---\nname: ${name}\ndescription: About ${name}.\n---\n${text}\n`;
+
+interface Installed {
+  readonly kind: string;
+  readonly name: string;
+  readonly bare: string;
+  readonly source: string;
+  readonly link: string | null;
+}
+
+/** Writes a home as mind leaves it: a clone, a linked directory, copies in its store, links and state files. */
+function createMindHome(workspace: InstallWorkspace): string {
+  const home = join(workspace.home, '.mind');
+  const url = workspace.repository('tooling', WORKED);
+  const clone = join(home, 'sources/github.com/acme/tooling');
+  mkdirSync(dirname(clone), { recursive: true });
+  execFileSync('git', ['clone', '-q', url, clone], { stdio: 'ignore' });
+  const commit = workspace.git('tooling', 'rev-parse', 'HEAD').trim();
+  // The repository went on; mind did not.
+  workspace.source('tooling', { 'skills/scan/SKILL.md': skill('scan', 'Newer.') });
+  workspace.git('tooling', 'commit', '-qam', 'newer');
+  const local = workspace.source('local', { 'agents/dev.md': '---\nname: dev\n---\nDev.', 'rules/tone.md': 'Tone.' });
+  const source = (name: string, more: object) => {
+    const [host, owner, repo] = name.split('/');
+    return { name, host, owner, repo, commit: null, alias: null, pin: { kind: 'default-branch' }, ...more };
+  };
+  const sources = [
+    source('github.com/acme/tooling', { url: 'https://github.com/acme/tooling', commit, alias: 'jk' }),
+    source('local/sources/local', { url: local }),
+    source('github.com/acme/gone', { url: 'https://127.0.0.1:1/acme/gone', commit }),
+  ];
+  const items: Installed[] = [
+    { kind: 'tool', name: 'jk:detect', bare: 'detect', source: 'github.com/acme/tooling', link: null },
+    { kind: 'skill', name: 'jk:scan', bare: 'scan', source: 'github.com/acme/tooling', link: 'skills/jk:scan' },
+    { kind: 'agent', name: 'dev', bare: 'dev', source: 'local/sources/local', link: 'agents/dev.md' },
+    { kind: 'rule', name: 'old', bare: 'old', source: 'local/sources/local', link: 'rules/old.md' },
+    { kind: 'skill', name: 'lost', bare: 'lost', source: 'github.com/acme/gone', link: 'skills/lost' },
+  ];
+  const lobes = [join(workspace.home, '.claude'), join(workspace.home, '.gemini/config')];
+  const records = items.map(({ kind, name, bare, source: from, link }) => {
+    const store = `store/${kind}/${name}`;
+    writeFiles(join(home, store), { [kind === 'skill' ? 'SKILL.md' : 'x.md']: `copy of ${name}` });
+    const links = link === null ? [] : lobes.map((lobe) => join(lobe, link));
+    for (const path of links) {
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(join(home, store), path);
+    }
+    return [`${kind}:${name}`, { kind, name, bare_name: bare, source: from, commit, hash: '0', store, links }];
+  });
+  writeFileSync(join(home, 'sources.json'), JSON.stringify({ version: 1, sources }));
+  writeFileSync(join(home, 'manifest.json'), JSON.stringify({ version: 1, items: Object.fromEntries(records) }));
+  writeFileSync(join(home, 'config.toml'), 'lobes = ["~/.claude", { path = "~/.gemini/config", kinds = ["skill"] }]\n');
+  return home;
+}
+
+const filesIn = (directory: string): string[] => readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
+
+describe('import mind', () => {
+  finding('000-83 INS-44', 'takes over sources, items and links, and changes nothing of mind', async () => {
+    const workspace = createInstallWorkspace();
+    const home = createMindHome(workspace);
+    const before = filesIn(home);
+    expect((await workspace.json('import', 'mind', '--dry-run')).items).toHaveLength(5);
+    expect((await workspace.fail('import', 'mind')).code).toBe('needs_approval');
+    const { sources, items, left, homes } = await workspace.json('import', 'mind', '--yes');
+    expect(sources).toEqual(['acme/tooling', 'local']);
+    expect(
+      items.map(({ kind, effective }: { kind: string; effective: string }) => `${kind}:${effective}`).sort(),
+    ).toEqual(['agent:dev', 'skill:jk:scan', 'tool:jk:detect']);
+    expect(homes).toEqual(['~/.claude', '~/.gemini/config']);
+    expect(left.map(({ what }: { what: string }) => what)).toEqual([
+      'source github.com/acme/gone',
+      'rule old',
+      'skill lost',
+      ...['rules/old.md', 'skills/lost'].flatMap((link) =>
+        ['.claude', '.gemini/config'].map((lobe) => `link ${join(workspace.home, lobe, link)}`),
+      ),
+    ]);
+    // The commit that mind had, not the newer one; references lead to the new store.
+    expect(workspace.stored('skill/jk:scan/SKILL.md')).toContain('`~/.wield/store/tool/jk:detect/detect.sh .`');
+    for (const lobe of ['.claude', '.gemini/config']) {
+      const at = (link: string): string => readlinkSync(join(workspace.home, lobe, link));
+      expect(at('skills/jk:scan')).toBe(join(workspace.wieldHome, 'store/skill/jk:scan'));
+      expect(at('agents/dev.md')).toBe(join(workspace.wieldHome, 'store/agent/dev/dev.md'));
+      expect(at('skills/lost')).toBe(join(home, 'store/skill/lost'));
+      expect(readdirSync(join(workspace.home, lobe, 'skills')).sort()).toEqual(['jk:scan', 'lost']);
+    }
+    expect(filesIn(home)).toEqual(before);
+    expect((await workspace.json('import', 'mind', '--yes')).items).toEqual([]);
+    const states = (await workspace.json('recall')).items.map((item: { states: string[] }) => item.states);
+    expect(states).toEqual([['clean'], ['clean'], ['clean']]);
+    const [record] = JSON.parse(readFileSync(join(workspace.wieldHome, 'sources.json'), 'utf8')).sources;
+    expect(record).toMatchObject({ location: 'https://github.com/acme/tooling', prefix: 'jk', pin: null });
+  });
+
+  finding('000-83 INS-44', 'a failure restores the links, and a missing or broken home is an error', async () => {
+    const workspace = createInstallWorkspace();
+    expect((await workspace.fail('import', 'mind', '--yes')).code).toBe('not_found');
+    const home = createMindHome(workspace);
+    // The path of a link in wield's own store is occupied by a file.
+    mkdirSync(join(workspace.wieldHome, 'store'), { recursive: true });
+    writeFileSync(join(workspace.wieldHome, 'store/skill'), 'in the way');
+    expect((await workspace.fail('import', 'mind', '--yes')).code).toBe('io');
+    expect(readlinkSync(join(workspace.home, '.claude/skills/jk:scan'))).toBe(join(home, 'store/skill/jk:scan'));
+    writeFileSync(join(home, 'manifest.json'), '[]');
+    expect((await workspace.fail('import', 'mind', '--yes')).message).toContain('is not a state file of mind');
+  });
+});
+
+describe('commands for whole installations', () => {
+  finding('000-20 INS-45', 'dump reproduces the sources and the installed items', async () => {
+    const workspace = createInstallWorkspace();
+    const url = workspace.repository('tooling', WORKED);
+    await workspace.json('add', url, '-N', 'jk');
+    await workspace.json('add', workspace.source('rules', { 'rules/a.md': 'A.', 'rules/b.md': 'B.' }));
+    await workspace.json('install', 'jk:scan', 'rule:a', '--yes');
+    const commit = workspace.git('tooling', 'rev-parse', 'HEAD').trim();
+    const { stdout } = await workspace.run('dump');
+    expect(stdout).toContain(`source = "${url}"\nnamespace = "jk"\npin-ref = "${commit}"\ninstall = true\n`);
+    expect(stdout).toContain('install-items = ["rule:a"]\n');
+    const copy = workspace.source('copy', {});
+    await workspace.run('dump', '--output', join(copy, 'wield.toml'), '--whole-sources');
+    expect(readFileSync(join(copy, 'wield.toml'), 'utf8')).not.toContain('install-items');
+    expect((await workspace.run('check', copy)).status).toBe(0);
+  });
+
+  finding('000-20 INS-45', 'absorb moves an item of an agent home into a source', async () => {
+    const workspace = createInstallWorkspace();
+    const target = workspace.source('mine', {});
+    const notes = join(workspace.home, '.claude/skills/notes');
+    writeFiles(workspace.home, {
+      '.claude/skills/notes/SKILL.md': skill('notes', 'Mine.'),
+      '.claude/skills/notes/run.sh!': '#!/bin/sh\n',
+      '.claude/rules/tone.md': 'Tone.',
+    });
+    expect((await workspace.fail('absorb', 'nope', '--to', target, '--yes')).hint).toContain('skill:notes, rule:tone');
+    expect((await workspace.fail('absorb', 'notes', '--to', target)).code).toBe('needs_approval');
+    await workspace.json('absorb', 'skill:notes', '--to', target, '--yes');
+    expect(readFileSync(join(target, 'skills/notes/SKILL.md'), 'utf8')).toContain('Mine.');
+    expect(readlinkSync(notes)).toBe(join(workspace.wieldHome, 'store/skill/notes'));
+    expect(readdirSync(join(workspace.home, '.claude/skills'))).toEqual(['notes']);
+    await workspace.json('absorb', 'tone', '--to', target, '--yes');
+    expect(readFileSync(join(workspace.home, '.claude/rules/tone.md'), 'utf8')).toBe('Tone.');
+    expect((await workspace.json('recall')).items).toHaveLength(2);
+  });
+
+  finding('000-20 INS-45', 'hooks are listed and run again after approval', async () => {
+    const workspace = createInstallWorkspace();
+    const log = join(workspace.dir, 'log');
+    const source = workspace.source('hooked', {
+      'mind.toml': `[[hooks]]\nrun = "echo source >> ${log}"\n[[items]]\nkind = "rule"\nname = "r"\npath = "r.md"\ninstall = "echo item >> ${log}"\n`,
+      'r.md': 'R.',
+    });
+    await workspace.json('add', source, '--yes', '--run-hooks');
+    expect((await workspace.json('hooks', 'list')).hooks).toMatchObject([
+      { source: 'hooked', item: null, event: 'install', state: 'ran' },
+      { source: 'hooked', item: 'rule:r', event: 'install', state: null },
+    ]);
+    await workspace.run('hooks', 'run', 'hooked', '--force');
+    await workspace.run('hooks', 'run', 'hooked#r', '--dangerously-skip-install-hook-check');
+    expect(readFileSync(log, 'utf8')).toBe('source\nitem\nsource\nitem\n');
+    writeFileSync(join(source, 'r.md'), 'Changed.');
+    expect((await workspace.run('hooks', 'run', 'hooked')).status).toBe(1);
+    expect((await workspace.fail('hooks', 'jump')).code).toBe('usage');
+  });
+
+  finding(
+    '000-20 INS-45',
+    'lobes are added and removed with their links, and init-source writes a manifest',
+    async () => {
+      const workspace = createInstallWorkspace();
+      await workspace.json('add', workspace.source('starter', { 'skills/greet/SKILL.md': skill('greet') }), '--yes');
+      const link = (home: string): boolean => existsSync(join(workspace.home, home, 'skills/greet/SKILL.md'));
+      workspace.config('# mine\n[limits]\ntimeout = "1m"\n');
+      await workspace.json('config', 'lobes', 'add', '--preset', 'codex');
+      expect([link('.claude'), link('.agents')]).toEqual([true, true]);
+      await workspace.json('link-project');
+      expect(existsSync(join(workspace.dir, '.windsurf/skills/greet/SKILL.md'))).toBe(true);
+      await workspace.json('config', 'homes', 'remove', '~/.agents');
+      expect([link('.claude'), link('.agents')]).toEqual([true, false]);
+      expect((await workspace.json('config', 'lobes', 'list')).homes).toHaveLength(2);
+      expect(readFileSync(join(workspace.wieldHome, 'config.toml'), 'utf8')).toContain('# mine\n[limits]');
+      expect((await workspace.fail('config', 'homes', 'remove', '/nowhere')).code).toBe('usage');
+      const source = workspace.source('new', { 'skills/x/SKILL.md': skill('x') });
+      expect((await workspace.json('init-source', source)).items).toBe(1);
+      expect((await workspace.json('init-source', source)).created).toEqual([]);
+      expect((await workspace.run('check', source)).status).toBe(0);
+    },
+  );
+});
