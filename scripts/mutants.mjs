@@ -1,27 +1,16 @@
 // Applies one mutation of security-relevant code at a time to a copy of the project, and reports which no test notices.
 // Usage: npm run mutants [-- --only TEXT] [--rest] [--changed COMMIT] [--seconds N] [--lanes 1|2] [--no-baseline]. It
-// updates docs/reference/mutants.md.
+// updates test/mutation-results.json and docs/reference/mutants.md.
 
 import { execFileSync, spawn } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { readMutations, readResults, saveResults } from './mutants-page.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const LISTS = join(ROOT, 'test/mutants');
-const PAGE = join(ROOT, 'docs/reference/mutants.md');
 const TIMEOUT_MS = 240_000;
 
 const { values: options } = parseArgs({
@@ -34,17 +23,13 @@ const { values: options } = parseArgs({
     lanes: { type: 'string', default: '2' },
   },
 });
-const all = readdirSync(LISTS)
-  .filter((name) => name.endsWith('.json'))
-  .sort()
-  .flatMap((name) => JSON.parse(readFileSync(join(LISTS, name), 'utf8')));
-// `--rest`: those that the page does not list as killed. `--changed`: those whose code or tests changed since a commit.
-const page = readPage();
+// `--rest`: those that were not killed. `--changed`: those whose code or tests changed since a commit.
+const before = readResults();
 const changed = options.changed === undefined ? undefined : filesChangedSince(options.changed);
-const chosen = all.filter(
+const chosen = readMutations().filter(
   (mutation) =>
-    (options.only === undefined || rowOf(mutation).includes(options.only)) &&
-    !(options.rest && page.includes(`${rowOf(mutation)} killed |`)) &&
+    (options.only === undefined || describe(mutation).includes(options.only)) &&
+    !(options.rest && before[mutation.what] === 'killed') &&
     (changed === undefined || [mutation.file, ...mutation.tests].some((file) => changed.has(file))),
 );
 // No other mutation is started after that.
@@ -65,7 +50,7 @@ try {
         results.set(next, result);
         console.log(`${results.size}/${chosen.length} ${result.state.padEnd(8)} ${next.area}: ${next.what}`);
         console.log(`    ${Math.round((performance.now() - began) / 1000)} s: ${result.detail}`);
-        writeFileSync(PAGE, toPage(results));
+        saveResults({ [next.what]: result.state });
       }
     }),
   );
@@ -184,51 +169,11 @@ function run(cwd, args) {
   });
 }
 
-/** Returns the row of a mutation without its result. */
-function rowOf({ area, what, finding, file, tests }) {
-  const link = (name) => `[${name.split('/').at(-1)}](../../${name})`;
-  return `| ${area} | ${what.replaceAll('|', '\\|')} | ${finding ?? ''} | ${link(file)} | ${tests.map(link).join(', ')} |`;
-}
-
-function readPage() {
-  return existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
+function describe({ area, what, finding = '', file, tests }) {
+  return `| ${[area, what, finding, file, ...tests].join(' | ')} |`;
 }
 
 function filesChangedSince(commit) {
   const names = execFileSync('git', ['diff', '--name-only', commit], { cwd: ROOT, encoding: 'utf8' });
   return new Set(names.trim().split('\n'));
-}
-
-// Rows of mutations that did not run are kept from the page, which another run may have written meanwhile.
-function toPage(results) {
-  const now = readPage();
-  const rows = all.map((mutation) => {
-    const start = rowOf(mutation);
-    const state = results.get(mutation)?.state;
-    return state === undefined
-      ? (now.find((row) => row.startsWith(start)) ?? `${start} not run |`)
-      : `${start} ${state} |`;
-  });
-  const killed = rows.filter((row) => row.endsWith(' killed |')).length;
-  return [
-    '# Mutants',
-    '',
-    'Each row is a deliberate defect in a security-relevant line, and the tests that must notice it. One with a finding',
-    'undoes the fix of that finding, and its own tests must fail. The list is in `test/mutants`; a gate checks that every',
-    'line still exists and that every finding has a mutation.',
-    '',
-    '| to | run |',
-    '|---|---|',
-    '| try all mutations and write this page | `npm run mutants` |',
-    '| try those that are not listed as killed | `npm run mutants -- --rest` |',
-    '| try those of one area, file or description | `npm run mutants -- --only approvals` |',
-    '| try those whose code or tests changed | `npm run mutants -- --changed HEAD~5` |',
-    '',
-    `${killed} of ${rows.length} mutations are noticed.`,
-    '',
-    '| area | mutation | finding | file | tests | result |',
-    '|---|---|---|---|---|---|',
-    ...rows,
-    '',
-  ].join('\n');
 }
