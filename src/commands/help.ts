@@ -127,8 +127,11 @@ function itemText(item: unknown, tool: Tool): string {
 
 // Describes the bounds `min…` and `max…` of a schema: `1 to 10`, `at least 1 character`.
 function rangeText(schema: Parameter['schema'], what: '' | 'Length' | 'Items', unit: string): string {
-  const least = schema[what === '' ? 'minimum' : `min${what}`];
-  const most = schema[what === '' ? 'maximum' : `max${what}`];
+  // Libraries write the range of safe integers for every integer.
+  const toBound = (value: unknown): unknown =>
+    Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
+  const least = toBound(schema[what === '' ? 'minimum' : `min${what}`]);
+  const most = toBound(schema[what === '' ? 'maximum' : `max${what}`]);
   const of = (bound: unknown): string => (unit === '' ? '' : ` ${bound === 1 ? unit.replace(/s$/, '') : unit}`);
   if (typeof least === 'number' && typeof most === 'number') return `${least} to ${most}${of(most)}`;
   if (typeof least === 'number') return `at least ${least}${of(least)}`;

@@ -1,0 +1,273 @@
+// A terminal session of six people with a job, compared line by line at 80 and 120 columns.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { hasPty } from '../../support/pty.js';
+import { createStage, inWordsOf, type Stage } from '../../support/session.js';
+import { specIf } from '../../support/spec.js';
+import { followAtTerminal, type TerminalStep } from '../../support/terminal-session.js';
+
+/** A step and what the terminal shows: the same at both widths, or a text for each. */
+type SceneStep = TerminalStep & { readonly shows: string | { readonly 80: string; readonly 120: string } };
+
+function scene(ids: string, title: string, prepare: (stage: Stage) => void, steps: readonly SceneStep[]): void {
+  for (const columns of [80, 120] as const)
+    specIf(hasPty, 'no script(1)', ids, `${title}, at ${columns} columns`, async () => {
+      const stage = createStage();
+      prepare(stage);
+      const printed = await followAtTerminal(steps, stage, columns);
+      const expected = steps.map(({ shows }) => (typeof shows === 'string' ? shows : shows[columns]).trim());
+      const show = (outputs: readonly string[]) => steps.map(({ command }, at) => `$ ${command}\n${outputs[at]}`);
+      expect(show(expected.map((text, at) => inWordsOf(text, printed[at] ?? 'nothing')))).toEqual(show(expected));
+      for (const line of printed.join('\n').split('\n')) expect(line.length, line).toBeLessThanOrEqual(120);
+    });
+}
+
+function write(stage: Stage, name: string, text: string, mode = 0o644): void {
+  const path = join(stage.project, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text, { mode });
+}
+
+const DEPLOY = `#!/usr/bin/env bash
+# @description Publish the site to staging.
+# @param *branch string Branch to publish
+# @param dry boolean    Show what would happen
+# @destructive
+echo "publishing $WIELD_PARAM_BRANCH"
+`;
+
+describe('scenes', () => {
+  scene('CLI-5 CLI-6 CLI-8', 'someone with a repository and an agent', () => {}, [
+    {
+      command: 'wield init',
+      shows: `
+  created  .agents/tools/hello    a shell script with a comment header
+  created  .agents/config.toml    settings, all commented out
+  trusted  this workspace         wield trust --revoke undoes it
+
+  Try      wield call hello --name Ada
+  Connect  wield connect   adds wield to Claude Code, Cursor, …`,
+    },
+    { command: 'wield call hello --name Ada', shows: 'Hello, Ada!' },
+    {
+      command: `printf '%s' '${DEPLOY}' > .agents/tools/deploy; chmod +x .agents/tools/deploy; wield list`,
+      shows: `
+  NAME     FORMAT   DESCRIPTION
+  deploy   script   Publish the site to staging.   destructive
+  hello    script   Say hello.`,
+    },
+    {
+      command: 'wield call deploy --brnch main; echo $?',
+      shows: `
+error  unknown parameter "brnch"
+  hint  did you mean --branch? wield deploy --help shows all
+2`,
+    },
+  ]);
+
+  scene(
+    'TJS-4 CLI-8',
+    'someone who wraps a command line',
+    (stage) => {
+      const tools = {
+        tools: [
+          {
+            name: 'notes_search',
+            description: 'Search notes.',
+            parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
+          },
+        ],
+        allowlist: { 'notesmd-cli': ['search'] },
+        execution: [
+          {
+            tool: 'notes_search',
+            binary: 'notesmd-cli',
+            subcommand: 'serch',
+            args: [{ param: 'query', kind: 'positional' }],
+          },
+        ],
+      };
+      write(stage, '.agents/skills/notes/tools.json', JSON.stringify(tools, null, 2));
+      write(stage, '.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: Search notes.\n---\nNotes.\n');
+      write(stage, '../bin/notesmd-cli', '#!/bin/sh\n', 0o755);
+    },
+    [
+      {
+        command: 'export PATH="$HOME/bin:$PATH"; wield check .agents/skills/notes',
+        shows: `
+  notes/tools.json
+    error    /execution/0/subcommand  "serch" is not in allowlist["notesmd-cli"]
+             hint  did you mean "search"?
+  1 error, 0 warnings`,
+      },
+      {
+        command: `sed -i s/serch/search/ .agents/skills/notes/tools.json; wield call notes_search --query=--output=/etc/passwd`,
+        shows: `
+error  query starts with "-": notesmd-cli could read it as an option
+  hint  remove the leading "-"; the author of the tool can allow it with "allowDash": true`,
+      },
+      {
+        command: 'wield call notes_search --query budget --dry-run',
+        shows: `
+  would run   ~/bin/notesmd-cli search budget
+  in          ~/site
+  with        HOME LANG PATH TERM
+  allowlist   notesmd-cli search
+  policy      allow    no rule matches it`,
+      },
+    ],
+  );
+
+  scene(
+    'MOD-20 MOD-22',
+    'someone who builds an agent in TypeScript',
+    (stage) =>
+      write(
+        stage,
+        '.agents/tools/note.tool.ts',
+        `import { defineTool } from "wield";
+import { z } from "zod";
+
+export const noteRead = defineTool({
+  name: "note_read",
+  description: "Read a note.",
+  group: "note",
+  inputSchema: z.object({ path: z.string().describe("Path"), limit: z.number().int().default(20) }),
+  execute: async ({ path, limit }) => \`\${limit} lines of \${path}\`,
+});
+`,
+      ),
+    [
+      { command: 'wield trust >/dev/null; wield note read inbox.md --limit 5', shows: '5 lines of inbox.md' },
+      {
+        command: 'wield note read --help',
+        shows: `
+Read a note.
+
+  wield note read <path> [--limit 20]
+
+  *path    string    Path
+   limit   integer   default 20
+
+Example
+  wield note read --path path
+
+from .agents/tools/note.tool.ts`,
+      },
+    ],
+  );
+
+  // A local source: the download bar of a remote one needs a network.
+  scene(
+    'INS-7',
+    'a team that shares tools',
+    (stage) => {
+      write(stage, '../agent-tools/tools/detect/TOOL.md', '---\nname: detect\ndescription: Detect secrets.\n---\n');
+      write(stage, '../agent-tools/tools/detect/detect.sh', '#!/bin/sh\n# @description Detect.\necho 1\n', 0o755);
+      write(
+        stage,
+        '../agent-tools/skills/scan/SKILL.md',
+        '---\nname: scan\ndescription: Scan.\n---\nRun {{ns:tool:detect}}.\n',
+      );
+    },
+    [
+      {
+        command: 'wield add ~/agent-tools --namespace acme',
+        answer: ['[y/N]', 'n\n'],
+        shows: `
+  added     agent-tools  ~/agent-tools
+  offers    1 tool, 1 skill
+  install  tool acme:detect
+  install  skill acme:scan
+  link     ~/.claude/skills/acme:scan
+  Install all of them? [y/N] n
+  nothing installed; run wield install NAME, or wield install --all`,
+      },
+      {
+        command: 'wield install acme:scan',
+        answer: ['[y/N]', 'y\n'],
+        shows: `
+  install  tool acme:detect (needed by scan)
+  install  skill acme:scan
+  link     ~/.claude/skills/acme:scan
+  Install it? [y/N] y
+  installed  tool acme:detect  …
+  installed  skill acme:scan  …
+  linked     ~/.claude/skills/acme:scan`,
+      },
+      {
+        command: 'echo "echo 2" >> ~/agent-tools/tools/detect/detect.sh; wield upgrade --dry-run',
+        shows: `
+  acme:detect  … → …
+    detect.sh  +1 −0
+        echo 1
+      + echo 2`,
+      },
+    ],
+  );
+
+  // `wield serve --mode search` does not exist yet.
+  scene(
+    'CTX-2',
+    'someone whose agent drowns in output',
+    (stage) =>
+      write(
+        stage,
+        '.agents/tools/crm_export',
+        `#!/bin/sh
+# @description Export all customers.
+# @readonly
+awk 'BEGIN { printf "["; for (i = 1; i <= 20113; i++) printf "%s{\\"id\\":%d,\\"amount\\":%d}", (i == 1 ? "" : ","), i, i % 100; print "]" }'
+`,
+        0o755,
+      ),
+    [
+      {
+        command: `wield call crm_export --json > result.json; node -e 'const { id, size, kind, shape } = JSON.parse(require("fs").readFileSync("result.json")).meta.handle; console.log(size, kind, shape); require("fs").writeFileSync("id", id)'`,
+        shows: '489702 json [{ id, amount }] × 20113',
+      },
+      { command: `wield context query "$(cat id)" '$sum(amount)'`, shows: '995041' },
+    ],
+  );
+
+  scene(
+    'POL-9 OBS-4 CLI-14',
+    'someone who must answer for it',
+    (stage) => {
+      write(stage, '.agents/tools/deploy', DEPLOY, 0o755);
+      write(stage, '.agents/tools/notes.sh', '#!/bin/sh\n# @description Notes.\n', 0o755);
+      mkdirSync(join(stage.home, '.wield'), { recursive: true });
+      writeFileSync(join(stage.home, '.wield/config.toml'), '\n[trust]\nrules = ["deploy(branch=main,$deny)"]\n');
+    },
+    [
+      {
+        command: `wield explain deploy --input '{"branch":"main"}' --as mcp`,
+        shows: '  deny   ~/.wield/config.toml:3   deploy(branch=main,$deny)',
+      },
+      {
+        command: 'wield call deploy --branch main; echo $?',
+        shows: `
+error  deploy was not run: a rule denies it: deploy(branch=main,$deny)
+  hint  the configuration can allow it; see: wield explain deploy
+5`,
+      },
+      {
+        command: 'wield audit --denied --since 1d',
+        shows: `
+  TIME       CALLER   TOOL     WHY
+  …   cli      deploy   deploy(branch=main,$deny)`,
+      },
+      {
+        command: 'wield doctor',
+        shows: `
+  ok       node                    …
+…
+  ok       trust                   this workspace is not trusted: models cannot call its tools
+  ok       tools                   1 tool in ~/site
+  problem  .agents/tools/notes.sh  not listed: a dot in the name; rename it to "notes"`,
+      },
+    ],
+  );
+});
