@@ -55,7 +55,6 @@ function toVisible(text: string): string {
       line
         .split('\r')
         .at(-1)!
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
         .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
         .trimEnd(),
     )
