@@ -29,6 +29,7 @@ export {
   clearToolCache,
   createCallbackRef,
   findTool,
+  getToolsByGroup,
   listTools,
   type RegisterToolOptions,
   registerTool,

@@ -33,7 +33,7 @@ import { digestParts } from './files/digest.js';
 import type { ToolDefinition } from './formats/module/define.js';
 import { createModuleFormat } from './formats/module/index.js';
 import { createScriptFormat } from './formats/script/index.js';
-import { createSkillFormat } from './formats/skill/index.js';
+import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormat, findAlteration } from './install/format.js';
 import type { ApprovalStore } from './policy/approvals.js';
@@ -110,7 +110,7 @@ export interface ToolboxState {
 }
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '13';
+const INDEX_VERSION = '14';
 // The default start timeout of a server.
 const LISTING_PATIENCE_MS = 30_000;
 const MANAGED_CONFIG = '/etc/wield/config.toml';
@@ -132,6 +132,7 @@ export function createNodeToolbox(options: NodeToolboxOptions = {}): NodeToolbox
       paths: options.paths,
       store: files.packages.store,
       boundaryOf: files.boundaryOf,
+      now: world.now,
     }),
     servers: files.servers.read,
     serverSecrets: secrets,
@@ -206,6 +207,7 @@ function createFormats({ world, wieldHome }: ToolboxMachine, { packages, beforeR
   const formats: readonly Format[] = [
     createToolsJsonFormat(),
     createSkillFormat(),
+    createFlatSkillFormat(),
     createScriptFormat(world),
     createModuleFormat({ cacheDirectory, world, describe: modules.describe }),
     createPackageFormat(packages),
@@ -257,6 +259,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstream 
   const references = createReferences(catalog, (tool, snapshot) => mayName(tool, 'model', snapshot));
   const cascade: CascadeResolver = createCascadeResolver({
     skills: createSkillFormat(),
+    flatSkills: createFlatSkillFormat(),
     roots: findTops(world.home),
     now: world.now,
     find: (ref, snapshot) => catalog.find(ref, { snapshot }),

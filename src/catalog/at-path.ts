@@ -57,7 +57,8 @@ export function createPathFinder(options: PathFinderOptions, mayReach: (tool: To
     if (visibleOnly) return known && views.of(known, format).at(entry, snapshot);
     const owner = known?.owner ?? ownerOf(directory, snapshot);
     const boundary = known?.boundary ?? snapshot.boundaryOf({ directory, owner });
-    return views.of({ directory, owner, kind: known?.kind ?? format.places[0]!, boundary }, format).at(entry, snapshot);
+    const place = { directory, owner, kind: known?.kind ?? format.places[0]!, boundary, named: true };
+    return views.of(place, format).at(entry, snapshot);
   };
 
   // Returns the tools at a path that may be found, and the first error if a file there is broken.

@@ -1,6 +1,6 @@
 // Finds the tool of a reference: a name, a path or a URI (RES-1, RES-2), if the caller may find it.
 
-import { isToolName, parseRef, type UriRef } from '../core/name.js';
+import { isToolName, otherName, parseRef, type UriRef } from '../core/name.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -85,8 +85,11 @@ export function createFinder(options: FinderOptions): Seek {
     const named = fragment === undefined ? findNamed(name, within) : undefined;
     if (named !== undefined) return named;
     // RES-1: a name that no tool has is tried as a file of the workdir.
-    const tool = pickTool(text, paths.read(name, within).tools, fragment);
+    const { tools, problem } = paths.read(name, within);
+    const tool = pickTool(text, tools, fragment);
     if (tool !== undefined) return tool;
+    // A file whose name is not a tool name was meant as a path.
+    if (problem !== undefined && !isToolName(name)) throw notUsable(name, problem, within.snapshot.workdir);
     if (fragment !== undefined || !isToolName(name)) throw invalidName(text);
     const { snapshot, mayName = () => true, offeredOnly: isModel } = within;
     const { places, workdir } = snapshot;
@@ -134,7 +137,12 @@ function createReach(options: FinderOptions) {
       // A broken file does not hide a tool of the same name further down the path.
       problem ??= found;
     }
-    return own ?? problem;
+    return own ?? problem ?? byOtherName(name);
+  };
+
+  const byOtherName = (name: string): Tool | undefined => {
+    const other = otherName(name);
+    return other === undefined ? undefined : builtin.find((tool) => tool.name === other);
   };
 
   const isOffered = (tool: Tool, { snapshot, offer = [] }: FindOptions): boolean =>

@@ -45,7 +45,10 @@ const MIND: readonly CompatibleCommand[] = [
   { word: 'review', command: 'check' },
 ];
 
-export const COMPATIBLE: readonly CompatibleCommand[] = [...MIND];
+// docs/coming-from/botholomew.md
+const BOTHOLOMEW: readonly CompatibleCommand[] = [{ word: 'membot', command: 'context', yields: true }];
+
+export const COMPATIBLE: readonly CompatibleCommand[] = [...MIND, ...BOTHOLOMEW];
 
 /** Returns the entry of a word; undefined for any other word. */
 export function findCompatible(word: string): CompatibleCommand | undefined {

@@ -4,7 +4,7 @@ import { toOwnFlags } from '../commands/input.js';
 import { commandName } from '../commands/names.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { type Commands, findCommand, findInGroup, firstWords, toCommandTable } from '../commands/table.js';
-import { isToolError, type ToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { Survey, Toolbox } from '../core/toolbox.js';
@@ -13,7 +13,7 @@ import { findCommandWord } from './command-line.js';
 import { printHelp, printJson } from './print.js';
 import { oneLine } from './table.js';
 import { unknownFlag, usageError, type Verb, type VerbCall } from './verb.js';
-import { call, callTool } from './verbs/call.js';
+import { call, callTool, isUnloaded } from './verbs/call.js';
 import { VERBS } from './verbs.js';
 
 /** The verb for a command word that is not a verb. */
@@ -94,6 +94,11 @@ function showGroup({ terminal }: VerbCall, group: string, commands: Commands, js
 function unknownCommand(word: string, { tools }: Survey, words: readonly string[]): ToolError {
   const shown = quoteOutside(word, 80);
   const hidden = tools.find((tool) => tool.name === word);
+  if (hidden === undefined && tools.some(isUnloaded)) {
+    return new ToolError('needs_trust', `unknown command "${shown}"; modules of this workspace were not loaded`, {
+      hint: 'if it belongs to one of them, review them and run: wield trust',
+    });
+  }
   const [close] = nearest(word, [...VERBS.map((verb) => verb.name), ...words]);
   const hint = hidden
     ? `${shown} is hidden; wield call ${shown} calls it`

@@ -1,5 +1,6 @@
 // Line patches: the common format of edits to text, and how they are applied (CTX-11).
 
+import type { core } from 'zod';
 import { ToolError } from '../core/error.js';
 import type { JsonSchema } from '../core/schema.js';
 import { count, quoteOutside } from '../core/text.js';
@@ -16,8 +17,7 @@ export interface LinePatch {
   readonly expected?: string;
 }
 
-/** JSON Schema of one patch, for the input of tools that edit text. */
-export const LinePatchSchema: JsonSchema = Object.freeze({
+const JSON_SCHEMA = {
   type: 'object',
   properties: {
     start_line: {
@@ -38,7 +38,33 @@ export const LinePatchSchema: JsonSchema = Object.freeze({
   },
   required: ['start_line', 'end_line', 'content'],
   additionalProperties: false,
-});
+} as const satisfies JsonSchema;
+
+/**
+ * Schema of one patch, for the input of tools that edit text: a JSON Schema that can also be used inside a Zod schema,
+ * as in `z.array(LinePatchSchema)`.
+ */
+export const LinePatchSchema: typeof JSON_SCHEMA & core.$ZodType<LinePatch, LinePatch> = Object.freeze(
+  Object.defineProperties({ ...JSON_SCHEMA }, { _zod: { get: () => toZod()._zod } }),
+) as never;
+
+let zod: core.$ZodType | undefined;
+
+// Zod is loaded on first use, since it takes longer than most calls.
+function toZod(): core.$ZodType {
+  if (zod === undefined) {
+    const { createRequire } = process.getBuiltinModule('node:module');
+    const { z } = createRequire(import.meta.url)('zod') as typeof import('zod');
+    const { start_line: start, end_line: end, content, expected } = JSON_SCHEMA.properties;
+    zod = z.strictObject({
+      start_line: z.int().min(start.minimum).describe(start.description),
+      end_line: z.int().min(end.minimum).describe(end.description),
+      content: z.string().describe(content.description),
+      expected: z.string().describe(expected.description).optional(),
+    });
+  }
+  return zod;
+}
 
 /**
  * Applies all patches. Line endings are preserved, and so is a last line without one. Throws `invalid_input` and

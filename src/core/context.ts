@@ -44,6 +44,8 @@ export interface ToolContext {
   readonly mcp: ToolUpstreams | null;
   /** Absolute path. */
   readonly workdir: string;
+  /** The same path, by the name that tools of botholomew use. */
+  readonly projectDir: string;
   readonly config: ToolConfig;
   readonly signal: AbortSignal;
   progress(done: number, total?: number, message?: string): void;

@@ -6,10 +6,19 @@ import type { Snapshot } from './snapshot.js';
 import type { FileIdentity, Owner, Tool } from './tool.js';
 
 /** The formats of tools in the toolbox of a workdir, with those that come from no file. */
-export const FORMATS = ['script', 'tools-json', 'skill', 'module', 'package', 'upstream', 'builtin'] as const;
+export const FORMATS = [
+  'script',
+  'tools-json',
+  'skill',
+  'skill-file',
+  'module',
+  'package',
+  'upstream',
+  'builtin',
+] as const;
 
-/** Kind of a place: scripts, skills of the search path, or links to installed tools (RES-6, SCR-17, INS-22). */
-export type PlaceKind = 'tools' | 'skills' | 'packages';
+/** Kind of a place: scripts, modules in a directory below them, skills of the search path, or links to installed tools. */
+export type PlaceKind = 'tools' | 'groups' | 'skills' | 'packages';
 
 /** A directory that is searched for tools. */
 export interface Place {
@@ -20,6 +29,8 @@ export interface Place {
   readonly ignore?: readonly string[];
   /** Belongs to a library, which may ship its own index (RES-22). */
   readonly external?: boolean;
+  /** Its entries are read because a path names them, so a file need not look like a tool. */
+  readonly named?: boolean;
   /** The workspace that its files must be in; places of the user and of packages have none. */
   readonly boundary?: Boundary;
 }

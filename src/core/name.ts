@@ -161,3 +161,12 @@ function invalid(what: string, fault: string): ToolError {
 export function formatCaller({ door, name }: Caller): string {
   return name === undefined ? door : `${door}:${quoteOutside(name, 60)}`;
 }
+
+// Names of other systems for built-in tools (docs/coming-from/botholomew.md).
+const OTHER_PREFIXES = [['membot_', 'context_']] as const;
+
+/** Returns the built-in tool that another system calls by this name, if any. */
+export function otherName(name: string): string | undefined {
+  const found = OTHER_PREFIXES.find(([theirs]) => name.startsWith(theirs));
+  return found && found[1] + name.slice(found[0].length);
+}

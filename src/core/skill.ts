@@ -1,4 +1,4 @@
-// Skill: a directory with instructions for a model.
+// Skill: instructions for a model, in a directory or a file.
 
 import type { Json } from './json.js';
 import type { MiddlewareSettings } from './middleware.js';
@@ -9,8 +9,9 @@ export interface Skill {
   readonly name: string;
   /** One or a few lines: when to use it. */
   readonly description: string;
-  /** Absolute path of its `SKILL.md`. */
+  /** Absolute path of its `SKILL.md`, or of the Markdown file. */
   readonly file: string;
+  /** The directory of that file. */
   readonly directory: string;
   readonly owner: Owner;
   /** Selectors of the tools it may call; null if not declared. */
@@ -35,6 +36,11 @@ export interface Skill {
   readonly start: number;
   /** References in its text (SKL-5). */
   readonly references: readonly TextReference[];
+}
+
+/** Whether a skill is a directory with a `SKILL.md`, and not a file beside others (SKL-7). */
+export function isSkillDirectory({ file }: Pick<Skill, 'file'>): boolean {
+  return file.endsWith('/SKILL.md');
 }
 
 /** `metadata.trust` of a skill. */

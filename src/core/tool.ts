@@ -194,6 +194,8 @@ export interface Traits {
   readonly examples: readonly Json[];
   /** Positional parameters on a command line, in order (MOD-21). */
   readonly positional?: readonly string[];
+  /** Other names of parameters, from another system. */
+  readonly aliases?: Readonly<Record<string, string>>;
   /** Other data of the author; has no effect. */
   readonly metadata?: Readonly<Record<string, Json>>;
 }

@@ -1,10 +1,11 @@
 // Authority: the main skills of the directories above a tool, cached while their files are unchanged.
 
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isToolOf } from '../catalog/skill-references.js';
 import type { Format, Place, Reading } from '../core/format.js';
 import type { Problem } from '../core/problem.js';
-import type { Skill } from '../core/skill.js';
+import { isSkillDirectory, type Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Owner, Tool } from '../core/tool.js';
 import { readWithin } from '../files/boundary.js';
@@ -12,8 +13,9 @@ import { createStatCache, type FileText } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 
 export interface AuthorityOptions {
-  /** The format that reads skills. */
+  /** The formats that read skills: in directories and in files. */
   readonly skills: Format;
+  readonly flatSkills: Format;
   /** Directories above which the search stops, with their owners; the first that contains the tool applies. */
   readonly roots: (snapshot: Snapshot) => Iterable<{ readonly directory: string; readonly owner: Owner }>;
   readonly now: () => number;
@@ -38,16 +40,74 @@ export interface Authorities {
   above(tool: Tool, snapshot: Snapshot): readonly MainSkill[];
   /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
   governing(directory: string | null, owner: Owner, snapshot: Snapshot): readonly MainSkill[];
-  /** Provides the skills of a listing, so that they are not read again for this snapshot. */
-  know(skills: readonly Skill[], snapshot: Snapshot): void;
+  /** Like `above`, for a listing: its skills are not read again, nor the actions of its tools. */
+  aboveListed(tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[];
 }
 
-export function createAuthorities({ skills: format, roots, now }: AuthorityOptions): Authorities {
-  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined => {
-    const boundary = snapshot.boundaryOf({ directory, owner });
-    const place: Place = { directory: dirname(directory), owner, kind: 'skills', boundary };
-    return readWithin(format, basename(directory), place, snapshot).reading;
+export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityOptions): Authorities {
+  const { mainSkillOf, flatSkillOf } = createSkillReader({ skills, flatSkills, now });
+
+  const rootOf = (directory: string, snapshot: Snapshot) => {
+    for (const root of roots(snapshot)) if (isWithin(root.directory, directory)) return root;
+    return undefined;
   };
+
+  const skillOf = (tool: Tool, snapshot: Snapshot): Skill | undefined => {
+    const { directory, owner } = tool.origin;
+    if (directory === null) return undefined;
+    const main = mainSkillOf(directory, owner, snapshot);
+    // Not by its action, which may have to be read from the files of a listed tool (RES-22).
+    if (main !== undefined && 'skill' in main && isToolOf(main.skill, tool)) return main.skill;
+    const file = flatFileOf(tool);
+    return file === undefined ? undefined : flatSkillOf(file, owner, snapshot);
+  };
+
+  type Find = (directory: string, owner: Owner, snapshot: Snapshot) => MainSkill | undefined;
+  const governing = (
+    directory: string | null,
+    owner: Owner,
+    snapshot: Snapshot,
+    find: Find = mainSkillOf,
+  ): MainSkill[] => {
+    // A tool that is not on disk belongs to the project.
+    const start = directory ?? snapshot.workdir;
+    const root = rootOf(start, snapshot);
+    const found: MainSkill[] = [];
+    for (let here = start; ; here = dirname(here)) {
+      const main = find(here, root?.owner ?? owner, snapshot);
+      if (main) found.push(main);
+      if (root === undefined || here === root.directory || here === dirname(here)) return found;
+    }
+  };
+
+  return {
+    skillOf,
+    governing,
+    aboveListed: createListed((skills, snapshot) => {
+      const listed = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, { skill }]));
+      const find: Find = (directory, owner) => listed.get(directory) ?? mainSkillOf(directory, owner, snapshot);
+      return (directory, owner) => governing(directory, owner, snapshot, find);
+    }),
+    above(tool, snapshot) {
+      const { directory, owner } = tool.origin;
+      const skill = skillOf(tool, snapshot);
+      // A skill is not its own authority; one in a file is governed by the main skill beside it.
+      const isOwn = skill !== undefined && isSkillDirectory(skill);
+      return governing(isOwn && directory !== null ? dirname(directory) : directory, owner, snapshot);
+    },
+  };
+}
+
+// Reads the skills of directories and files; each is read again when its file changed.
+function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<AuthorityOptions, 'roots'>) {
+  const flatCache = createStatCache<Skill | undefined>({ now });
+  const readIn = (reader: Format, path: string, owner: Owner, snapshot: Snapshot): Reading | undefined => {
+    const boundary = snapshot.boundaryOf({ directory: path, owner });
+    const place: Place = { directory: dirname(path), owner, kind: 'skills', boundary, named: true };
+    return readWithin(reader, basename(path), place, snapshot).reading;
+  };
+  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined =>
+    readIn(format, directory, owner, snapshot);
   const cache = createStatCache<MainSkill | undefined>({ now });
 
   // Main skills by directory; a snapshot has one state of each.
@@ -72,46 +132,46 @@ export function createAuthorities({ skills: format, roots, now }: AuthorityOptio
     return main;
   };
 
-  const rootOf = (directory: string, snapshot: Snapshot) => {
-    for (const root of roots(snapshot)) if (isWithin(root.directory, directory)) return root;
-    return undefined;
-  };
+  const flatSkillOf = (file: string, owner: Owner, snapshot: Snapshot): Skill | undefined =>
+    flatCache.get(
+      `${owner} ${file}`,
+      [file],
+      ([text]) => (text === undefined ? undefined : readIn(flat, file, owner, snapshot)?.skills?.[0]),
+      snapshot.boundaryOf({ directory: dirname(file), owner }),
+    );
 
-  const skillOf = (tool: Tool, snapshot: Snapshot): Skill | undefined => {
-    const { directory, owner } = tool.origin;
-    const main = directory === null ? undefined : mainSkillOf(directory, owner, snapshot);
-    // Not by its action, which may have to be read from the files of a listed tool (RES-22).
-    return main !== undefined && 'skill' in main && isToolOf(main.skill, tool) ? main.skill : undefined;
-  };
+  return { mainSkillOf, flatSkillOf };
+}
 
-  const governing = (directory: string | null, owner: Owner, snapshot: Snapshot): MainSkill[] => {
-    // A tool that is not on disk belongs to the project.
-    const start = directory ?? snapshot.workdir;
-    const root = rootOf(start, snapshot);
-    const found: MainSkill[] = [];
-    for (let here = start; ; here = dirname(here)) {
-      const main = mainSkillOf(here, root?.owner ?? owner, snapshot);
-      if (main) found.push(main);
-      if (root === undefined || here === root.directory || here === dirname(here)) return found;
-    }
-  };
+type Governing = (directory: string | null, owner: Owner) => readonly MainSkill[];
 
-  return {
-    skillOf,
-    governing,
-    know(skills, snapshot) {
-      const known = seenIn(snapshot);
-      for (const skill of skills) {
-        const key = `${skill.owner} ${skill.directory}`;
-        if (!known.has(key)) known.set(key, { skill });
-      }
-    },
-    above(tool, snapshot) {
-      const { directory, owner } = tool.origin;
-      const isSkill = directory !== null && skillOf(tool, snapshot) !== undefined;
-      return governing(isSkill ? dirname(directory) : directory, owner, snapshot);
-    },
+// Finds what governs the tools of a listing once per directory.
+function createListed(
+  toGoverning: (skills: readonly Skill[], snapshot: Snapshot) => Governing,
+): Authorities['aboveListed'] {
+  const listings = new WeakMap<
+    Snapshot,
+    { readonly of: Governing; readonly known: Map<string, readonly MainSkill[]> }
+  >();
+  return ({ origin }, skills, snapshot) => {
+    const listing = listings.get(snapshot) ?? { of: toGoverning(skills, snapshot), known: new Map() };
+    listings.set(snapshot, listing);
+    const { uri, owner } = origin;
+    const isSkill = uri !== null && (uri.startsWith('inline://') || uri.endsWith('/SKILL.md'));
+    const directory = isSkill && origin.directory !== null ? dirname(origin.directory) : origin.directory;
+    const key = `${owner} ${directory}`;
+    const found = listing.known.get(key) ?? listing.of(directory, owner);
+    listing.known.set(key, found);
+    return found;
   };
+}
+
+// The file of a skill that is not a directory; undefined for other tools.
+function flatFileOf(tool: Tool): string | undefined {
+  const { uri } = tool.origin;
+  if (uri?.startsWith('file:')) return /\.md$/i.test(uri) ? fileURLToPath(uri) : undefined;
+  if (!uri?.startsWith('inline:') || tool.action.kind !== 'module') return undefined;
+  return 'inline' in tool.action.source ? tool.action.source.file : undefined;
 }
 
 function toMainSkill(reading: Reading | undefined, text: FileText): MainSkill | undefined {

@@ -16,7 +16,7 @@ import {
 import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import { type Problem, toProblem } from '../core/problem.js';
-import type { Skill } from '../core/skill.js';
+import { isSkillDirectory, type Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
@@ -70,10 +70,7 @@ export function createCascadeResolver(options: CascadeOptions): CascadeResolver 
     },
     permissionsOf: (tool, snapshot) => of(tool, snapshot).permissions,
     narrowingOf: (tool, snapshot) => of(tool, snapshot).narrowing,
-    narrowingAbove(tool, skills, snapshot) {
-      authorities.know(skills, snapshot);
-      return levels.above(tool, snapshot);
-    },
+    narrowingAbove: levels.above,
     inheritedTimeout(tool, snapshot) {
       const { timeout } = of(tool, snapshot);
       const standard = snapshot.settings.limits.timeoutMs;
@@ -108,7 +105,7 @@ function createProblems(
     };
     for (const skill of skills) checkInherited(skill);
     // Once per directory, because its tools have the same authority. Problems of skills are reported by their format.
-    const own = new Set(skills.map(({ directory }) => directory));
+    const own = new Set(skills.filter(isSkillDirectory).map(({ directory }) => directory));
     const places = new Map<string | null, Tool>();
     for (const tool of tools) {
       const { directory } = tool.origin;
@@ -182,8 +179,10 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
     /** Returns the levels that a skill inherits. Throws `invalid_ref` for a missing skill or a cycle (RES-15). */
     inheritedBy: (skill: Skill, snapshot: Snapshot): Level[] => follow(skillLink(skill), snapshot),
     /** Returns what the main skills above a tool restrict. */
-    above(tool: Tool, snapshot: Snapshot): readonly Narrowing[] {
-      const found = authorities.above(tool, snapshot).flatMap((main) => levelOfMain(main).narrowing ?? []);
+    above(tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly Narrowing[] {
+      const found = authorities
+        .aboveListed(tool, skills, snapshot)
+        .flatMap((main) => levelOfMain(main).narrowing ?? []);
       return found.length === 0 ? NO_NARROWING : found;
     },
     of(tool: Tool, snapshot: Snapshot) {

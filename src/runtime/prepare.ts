@@ -50,8 +50,18 @@ const NONE: readonly string[] = [];
 
 /** Converts input to JSON and, unless that is disabled, repairs it. Throws `invalid_input` if it is not JSON. */
 export function readInput(tool: Tool, raw: unknown, { repair }: Pick<Settings, 'repair'>): RepairedInput {
-  const input = toJson(raw);
+  const input = renameParameters(toJson(raw), tool.traits.aliases);
   return repair ? repairInput(input, tool.input.json, findSwitches(tool)) : { input, repairs: [] };
+}
+
+// A parameter that is given by both names keeps both, and the other one is unknown.
+function renameParameters(input: Json, aliases: Readonly<Record<string, string>> | undefined): Json {
+  if (aliases === undefined || !isRecord(input)) return input;
+  const rename = (name: string): string => {
+    const own = Object.hasOwn(aliases, name) ? aliases[name]! : name;
+    return Object.hasOwn(input, own) ? name : own;
+  };
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [rename(name), value as Json]));
 }
 
 /** Validates input and applies defaults. Throws `invalid_input`; with `hideFaults` without details of the schema. */

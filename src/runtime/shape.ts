@@ -26,7 +26,8 @@ export async function shapeOutput(tool: Tool, output: Output, context: ShapeCont
   return {
     ok: error === undefined,
     content: output.content.length > 0 ? output.content : [textPart('')],
-    ...(structured === undefined || error !== undefined ? {} : { structured }),
+    // A tool that failed may say more in its structured output; what does not match its schema is not passed on.
+    ...(structured === undefined || error !== output.error ? {} : { structured }),
     ...(error === undefined ? {} : { error: toErrorValue(error, context.snapshot) }),
     meta: toMeta(context, output.meta),
   };

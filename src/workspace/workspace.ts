@@ -14,6 +14,7 @@ import type { World } from '../core/world.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { isGranted } from '../process/environment.js';
+import { createGroups } from './groups.js';
 import { findMissing, findSearchPath, toDirectory } from './search-path.js';
 
 export interface WorkspaceOptions {
@@ -128,6 +129,7 @@ export interface PlacesOptions {
   /** The directory of installed tools. */
   readonly store: string;
   readonly boundaryOf: BoundaryOf;
+  readonly now: () => number;
 }
 
 /** Returns the boundary of a workspace; undefined if links may lead out of it (RES-46). */
@@ -153,6 +155,7 @@ export interface PlacesOf {
 }
 
 export function createPlaces({ firstWorkdir, home, paths, store, ...options }: PlacesOptions): PlacesOf {
+  const groupsIn = createGroups(options.now);
   const named = paths === undefined ? undefined : assertPaths(paths);
   const installed: Place = { directory: store, owner: 'package', kind: 'packages' };
 
@@ -199,7 +202,9 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
         ...path.slice(0, before),
         ...(statOrNothing(store) === undefined ? [] : [installed]),
         ...path.slice(before),
-        ...findScriptPlaces(at.workdir, home).map((place) => withBoundary(place, at)),
+        ...findScriptPlaces(at.workdir, home)
+          .map((place) => withBoundary(place, at))
+          .flatMap((place) => [place, ...groupsIn(place)]),
       ];
     },
     problems: (at) => findMissing(searchPath(at)),

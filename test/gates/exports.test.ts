@@ -62,6 +62,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'filterPaths',
     'findAuthority',
     'findTool',
+    'getToolsByGroup',
     'isMetaKey',
     'iterPaths',
     'listTools',

@@ -1,7 +1,7 @@
 // Search over the tools of a catalog: field weights, and an index that is rebuilt when the catalog changes.
 
 import { isRecord } from '../../core/json.js';
-import type { Skill } from '../../core/skill.js';
+import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import type { Tool } from '../../core/tool.js';
 import { type AddText, createSearchIndex, type SearchIndex } from './search.js';
 
@@ -34,7 +34,7 @@ export function createToolSearch(): (listing: SearchableListing, query: string, 
   return ({ tools, skills }, query, limit) => {
     if (known === undefined || !isSameList(tools, known.tools) || !isSameList(skills, known.skills)) {
       const visible = tools.filter((tool) => !tool.traits.hidden);
-      const about = new Map(skills.map((skill) => [skill.directory, skill.description]));
+      const about = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, skill.description]));
       const index = createSearchIndex(visible, (tool, add) =>
         addTexts(tool, about.get(tool.origin.directory ?? '') ?? '', add),
       );

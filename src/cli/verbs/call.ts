@@ -60,15 +60,7 @@ export const call: Verb = {
       assertNotTrustParameter(tool, named, flags, rest);
       return callTool(verbCall, { tool, ref, rest, command: `wield call ${named}` });
     }
-    // The call fails with the reason, in the usual shape, and is recorded.
-    const print = flags.has('json') || rest.includes('--json') ? callForJson : callForPerson;
-    return print({
-      terminal: verbCall.terminal,
-      toolbox,
-      ref,
-      input: {},
-      options: toCallOptions(verbCall, toolbox, flags),
-    });
+    return callInVain(verbCall, ref);
   },
 };
 
@@ -85,6 +77,19 @@ function assertNotTrustParameter(
     `--trust is a flag of wield and a parameter of ${tool.name}`,
     `write --param-trust for the parameter, or: wield call --trust ${named} …`,
   );
+}
+
+// The call fails with the reason, in the usual shape, and is recorded.
+function callInVain(verbCall: VerbCall, ref: string): Promise<number> {
+  const { terminal, flags, rest, toolbox: open } = verbCall;
+  const toolbox = open();
+  const print = flags.has('json') || rest.includes('--json') ? callForJson : callForPerson;
+  return print({ terminal, toolbox, ref, input: {}, options: toCallOptions(verbCall, toolbox, flags) });
+}
+
+/** Whether a tool is a module that was not loaded, so that its parameters and other tools are not known. */
+export function isUnloaded({ action }: Tool): boolean {
+  return action.kind === 'module' && action.export === null;
 }
 
 export interface ToolCommandLine {
@@ -106,6 +111,8 @@ export async function callTool(
 ): Promise<number> {
   const { terminal, flags: before, reserved, toolbox: open } = verbCall;
   const toolbox = open();
+  // Its arguments may be the words of another tool of the module.
+  if (isUnloaded(tool) && !rest.includes('--help')) return callInVain(verbCall, ref);
   const parsed = parseToolArguments(tool, rest, {
     ownKind: kindOfOwnFlag,
     command: commandOf(tool, reserved),

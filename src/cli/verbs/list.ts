@@ -15,13 +15,15 @@ const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const list: Verb = {
   name: 'list',
-  usage: 'list [--hidden] [--all] [--tag TAG] [--format FORMAT] [--installed [item…] | --available] [--json]',
+  usage:
+    'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available] [--json]',
   summary: 'List the tools that can be called from this directory.',
   examples: ['wield list', 'wield list --all --json', 'wield list --tag api --tag slow', 'wield list --format skill'],
   flags: {
     hidden: toggle('Also list hidden tools'),
     all: toggle('Also list hidden, shadowed and denied tools'),
     tag: option('TAG', 'Only tools with this tag; can be repeated to require several', { repeats: true }),
+    group: option('GROUP', 'Only tools of this group; can be repeated', { repeats: true }),
     format: option('FORMAT', `Only tools of this format: ${FORMATS.join(', ')}; can be repeated`, {
       repeats: true,
       choices: FORMATS,
@@ -49,16 +51,16 @@ export const list: Verb = {
     const { trusted } = toolbox.workspace;
     const servers = toolbox.state.upstreams.states();
     const changed = new Set(servers.flatMap((server) => server.changed));
-    const matches = createFilter(repeated('tag'), repeated('format'));
+    const matches = createFilter(repeated('tag'), repeated('format'), repeated('group'));
     const entries: Entry[] = [];
     for (const tool of survey.tools)
-      if ((hidden || !tool.traits.hidden) && matches(tool.traits.tags, tool.origin.format))
+      if ((hidden || !tool.traits.hidden) && matches(tool.traits.tags, tool.origin.format, tool.traits.group))
         entries.push({ tool, shadowedBy: null });
     for (const { tool, verdict } of all ? survey.denied : [])
-      if (matches(tool.traits.tags, tool.origin.format))
+      if (matches(tool.traits.tags, tool.origin.format, tool.traits.group))
         entries.push({ tool, shadowedBy: null, deniedBy: verdict.rule ?? verdict.reason });
     for (const { tool, by } of all ? survey.shadowed : [])
-      if (matches(tool.traits.tags, tool.origin.format))
+      if (matches(tool.traits.tags, tool.origin.format, tool.traits.group))
         entries.push({ tool, shadowedBy: by.origin.uri ?? by.origin.format });
     const skills = survey.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill'));
     if (json)
@@ -104,15 +106,17 @@ export const list: Verb = {
   },
 };
 
-// RES-30: a tool must have all tags and one of the formats.
-function createFilter(tags: readonly string[], formats: readonly string[]) {
+// RES-30: a tool must have all tags, one of the formats and one of the groups.
+function createFilter(tags: readonly string[], formats: readonly string[], groups: readonly string[]) {
   const empty = tags.find((tag) => normalizeTags([tag]).length === 0);
   if (empty !== undefined) {
     throw usageError(`--tag "${quoteOutside(empty, 40)}" has no letters or digits`, 'for example --tag api');
   }
   const wanted = normalizeTags(tags);
-  return (has: readonly string[], format: string): boolean =>
-    wanted.every((tag) => has.includes(tag)) && (formats.length === 0 || formats.includes(format));
+  return (has: readonly string[], format: string, group?: string): boolean =>
+    wanted.every((tag) => has.includes(tag)) &&
+    (formats.length === 0 || formats.includes(format)) &&
+    (groups.length === 0 || (group !== undefined && groups.includes(group)));
 }
 
 interface Entry {

@@ -9,6 +9,9 @@ import type { QueryOptions } from '../query/run.js';
 import { type ContextDefinition, DEFINITIONS } from './definitions.js';
 import { CONTEXT_GROUP } from './names.js';
 
+// As botholomew names them.
+const ALIASES = { logical_path: 'path', output_logical_path: 'output_path' };
+
 const ORIGIN: Origin = {
   format: 'builtin',
   uri: null,
@@ -26,6 +29,7 @@ export function createContextTools(options: QueryOptions): Tool[] {
 
 function createTool(name: string, definition: ContextDefinition, options: QueryOptions): Tool {
   const { description, properties, required, traits, examples = [], output, positional, load } = definition;
+  const aliases = Object.hasOwn(properties, 'path') ? ALIASES : undefined;
   let loaded: ReturnType<typeof load> | undefined;
   const execute = async (input: never, context: ToolContext): Promise<unknown> => {
     loaded ??= load(options);
@@ -54,6 +58,6 @@ function createTool(name: string, definition: ContextDefinition, options: QueryO
     },
     action: { kind: 'function', run: execute as (input: Json, context: ToolContext) => unknown },
     origin: ORIGIN,
-    traits: { ...NO_TRAITS, ...traits, examples, group: CONTEXT_GROUP, tags: [BUILTIN_TAG], positional },
+    traits: { ...NO_TRAITS, ...traits, examples, group: CONTEXT_GROUP, tags: [BUILTIN_TAG], positional, aliases },
   };
 }

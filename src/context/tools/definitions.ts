@@ -58,7 +58,7 @@ export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
   },
   context_edit: {
     description: 'Edit lines of a document: all patches or none. Line numbers refer to the unedited document.',
-    properties: { path: PATH, patches: { type: 'array', minItems: 1, items: LinePatchSchema as Json } },
+    properties: { path: PATH, patches: { type: 'array', minItems: 1, items: LinePatchSchema as unknown as Json } },
     required: ['path', 'patches'],
     load: async () => (await import('./write.js')).edit,
   },
@@ -165,6 +165,7 @@ export const DEFINITIONS: Readonly<Record<string, ContextDefinition>> = {
       path: { type: 'string', description: 'Path of a JSON document, or the id of a large result, r_…' },
       expression: { type: 'string', default: '', description: 'JSONata; "?" returns a syntax reference' },
       output_path: { type: 'string', description: 'Write the result to this path instead of returning it' },
+      max_input_bytes: { type: 'integer', minimum: 1, description: 'Refuse a larger document' },
       on_conflict: ON_CONFLICT,
     },
     required: ['path'],

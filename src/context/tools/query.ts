@@ -14,6 +14,7 @@ interface QueryInput {
   readonly path: string;
   readonly expression?: string;
   readonly output_path?: string;
+  readonly max_input_bytes?: number;
   readonly on_conflict?: OnConflict;
 }
 
@@ -23,14 +24,14 @@ const PRETTY_BYTES = 4000;
 export function createQuery(options: QueryOptions) {
   const evaluate = createQueryRunner(options);
   return async (input: QueryInput, context: ToolContext) => {
-    const { path, expression = '', output_path: target, on_conflict } = input;
+    const { path, expression = '', output_path: target, on_conflict, max_input_bytes: limit } = input;
     if (/^\s*\??\s*$/.test(expression)) return answer(QUERY_REFERENCE, { reference: QUERY_REFERENCE });
     const store = storeOf(context);
     const overwrite = on_conflict === 'overwrite';
     if (target !== undefined && !overwrite) await assertFree(store, target);
     const source = await open(store, path);
     try {
-      assertSize(path, source);
+      assertSize(path, source, Math.min(limit ?? MAX_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES));
       const { size, file } = source;
       const bytes = () => source.read(0, size);
       const { type, count, json } = await evaluate({ expression, size, file, bytes, signal: context.signal });
@@ -60,11 +61,11 @@ async function open({ openResult, documents }: ContextStore, path: string): Prom
   return result ?? (await documents.open(path));
 }
 
-function assertSize(path: string, { size }: Source): void {
-  if (size <= MAX_DOCUMENT_BYTES) return;
+function assertSize(path: string, { size }: Source, limit: number): void {
+  if (size <= limit) return;
   throw new ToolError(
     'too_large',
-    `${quoteOutside(path)} is too large to query: ${formatBytes(size)}, limit ${formatBytes(MAX_DOCUMENT_BYTES)}`,
+    `${quoteOutside(path)} is too large to query: ${formatBytes(size)}, limit ${formatBytes(limit)}`,
     { hint: 'let the tool that created it return less at once', data: { size } },
   );
 }

@@ -59,6 +59,15 @@ function isParts(value: unknown): value is readonly Part[] {
   );
 }
 
+// What is not JSON is left out, as the failure itself is what matters.
+function toPlain(result: Readonly<Record<string, unknown>>): Json | undefined {
+  try {
+    return parse(stringify(result)) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
 // MOD-13
 function toFailure(result: Readonly<Record<string, unknown>>, name: string): Output {
   const { error_type: type, message: given, next_action_hint: hint } = result;
@@ -66,6 +75,7 @@ function toFailure(result: Readonly<Record<string, unknown>>, name: string): Out
   const known = typeof type === 'string' && Object.hasOwn(ERROR_CODES, type);
   return {
     content: [textPart(message)],
+    structured: toPlain(result),
     error: new ToolError(known ? (type as ErrorCode) : 'tool_failed', message, {
       hint: typeof hint === 'string' ? hint : FAILED_HINT,
       data: known || typeof type !== 'string' ? undefined : { error_type: type },

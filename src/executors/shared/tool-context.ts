@@ -40,6 +40,7 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
     withStore: <T>(use: (store: ContextStore) => Promise<T>) => scope().withStore(use),
     mcp: mcp === undefined ? toUpstreams(run) : mcp,
     workdir,
+    projectDir: workdir,
     config,
     progress: (done: number, total?: number, message?: string) => progress({ done, total, message }),
     log: (message: string) => log(message),

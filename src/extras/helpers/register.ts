@@ -98,6 +98,15 @@ export function listTools(toolbox: Toolbox, options?: ListOptions): Promise<read
   return toolbox.list(options);
 }
 
+/** Returns the visible tools of a group, such as `task`. */
+export async function getToolsByGroup(
+  toolbox: Toolbox,
+  group: string,
+  options?: ListOptions,
+): Promise<readonly Tool[]> {
+  return (await toolbox.list(options)).filter(({ traits }) => traits.group === group);
+}
+
 /** Clears what is cached of a tool, including listings and indexes that contain it (RES-14). */
 export function clearToolCache(toolbox: Toolbox, name: string): void {
   toolbox.catalog.clearToolCache(name);

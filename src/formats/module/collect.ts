@@ -21,9 +21,9 @@ export interface Collected {
   readonly findings: readonly Finding[];
 }
 
-/** Returns the name of a module file without its extension: `note` for `note.tool.ts`. */
+/** Returns the name of a module file without its extension: `note` for `note.tool.ts` and `note.ts`. */
 export function baseName(file: string): string {
-  return basename(file).replace(/\.tool\.[cm]?[jt]s$/, '');
+  return basename(file).replace(/(?:\.tool)?\.[cm]?[jt]s$/, '');
 }
 
 /** Returns the tools among a module's exports (MOD-7, MOD-14). */

@@ -1,6 +1,6 @@
 // The module format: a `*.tool.ts` file (or .mts, .js, .mjs) exports typed tools; loaded only if trusted.
 
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Format, FormatSnapshot, Place, Reading } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
@@ -9,6 +9,7 @@ import { type Problem, toProblem } from '../../core/problem.js';
 import { type ModuleFiles, NO_TRAITS, type Tool } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { closureKey, readClosure, toModuleFile } from '../../files/closure.js';
+import { readHead } from '../../files/read.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { baseName } from './collect.js';
 import { createDescriptionCache, type DescribedTool, type Description, readDescription } from './description.js';
@@ -22,6 +23,10 @@ export interface ModuleFormatOptions {
 }
 
 const FILE = /^[^.].*\.tool\.m?[jt]s$/;
+const ANY_FILE = /^[^.].*(?<!\.d)\.m?[jt]s$/;
+// MOD-14: any other file is read only if its text exports frontmatter, or if a path names it. Nothing is imported to find out.
+const FRONTMATTER = /^export\s+(?:const|let|var)\s+frontmatter\b/m;
+const HEAD_BYTES = 64 * 1024;
 
 /** Whether a file name is that of a module with tools. */
 export function isModuleFile(name: string): boolean {
@@ -46,8 +51,9 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
   const pending = new Map<string, ModuleFiles>();
   let settling: Promise<void> | undefined;
 
-  const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading => {
+  const read = (entry: string, place: Place, snapshot?: FormatSnapshot): Reading | undefined => {
     const file = join(place.directory, entry);
+    if (!isModuleFile(entry) && place.named !== true && !hasFrontmatter(file, place)) return undefined;
     const closure = readClosure(file, place.boundary);
     if ('fault' in closure) {
       const finding = { message: closure.message, hint: 'check the file and its permissions' };
@@ -102,9 +108,9 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
 
   return {
     name: 'module',
-    places: ['tools', 'skills'],
+    places: ['tools', 'groups', 'skills'],
     entries: 'files',
-    claims: isModuleFile,
+    claims: (name) => ANY_FILE.test(name),
     read,
     pending,
     settle(snapshot) {
@@ -112,6 +118,11 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
       return settling;
     },
   };
+}
+
+function hasFrontmatter(file: string, { boundary }: Place): boolean {
+  const head = readHead(file, HEAD_BYTES, { within: boundary });
+  return !('fault' in head) && FRONTMATTER.test(head.bytes.toString('utf8'));
 }
 
 function toTools(
@@ -141,7 +152,8 @@ function toTool(described: DescribedTool, source: ModuleFiles, place: Place): To
     output: output && createJsonSchema(output),
     action: { kind: 'module', source, export: described.export },
     origin: toOrigin(source, place),
-    traits,
+    // MOD-32: the directory names the group, unless the definition does.
+    traits: place.kind === 'groups' ? { ...traits, group: traits.group ?? basename(place.directory) } : traits,
   };
 }
 

@@ -1,16 +1,17 @@
-// The skill format: a directory with a SKILL.md is a skill, and a tool that returns its text.
+// The skill formats: a directory with a SKILL.md, or a Markdown file, is a skill and a tool that returns its text.
 
 import { readdirSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Format, Place, Reading } from '../../core/format.js';
 import { type Finding, toProblem } from '../../core/problem.js';
 import { findReferences } from '../../core/render.js';
-import type { Skill } from '../../core/skill.js';
+import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import { isReservedTag } from '../../core/tag.js';
 import { quoteOutside } from '../../core/text.js';
 import { admittedPath } from '../../files/boundary.js';
 import { readImports } from '../../files/closure.js';
 import { readHead } from '../../files/read.js';
+import { readFrontmatter } from '../shared/frontmatter.js';
 import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
 import { readSkillMetadata } from './metadata.js';
 import { findRulesLine, unreadableRules } from './narrowing.js';
@@ -30,28 +31,69 @@ export function createSkillFormat(): Format {
   };
 }
 
+/** Reads Markdown files with frontmatter directly in a directory of skills, named as they like (SKL-7). */
+export function createFlatSkillFormat(): Format {
+  return {
+    name: 'skill-file',
+    places: ['skills'],
+    entries: 'files',
+    yields: true,
+    claims: (entry) => /^[^.].*\.md$/i.test(entry) && !OTHER_FILES.has(entry.toLowerCase()),
+    read: readFlatSkill,
+  };
+}
+
+// The main skill of the directory, and files that repositories have.
+const OTHER_FILES = new Set(['skill.md', 'readme.md', 'changelog.md', 'contributing.md', 'license.md', 'agents.md']);
+
 function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const directory = join(place.directory, entry);
   const file = join(directory, 'SKILL.md');
   const reading = readHead(file, MAX_BYTES, { within: place.boundary });
-  if ('fault' in reading) {
-    return reading.fault === 'missing'
-      ? checkSpelling(directory, place)
-      : reject(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
-  }
+  if ('fault' in reading && reading.fault === 'missing') return checkSpelling(directory, place);
+  return readSkill({ file, reading, place, name: basename(directory) });
+}
+
+// A file without a name and a description is some other document, unless a path names it.
+function readFlatSkill(entry: string, place: Place): Reading | undefined {
+  const file = join(place.directory, entry);
+  const reading = readHead(file, MAX_BYTES, { within: place.boundary });
+  if ('fault' in reading || !reading.complete) return undefined;
+  if (place.named !== true && !isNamed(readFrontmatter(reading.bytes.toString('utf8')))) return undefined;
+  return readSkill({ file, reading, place, name: entry.replace(/\.md$/i, '') });
+}
+
+function isNamed(frontmatter: ReturnType<typeof readFrontmatter>): boolean {
+  if ('message' in frontmatter) return false;
+  const { name, description } = frontmatter.fields;
+  return [name, description].every((text) => typeof text === 'string' && text.trim() !== '');
+}
+
+interface SkillFile {
+  readonly file: string;
+  readonly reading: ReturnType<typeof readHead>;
+  readonly place: Place;
+  /** The name by its path. */
+  readonly name: string;
+}
+
+function readSkill({ file, reading, place, name }: SkillFile): Reading {
+  if ('fault' in reading)
+    return reject(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
+  const directory = dirname(file);
   const states = [reading.identity];
   if (!reading.complete) return { ...reject(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
   const text = reading.bytes.toString('utf8');
-  const { skill: header, errors, warnings } = parseSkillFile(text, basename(directory));
+  const { skill: header, errors, warnings } = parseSkillFile(text, name);
   const problems = [
     ...errors.map((error) => toProblem(file, 'error', error)),
     ...warnings.map((warning) => toProblem(file, 'warning', warning)),
   ];
   if (header === undefined) return { tools: [], problems, states };
-  if (header.name !== basename(directory)) {
+  if (header.name !== name) {
     problems.push(
       toProblem(file, 'warning', {
-        message: `name "${quoteOutside(header.name, 60)}" differs from the directory "${basename(directory)}"`,
+        message: `name "${quoteOutside(header.name, 60)}" differs from ${isSkillDirectory({ file }) ? `the directory "${name}"` : `the file "${basename(file)}"`}`,
         hint: 'use the same name for both; some agents require it',
       }),
     );
@@ -79,7 +121,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file, place.boundary) : [];
   const source: SkillSource = { text, identity: reading.identity, imports };
   const made = error ? toProblem(file, 'error', error) : toTool(skill, metadata, source);
-  const base = { skills: [skill], ...toStates(entry, source, place) };
+  const base = { skills: [skill], ...toStates(file, source, place) };
   return 'severity' in made
     ? { tools: [], problems: [...problems, made], ...base }
     : { tools: [made], problems, ...base };
@@ -113,11 +155,11 @@ function checkSpelling(directory: string, { boundary }: Place): Reading | undefi
 }
 
 // Files that inline code imports decide what runs, as SKILL.md itself does.
-function toStates(entry: string, { identity, imports }: SkillSource, place: Place) {
+function toStates(file: string, { identity, imports }: SkillSource, place: Place) {
   if (imports.length === 0) return { states: [identity] };
   return {
     states: [identity, ...imports.map((file) => file.identity)],
-    files: [join(entry, 'SKILL.md'), ...imports.map(({ path }) => relative(place.directory, path))],
+    files: [file, ...imports.map(({ path }) => path)].map((path) => relative(place.directory, path)),
   };
 }
 

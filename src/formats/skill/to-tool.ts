@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { isToolName } from '../../core/name.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
-import type { Skill } from '../../core/skill.js';
+import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Action, FileIdentity, Tool } from '../../core/tool.js';
 import { type ReadModuleFile, toModuleFile } from '../../files/closure.js';
@@ -55,7 +55,7 @@ export function toTool(skill: Skill, metadata: SkillMetadata, source: SkillSourc
     input,
     action: toAction(skill, metadata, source),
     origin: {
-      format: 'skill',
+      format: isSkillDirectory(skill) ? 'skill' : 'skill-file',
       uri: code === undefined ? pathToFileURL(skill.file).href : `inline://${skill.name}`,
       directory: skill.directory,
       source: null,
