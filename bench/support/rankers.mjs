@@ -45,8 +45,11 @@ export function createPlainBm25(tools) {
   );
 }
 
-/** Identifiers split, stop words left out, endings cut; name, description, names of parameters and the server's text. */
-export function createTunedBm25(tools) {
+/**
+ * Identifiers split, stop words left out, endings cut; name, description, names of parameters and the server's text, with
+ * `descriptions` also the descriptions of parameters.
+ */
+export function createTunedBm25(tools, { descriptions = false } = {}) {
   return createBm25(
     tools.map(({ name, description, parameters, server, server_description }) => ({
       name,
@@ -54,6 +57,9 @@ export function createTunedBm25(tools) {
         name,
         description ?? '',
         Object.keys(parameters?.properties ?? {}).join(' '),
+        ...(descriptions
+          ? Object.values(parameters?.properties ?? {}).map((one) => String(one?.description ?? ''))
+          : []),
         server ?? '',
         server_description ?? '',
       ].join(' '),

@@ -48,7 +48,7 @@ export function toListing(tools) {
       traits: { tags: [], hidden: false },
       origin: { server, directory: server },
     })),
-    skills: [...about].map(([directory, description]) => ({ directory, description })),
+    skills: [...about].map(([directory, description]) => ({ directory, description, file: `${directory}/SKILL.md` })),
   };
 }
 

@@ -76,8 +76,12 @@ export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityO
     for (let here = start; ; here = dirname(here)) {
       const main = find(here, root?.owner ?? owner, snapshot);
       if (main) found.push(main);
-      if (root === undefined || here === root.directory || here === dirname(here)) return found;
+      if (root === undefined || here === root.directory || here === dirname(here)) break;
     }
+    // RES-16: without a main skill of the project, that of the first library applies to tools that are not on disk.
+    if (directory !== null || found.length > 0) return found;
+    const libraries = snapshot.places.filter(({ external }) => external === true);
+    return libraries.flatMap((place) => find(place.directory, place.owner, snapshot) ?? []).slice(0, 1);
   };
 
   return {

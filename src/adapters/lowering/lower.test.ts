@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rounds } from '../../../test/support/effort.js';
 import { refusals } from '../../../test/support/provider-rules.js';
-import { spec } from '../../../test/support/spec.js';
+import { finding, spec } from '../../../test/support/spec.js';
 import { valuesOf } from '../../../test/support/valid-values.js';
 import type { Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -274,4 +274,34 @@ test('wraps an input that is not an object', () => {
   });
   expect(schema).toMatchObject({ type: 'object', required: ['input'] });
   expect(restore(encode([1, 2]))).toEqual([1, 2]);
+});
+
+finding('D12 SDK-2', 'strict encoding keeps the properties of every alternative', () => {
+  const text = { type: 'string' };
+  const object = (properties: JsonSchema): JsonSchema => ({
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  });
+  const target = { anyOf: [object({ a: text }), object({ b: text }), object({ a: text, c: text })] };
+  const kinds = { anyOf: [object({ kind: { enum: ['x'] }, n: text }), object({ kind: { enum: ['y'] }, m: text })] };
+  const cases: readonly (readonly [JsonSchema, readonly Json[]])[] = [
+    [object({ target }), [{ target: { a: '1' } }, { target: { b: '2' } }, { target: { a: '1', c: '3' } }]],
+    [object({ list: { type: 'array', items: target } }), [{ list: [{ b: '2' }, { a: '1', c: '3' }] }]],
+    [object({ kinds }), [{ kinds: { kind: 'y', m: '1' } }]],
+  ];
+  for (const [schema, values] of cases) {
+    for (const { profile, strict } of CASES) {
+      const lowered = lower(schema, profile, { strict });
+      for (const value of values) {
+        const encoded = lowered.encode(value);
+        expect(lowered.restore(encoded)).toEqual(value);
+        if (lowered.strict) expect(new Ajv2020({ strict: false }).validate(lowered.schema, encoded)).toBe(true);
+      }
+    }
+  }
+  const two = { anyOf: [object({ a: text }), object({ b: text })] };
+  const lowered = lower(object({ two }), OPENAI, { strict: true });
+  expect([lowered.strict, lowered.encode({ two: { b: '2' } })]).toEqual([true, { two: { b: '2' } }]);
 });

@@ -19,6 +19,9 @@ export function objectCodec(fields: ReadonlyMap<string, Field>, required: readon
     if (isAbsent === undefined && required.includes(name) && Array.isArray(codec.schema.enum))
       tags.set(name, new Set(codec.schema.enum.map((value) => JSON.stringify(value))));
   }
+  const plain = [...fields.values()].every(({ codec, isAbsent }) => codec.plain && isAbsent === undefined);
+  const encode = (value: Json): Json =>
+    isRecord(value) ? encodeFields(value as { [key: string]: Json }, fields) : value;
   return {
     schema: {
       type: 'object',
@@ -28,9 +31,10 @@ export function objectCodec(fields: ReadonlyMap<string, Field>, required: readon
     },
     from: types,
     to: types,
-    plain: [...fields.values()].every(({ codec, isAbsent }) => codec.plain && isAbsent === undefined),
+    plain,
     tags,
-    encode: (value) => (isRecord(value) ? encodeFields(value as { [key: string]: Json }, fields) : value),
+    // As itself: plain alternatives are not told apart, so the value may belong to another one.
+    encode: plain ? (value) => value : encode,
     restore: (value) => (isRecord(value) ? restoreFields(value as { [key: string]: Json }, fields) : value),
   };
 }
@@ -42,6 +46,8 @@ function encodeFields(value: { [key: string]: Json }, fields: ReadonlyMap<string
     if (given !== undefined) out[name] = codec.encode(given);
     else if (absent !== undefined) out[name] = absent;
   }
+  // Undeclared properties are rejected by validation, as they are when they are restored.
+  for (const [name, given] of Object.entries(value)) if (!fields.has(name)) out[name] = given;
   return out;
 }
 

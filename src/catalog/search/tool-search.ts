@@ -5,22 +5,38 @@ import { isSkillDirectory, type Skill } from '../../core/skill.js';
 import type { Tool } from '../../core/tool.js';
 import { type AddText, createSearchIndex, type SearchIndex } from './search.js';
 
+/** Weights of the fields of a tool; decision 0023 has how they were chosen. */
+export const WEIGHTS = {
+  name: 2.5,
+  description: 1,
+  parameter: 1,
+  parameterDescription: 0.25,
+  server: 0.5,
+  about: 0.5,
+};
+
 // `about` is the description of the skill that the tool belongs to.
-function addTexts({ name, description, input, traits, origin }: Tool, about: string, add: AddText): void {
-  add(name, 2.5, true);
-  add(description, 1);
+function addTexts(
+  { name, description, input, traits, origin }: Tool,
+  about: string,
+  weights: typeof WEIGHTS,
+  add: AddText,
+): void {
+  add(name, weights.name, true);
+  add(description, weights.description);
   const { properties } = input.json;
   if (isRecord(properties)) {
     for (const parameter of Object.keys(properties)) {
-      add(parameter, 1);
+      add(parameter, weights.parameter);
       const schema = properties[parameter];
-      if (isRecord(schema) && typeof schema.description === 'string') add(schema.description, 0.25);
+      if (isRecord(schema) && typeof schema.description === 'string')
+        add(schema.description, weights.parameterDescription);
     }
   }
-  if (traits.group !== undefined) add(traits.group, 0.5);
-  for (const tag of traits.tags) add(tag, 0.5);
-  if (origin.server !== null) add(origin.server, 0.5);
-  add(about, 0.5);
+  if (traits.group !== undefined) add(traits.group, weights.server);
+  for (const tag of traits.tags) add(tag, weights.server);
+  if (origin.server !== null) add(origin.server, weights.server);
+  add(about, weights.about);
 }
 
 interface SearchableListing {
@@ -29,14 +45,16 @@ interface SearchableListing {
 }
 
 /** Creates a search over the visible tools of a catalog. The index is rebuilt only when tools or skills changed. */
-export function createToolSearch(): (listing: SearchableListing, query: string, limit: number) => Tool[] {
+export function createToolSearch(
+  weights = WEIGHTS,
+): (listing: SearchableListing, query: string, limit: number) => Tool[] {
   let known: (SearchableListing & { readonly visible: readonly Tool[]; readonly index: SearchIndex }) | undefined;
   return ({ tools, skills }, query, limit) => {
     if (known === undefined || !isSameList(tools, known.tools) || !isSameList(skills, known.skills)) {
       const visible = tools.filter((tool) => !tool.traits.hidden);
       const about = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, skill.description]));
       const index = createSearchIndex(visible, (tool, add) =>
-        addTexts(tool, about.get(tool.origin.directory ?? '') ?? '', add),
+        addTexts(tool, about.get(tool.origin.directory ?? '') ?? '', weights, add),
       );
       known = { tools, skills, visible, index };
     }

@@ -14,6 +14,8 @@ import { type ToolDefinition, toTool } from '../../formats/module/define.js';
 export interface RegisterToolOptions {
   readonly name: string;
   readonly fn: (input: never, context: ToolContext) => unknown;
+  /** The order of the arguments of `fn`: `context-first` for functions of agent-apps, `fn(context, input)`. */
+  readonly order?: 'input-first' | 'context-first';
   /** Defaults to the name. */
   readonly description?: string;
   /** JSON Schema of the input; default: no parameters. */
@@ -40,6 +42,7 @@ export interface RegisterToolOptions {
 const FIELDS: ReadonlySet<string> = new Set<keyof RegisterToolOptions>([
   'name',
   'fn',
+  'order',
   'description',
   'params',
   'returns',
@@ -117,13 +120,20 @@ export function clearAllCaches(toolbox: Toolbox): void {
   toolbox.catalog.clearAllCaches();
 }
 
+function swap(fn: RegisterToolOptions['fn']): RegisterToolOptions['fn'] {
+  if (typeof fn !== 'function') return fn;
+  return (input, context) => (fn as (...given: unknown[]) => unknown)(context, input);
+}
+
 function toRegistered(options: RegisterToolOptions): Tool {
   if (!isRecord(options)) throw bad('a tool', 'options', 'must be an object');
-  const { name, fn, description, params, returns, src } = options;
+  const { name, fn, order = 'input-first', description, params, returns, src } = options;
   const shown = typeof name === 'string' ? name : 'a tool';
   assertFields(shown, options);
   const metadata = toMetadata(shown, options);
   const visibility = options.visibility ?? metadata.visibility;
+  if (order !== 'input-first' && order !== 'context-first')
+    throw bad(shown, 'order', 'must be "input-first" or "context-first"');
   if (visibility !== undefined && visibility !== 'hidden') throw bad(shown, 'visibility', 'can only be "hidden"');
   const tool = toFunctionTool({
     name,
@@ -132,7 +142,7 @@ function toRegistered(options: RegisterToolOptions): Tool {
     hidden: visibility === 'hidden',
     inputSchema: params,
     outputSchema: returns,
-    execute: fn,
+    execute: order === 'context-first' ? swap(fn) : fn,
   });
   return deepFreeze({
     ...tool,

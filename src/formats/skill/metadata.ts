@@ -34,6 +34,7 @@ const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'objec
 /** Parses the `metadata` of a SKILL.md (SKL-3). */
 export function readSkillMetadata(fields: Readonly<Record<string, Json>>): MetadataReading {
   const warnings: Finding[] = [];
+  warnings.push(...findUnused(fields));
   const params = readParams(fields.params);
   const delegate = readDelegate(fields.delegate);
   return {
@@ -49,6 +50,16 @@ export function readSkillMetadata(fields: Readonly<Record<string, Json>>): Metad
     warnings,
     error: 'error' in params ? params.error : 'error' in delegate ? delegate.error : undefined,
   };
+}
+
+// Keys of agent-apps that change what the main skill hands down; here a skill only narrows.
+const PROMOTIONS = ['$local', '$global'];
+
+function findUnused(fields: Readonly<Record<string, Json>>): Finding[] {
+  return PROMOTIONS.filter((key) => Object.hasOwn(fields, key)).map((key) => ({
+    message: `metadata.${key} has no effect`,
+    hint: 'put shared settings into a skill and name it in metadata.$inherit, or set them in the configuration',
+  }));
 }
 
 function readTags(value: Json | undefined, warnings: Finding[]): string[] {
@@ -135,9 +146,12 @@ function readTimeout(value: Json | undefined, warnings: Finding[]): number | und
   if (value === undefined || value === null) return undefined;
   const timeoutMs = parseDuration(String(value));
   if (timeoutMs === undefined) {
+    const isInterpolated = typeof value === 'string' && value.includes('{{');
     warnings.push({
       message: `metadata.timeout ${quoteOutside(JSON.stringify(value), 40)} is not a duration`,
-      hint: 'write timeout: 30s, 5m or 1h',
+      hint: isInterpolated
+        ? 'arguments are inserted into the text of a skill only; write timeout: 30s, 5m or 1h'
+        : 'write timeout: 30s, 5m or 1h',
     });
   }
   return timeoutMs;

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { spec } from '../../support/spec.js';
+import { finding, spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const script = (...header: string[]): string => `#!/bin/sh\n${header.map((line) => `# ${line}\n`).join('')}`;
@@ -64,4 +64,12 @@ spec('CLI-11', 'finds tools of a skill by the current description of the skill',
   describe('Notes about geology, and rocks.');
   expect(await find('astronomy')).toEqual([]);
   expect(await find('geology')).toEqual(['vault', 'vault_list']);
+});
+
+finding('D6 CLI-11', 'finds a tool by the description of a parameter, after tools that are about it', async () => {
+  const workspace = createWorkspace();
+  workspace.script('send', script('@description Send it.', '@param to string Postcode of the recipient'));
+  workspace.script('postcode', script('@description Check one.', '@param q string Any text'));
+  const found = json(await wield(workspace, ['search', 'postcode', '--json'])).results;
+  expect(found.map(({ name }: { name: string }) => name)).toEqual(['postcode', 'send']);
 });
