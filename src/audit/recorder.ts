@@ -115,7 +115,7 @@ const MAX_READS = 5;
 const MAX_OPENED = 100;
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
 
-export function createAuditLog(directory: string): AuditLog {
+function createAuditLog(directory: string): AuditLog {
   const reserved = join(directory, 'reserve');
   let file: OpenFile | undefined;
 

@@ -165,7 +165,7 @@ function toListing(state: DirectoryState | undefined): DirectoryListing {
   return { tools, skills, problems };
 }
 
-export interface DirectoryReader {
+interface DirectoryReader {
   /** Whether an entry of this name can belong to the format; reads nothing. */
   claims(entry: string): boolean;
   /** Returns the names of claimed entries, sorted. */
@@ -176,7 +176,7 @@ export interface DirectoryReader {
   read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState;
 }
 
-export function createDirectoryReader(place: Place, format: Format, world: World): DirectoryReader {
+function createDirectoryReader(place: Place, format: Format, world: World): DirectoryReader {
   // Concatenated below: `join` takes half as long as a stat.
   const prefix = join(place.directory, sep);
   const filesOf = format.filesOf?.bind(format);

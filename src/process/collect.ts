@@ -136,7 +136,7 @@ async function drain(
 }
 
 /** The number of bytes that may still be kept, shared by both streams. */
-export interface Budget {
+interface Budget {
   left: number;
   /** Whether output was dropped. */
   exceeded: boolean;
@@ -144,7 +144,7 @@ export interface Budget {
   fault?: unknown;
 }
 
-export interface Collector {
+interface Collector {
   readonly bytes: () => Buffer;
   readonly length: () => number;
   /** The writer that holds everything, if there was too much for memory. */
@@ -152,7 +152,7 @@ export interface Collector {
   add(chunk: Buffer): void;
 }
 
-export function createCollector(budget: Budget, spill?: Spill): Collector {
+function createCollector(budget: Budget, spill?: Spill): Collector {
   const chunks: Buffer[] = [];
   let bytesInMemory = 0;
   let bytesSpilled = 0;

@@ -160,7 +160,7 @@ interface Exit {
 }
 
 /** Watches a process, and ends its group with SIGTERM and, after a grace period, SIGKILL. */
-export function watchEnd(child: ChildProcess, request: ProcessRequest, world: World) {
+function watchEnd(child: ChildProcess, request: ProcessRequest, world: World) {
   const pid = child.pid!;
   const reached = deferred<Exit>();
   const stoppedLate = deferred<void>();

@@ -83,7 +83,7 @@ function assertProcess(plan: Plan): asserts plan is ProcessPlan {
   if (plan.kind !== 'process') throw new TypeError(`${plan.tool.name} is not a process`);
 }
 
-export interface PlanScriptOptions {
+interface PlanScriptOptions {
   readonly tool: Tool;
   readonly action: ScriptAction;
   readonly input: Json;
@@ -91,7 +91,7 @@ export interface PlanScriptOptions {
   readonly world: World;
 }
 
-export function planScript({ tool, action, input, context, world }: PlanScriptOptions): ProcessPlan {
+function planScript({ tool, action, input, context, world }: PlanScriptOptions): ProcessPlan {
   const { workdir, settings } = context.snapshot;
   if (action.sandbox !== undefined) throw noSandbox(tool, action.sandbox);
   assertDirectory(workdir);
@@ -160,7 +160,7 @@ const MAX_TOTAL_BYTES = 512 * 1024;
 const PREFIXES = ['WIELD', 'OCTOMIND'];
 
 /** Returns `WIELD_PARAM_*`, `WIELD_TOOL_NAME`, `WIELD_WORKDIR`, and the same with the prefix OCTOMIND. */
-export function scriptVariables(toolName: string, workdir: string, input: JsonObject): Record<string, string> {
+function scriptVariables(toolName: string, workdir: string, input: JsonObject): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const prefix of PREFIXES) {
     variables[`${prefix}_TOOL_NAME`] = toolName;

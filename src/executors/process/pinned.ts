@@ -137,7 +137,7 @@ function assertExecutable(file: string, { mode }: FileIdentity): void {
 let descriptors: boolean | undefined;
 
 /** Whether a process can open its descriptors by path. */
-export function hasDescriptors(): boolean {
+function hasDescriptors(): boolean {
   descriptors ??= statOrNothing('/dev/fd/0') !== undefined || statOrNothing('/dev/fd')?.isDirectory() === true;
   return descriptors;
 }
@@ -155,7 +155,7 @@ function exchanged(tool: Tool): ToolError {
 /** Descriptor of the script's bytes in the process. */
 const SOURCE = 3;
 
-export interface Loader {
+interface Loader {
   /** The command line that runs the script. */
   readonly argv: readonly string[];
   /** Returns the bytes to run. */
@@ -182,7 +182,7 @@ const PYTHONS = /^python[0-9.]*$/;
 const PYTHON_OPTIONS = /^-[bBdEIOPqsSuv]+$/;
 
 /** Returns how an interpreter runs a script from a descriptor; undefined if it cannot. */
-export function findLoader(shebang: string, interpreter: string, file: string): Loader | undefined {
+function findLoader(shebang: string, interpreter: string, file: string): Loader | undefined {
   const options = optionsOf(shebang);
   if (options === undefined) return undefined;
   const name = basename(interpreter);
@@ -197,7 +197,7 @@ export function findLoader(shebang: string, interpreter: string, file: string): 
 }
 
 /** Returns the command line of a POSIX shell that runs a script from the descriptor. */
-export function toShellCommand(program: string, file: string, args: readonly string[]): string[] {
+function toShellCommand(program: string, file: string, args: readonly string[]): string[] {
   return [program, '-c', SHELL_COMMAND, file, ...args];
 }
 
