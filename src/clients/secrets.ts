@@ -10,7 +10,7 @@ const REFERENCE = /\$\{[^}]*\}/g;
 const URL_PARTS = /^([a-z][\w+.-]*:\/\/)(?:([^/@?#]*)@)?([^?#]*)(?:\?([^#]*))?(#[\s\S]*)?$/i;
 
 /** Whether a string looks like a credential, whatever its name. */
-export function looksSecret(text: string): boolean {
+function looksSecret(text: string): boolean {
   const value = text.trim();
   if (KNOWN.test(value)) return true;
   const scheme = SCHEME.exec(value);

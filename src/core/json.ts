@@ -184,7 +184,7 @@ export function findSyntaxFault(text: string): SyntaxFault {
 }
 
 /** Returns the line and column of an offset, counted from 1. */
-export function positionOf(text: string, offset: number): { readonly line: number; readonly column: number } {
+function positionOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf('\n') + 1;
   return { line: before.split('\n').length, column: [...before.slice(lineStart)].length + 1 };

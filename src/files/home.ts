@@ -38,7 +38,7 @@ export function findWieldHome(env: Environment, home: string | undefined): strin
 }
 
 /** Whether mind keeps its state in a directory. wield has files of the same names, and does not write there. */
-export function isMindHome(directory: string): boolean {
+function isMindHome(directory: string): boolean {
   return ['.lock', 'manifest.json'].some((name) => isThere(join(directory, name)));
 }
 

@@ -128,7 +128,7 @@ export interface FileChange {
 const MAX_DIFF_BYTES = 1024 * 1024;
 
 /** Returns no changes without a tree before. Only files in `known` count as removed; others were created locally. */
-export function diffTrees(before: string | undefined, after: string, known: readonly string[]): FileChange[] {
+function diffTrees(before: string | undefined, after: string, known: readonly string[]): FileChange[] {
   const oldPaths = before === undefined ? undefined : pathsIn(before);
   if (before === undefined || oldPaths === undefined) return [];
   const newPaths = new Set(listTree(after).map(({ path }) => path));
