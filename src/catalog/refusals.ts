@@ -33,7 +33,7 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched):
         : broken.length > 0
           ? `not loaded: ${broken.join('\n')}\nwield check shows all problems`
           : searched.length > 0
-            ? `wield list shows all tools; searched ${searched.join(', ')}`
+            ? `wield list shows all tools; searched ${searched.map((path) => shortenPath(path, where.workdir, undefined)).join(', ')}`
             : 'pass the tool to createToolbox';
   return new ToolError('not_found', `tool not found: ${name}`, {
     hint,

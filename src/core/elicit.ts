@@ -64,7 +64,7 @@ export function elicitByText(ask: Ask): Elicit {
 
 /** The error for a kind of question that a door cannot ask. */
 export function cannotAsk(what: string): ToolError {
-  return new ToolError('unavailable', `nobody can be asked with ${what} here`, {
+  return new ToolError('unavailable', `this client cannot show ${what}`, {
     hint: 'call it from a terminal, or give the answer as a parameter',
   });
 }
