@@ -32,9 +32,9 @@ export interface FinderOptions extends PathFinderOptions {
 
 /**
  * Returns the tool of a reference, without following delegates. Throws `not_found`, `ambiguous` or `invalid_ref`; `near`
- * returns the tools that a hint may suggest.
+ * returns the tools and problems that a hint may name, none while they are being listed.
  */
-export type Seek = (ref: string, options: FindOptions, near?: () => readonly Tool[]) => Tool;
+export type Seek = (ref: string, options: FindOptions, near?: () => Pick<Listing, 'tools' | 'problems'>) => Tool;
 
 export function createFinder(options: FinderOptions): Seek {
   const { registered, upstream, list, clean, views } = options;
@@ -77,7 +77,7 @@ export function createFinder(options: FinderOptions): Seek {
     return inline;
   };
 
-  return (text, within, near = () => list(within.snapshot).tools) => {
+  return (text, within, near = () => list(within.snapshot)) => {
     const ref = parseRef(text);
     if (ref.kind === 'path') return paths.find(text, ref.path, ref.fragment, within);
     if (ref.kind === 'uri') return findByUri(text, ref, within);
@@ -94,8 +94,9 @@ export function createFinder(options: FinderOptions): Seek {
     const { snapshot, mayName = () => true, offeredOnly: isModel } = within;
     const { places, workdir } = snapshot;
     // The text of broken files is not sent to models.
-    const problems = isModel ? [] : list(snapshot).problems;
-    throw upstream?.why(name, snapshot) ?? notFound(name, near().filter(mayName), { places, workdir, problems });
+    const listing = near();
+    const searched = { places, workdir, problems: isModel ? [] : listing.problems };
+    throw upstream?.why(name, snapshot) ?? notFound(name, listing.tools.filter(mayName), searched);
   };
 }
 
