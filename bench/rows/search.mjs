@@ -45,7 +45,7 @@ function measureQuality({ name, tools, queries }) {
     wield: score(ours),
     'plain BM25': score(createPlainBm25(tools)),
     'tuned BM25': score(createTunedBm25(tools)),
-    'tuned BM25 with descriptions of parameters': score(createTunedBm25(tools, { descriptions: true })),
+    'tuned BM25, descriptions': score(createTunedBm25(tools, { descriptions: true })),
     MiniSearch: score(createMiniSearch(tools)),
   };
   const isMet = Object.keys(METRICS).every((metric) => scores.wield[metric] >= scores['tuned BM25'][metric]);
