@@ -42,12 +42,8 @@ export function toPage(mutations, results) {
 A mutation is a deliberate defect in a security-relevant line, which its tests must notice. \`test/mutants\` lists them,
 \`test/mutation-results.json\` has their last results. A mutation with a finding undoes the fix of that finding.
 
-| to | run |
-|---|---|
-| try all mutations | \`npm run mutants\` |
-| try those that were not killed | \`npm run mutants -- --rest\` |
-| try those of one area, file or description | \`npm run mutants -- --only approvals\` |
-| try those whose code or tests changed | \`npm run mutants -- --changed HEAD~5\` |
+\`npm run mutants\` tries all. With \`--rest\` it tries those that were not killed, with \`--only approvals\` those of one area,
+file or description, with \`--changed HEAD~5\` those whose code or tests changed.
 
 ${mutations.length - others.length} of ${mutations.length} mutations are killed.
 
