@@ -8,6 +8,7 @@ import { VERBS } from '../../../src/cli/verbs.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { finding, findingIf } from '../../support/spec.js';
+import { countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 describe('--cwd', () => {
@@ -194,6 +195,15 @@ export const boom = defineTool({
     );
     const { stdout, stderr } = await wield(workspace, ['call', 'boom', '--trust']);
     expect(`${stdout}${stderr}`.match(/the disk is full/g)).toHaveLength(1);
+  });
+
+  finding('N19', 'a tool of a server prints its message once', async () => {
+    const workspace = createWorkspace();
+    const { entry } = countedServer(workspace, 'fine');
+    workspace.write('../home/.agents/mcp.json', JSON.stringify({ mcpServers: { fine: entry } }));
+    const { content } = json(await wield(workspace, ['call', 'fine_fails', '--json']));
+    const { stdout, stderr } = await wield(workspace, ['call', 'fine_fails']);
+    expect(`${stdout}${stderr}`.split(content[0].text.trim())).toHaveLength(2);
   });
 
   finding('N18', '--full prints a large output up to limits.output, and without it there is a handle', async () => {
