@@ -7,9 +7,10 @@ import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from 'vitest';
 
 /** Names the directory of the compiled code; without it, tests start with an empty cache. */
-export const CODE_VARIABLE = 'WIELD_TEST_CODE';
+const CODE_VARIABLE = 'WIELD_TEST_CODE';
 const BINARY = fileURLToPath(new URL('../../dist/cli/wield.cjs', import.meta.url));
 const request = (id: number, method: string, params: object) => ({ jsonrpc: '2.0', id, method, params });
 const INITIALIZE = request(1, 'initialize', {
@@ -58,6 +59,17 @@ export async function setup(): Promise<() => void> {
   }
   process.env[CODE_VARIABLE] = join(home, '.wield/cache/code');
   return () => rmSync(root, { recursive: true, force: true });
+}
+
+/** Lets the tests of a file begin with an empty cache. */
+export function startWithoutCompiledCode(): void {
+  const shared = process.env[CODE_VARIABLE];
+  beforeAll(() => {
+    delete process.env[CODE_VARIABLE];
+  });
+  afterAll(() => {
+    if (shared !== undefined) process.env[CODE_VARIABLE] = shared;
+  });
 }
 
 /** Links the compiled code into a home before its first process starts. */

@@ -12,20 +12,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { BINARY, wieldProcess } from '../../support/cli.js';
-import { CODE_VARIABLE } from '../../support/compiled-code.js';
+import { startWithoutCompiledCode } from '../../support/compiled-code.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
-// These tests begin with an empty cache.
-const shared = process.env[CODE_VARIABLE];
-beforeAll(() => {
-  delete process.env[CODE_VARIABLE];
-});
-afterAll(() => {
-  if (shared !== undefined) process.env[CODE_VARIABLE] = shared;
-});
+startWithoutCompiledCode();
 
 const codeOf = ({ env }: Workspace): string =>
   join(env.WIELD_HOME!, 'cache', 'code', `${process.version}-${process.arch}`);
