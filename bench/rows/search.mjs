@@ -23,7 +23,10 @@ export const row = {
     }
     // Each set alone, and among the tools of all sets.
     const all = sets.flatMap(({ tools }) => tools);
-    const crowded = sets.length > 1 ? sets.map((set) => ({ ...set, name: `${set.name} among all`, tools: all })) : [];
+    const crowded =
+      sets.length > 1
+        ? sets.map((set) => ({ name: `${set.name} among all`, tools: all, queries: sampleQueries([set], 300) }))
+        : [];
     return [...sets.flatMap(measureQuality), ...crowded.flatMap(measureQuality), ...(await measureSpeed(sets))];
   },
 };
