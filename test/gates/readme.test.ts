@@ -112,7 +112,7 @@ describe('words', () => {
   test('no document names a command that does not exist', () => {
     // Tools are commands: the one that `init` makes, the built-in group, and those that documents make.
     const tools = present.flatMap((path) =>
-      [...readDocument(path).matchAll(/(?:\.agents\/tools\/|@group |group: ')([a-z][\w-]*)/g)].map(
+      [...readDocument(path).matchAll(/(?:\.agents\/tools\/|src\/tools\/|@group |group: ')([a-z][\w-]*)/g)].map(
         (match) => match[1]!,
       ),
     );
