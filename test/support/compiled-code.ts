@@ -24,32 +24,35 @@ export async function setup(): Promise<() => void> {
   const root = mkdtempSync(join(tmpdir(), 'wield-code-'));
   const home = join(root, 'home');
   const cwd = join(root, 'project');
-  mkdirSync(home);
-  mkdirSync(join(cwd, '.agents/tools'), { recursive: true });
+  mkdirSync(cwd);
+  // A tool of the user, which needs no trust.
+  mkdirSync(join(home, '.agents/tools'), { recursive: true });
   const script = '#!/bin/sh\n# @description Say hello.\necho hello\n';
-  writeFileSync(join(cwd, '.agents/tools/hello'), script, { mode: 0o755 });
+  writeFileSync(join(home, '.agents/tools/hello'), script, { mode: 0o755 });
   const env = { PATH: process.env.PATH, HOME: home, WIELD_HOME: join(home, '.wield') };
   const run = async (
     args: readonly string[],
     use: (child: ChildProcessWithoutNullStreams) => unknown,
   ): Promise<void> => {
     const child = spawn(process.execPath, [BINARY, ...args], { cwd, env });
-    const exited = once(child, 'exit');
-    await use(child);
-    const [status] = await exited;
-    if (status !== 0) throw new Error(`wield ${args.join(' ')} exited with ${status}`);
+    const exited = once(child, 'exit').then(([status]) => {
+      if (status !== 0) throw new Error(`wield ${args.join(' ')} exited with ${status}`);
+    });
+    // A process that exits early sends nothing more.
+    await Promise.race([use(child), exited]);
+    await exited;
   };
   for (let round = 0; round < 2; round++) {
     await run(['list'], (child) => child.stdin.end());
     await run(['call', 'hello'], (child) => child.stdin.end());
-    await run(['serve', '--trust'], async (child) => {
+    await run(['serve'], async (child) => {
       child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`);
       await once(child.stdout, 'data');
       child.stdin.write(`${JSON.stringify(request(2, 'tools/list', {}))}\n`);
       await once(child.stdout, 'data');
       child.stdin.end(`${JSON.stringify(request(3, 'tools/call', { name: 'hello', arguments: {} }))}\n`);
     });
-    await run(['serve', '--trust', '--http', '0'], async (child) => {
+    await run(['serve', '--http', '0'], async (child) => {
       const [address] = await once(child.stdout, 'data');
       const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
       const answer = await fetch(String(address).trim(), { method: 'POST', headers, body: JSON.stringify(INITIALIZE) });

@@ -127,7 +127,7 @@ export function toFiles(set: RuleSet): { readonly user: string; readonly project
     return JSON.stringify(selectors.length % 2 === 0 ? texts : texts.join(' '));
   };
   const file = (allowed: readonly SetSelector[] | undefined, trust: readonly SetSelector[]): string =>
-    (allowed === undefined ? '' : `allowed-tools = ${value(allowed)}\n`) + `[trust]\nrules = ${value(trust)}\n`;
+    `${allowed === undefined ? '' : `allowed-tools = ${value(allowed)}\n`}[trust]\nrules = ${value(trust)}\n`;
   const user = file(set.userList, set.userRules);
   return {
     user: set.broken ? user.replace(/rules = .*/, 'rules = "a("') : user,
