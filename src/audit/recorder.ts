@@ -5,7 +5,6 @@ import {
   constants,
   fstatSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -19,6 +18,7 @@ import type { Recorder } from '../core/event.js';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/world.js';
 import { hashTexts } from '../files/digest.js';
+import { makeDirectory } from '../files/make-directory.js';
 import { findUnsafe, toFileError, unsafeState } from '../files/state.js';
 import { MAX_LINE, toLine, toRecord } from './record.js';
 
@@ -203,7 +203,7 @@ function openFile(directory: string, number: number): OpenFile {
     descriptor = open();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     descriptor = open();
   }
   const stats = fstatSync(descriptor);

@@ -13,7 +13,6 @@ import type { Inventory } from '../install/inventory.js';
 import { withInstallLock } from '../install/lock.js';
 import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
-import type { NodeToolbox } from '../node.js';
 import { ask, DRY_RUN, RUN_HOOKS, YES } from './consent.js';
 import { showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
@@ -34,10 +33,7 @@ export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
 };
 
 /** Runs work under the install lock, with an environment that reports to the terminal and asks there about hooks. */
-export function withInstalling<T>(
-  call: VerbCall,
-  work: (environment: InstallEnvironment, toolbox: NodeToolbox) => Promise<T>,
-): Promise<T> {
+export function withInstalling<T>(call: VerbCall, work: (environment: InstallEnvironment) => Promise<T>): Promise<T> {
   const { terminal, flags, json } = call;
   const toolbox = call.toolbox();
   const environment = toInstallEnvironment(toolbox, {
@@ -51,7 +47,7 @@ export function withInstalling<T>(
       return ask(call, `Run ${hooks.length === 1 ? 'it' : 'them'}?`);
     },
   });
-  return withInstallLock(environment, () => work(environment, toolbox));
+  return withInstallLock(environment, () => work(environment));
 }
 
 function createReporter(terminal: Terminal): InstallEnvironment['report'] {

@@ -1,10 +1,11 @@
 // Reads, edits and writes a configuration file of a client, preserving everything else.
 
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
+import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statOrNothing } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { type Form, FormFault, type KeyPath, valueAt, withValue } from './forms/form.js';
@@ -53,7 +54,7 @@ export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean):
   }
   try {
     const stats = statOrNothing(file.real);
-    if (stats === undefined) mkdirSync(dirname(file.real), { recursive: true });
+    if (stats === undefined) makeDirectory(dirname(file.real), 0o777);
     const mode = stats === undefined ? (isPrivate ? 0o600 : 0o644) : stats.mode & 0o777;
     writeFileAtomic(file.real, text, { mode, exactMode: stats !== undefined });
   } catch (error) {

@@ -1,8 +1,9 @@
 // State files: only their owner can write them, and a system error becomes a ToolError that names the file.
 
-import { lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
+import { makeDirectory } from './make-directory.js';
 
 /** Returns why a file or directory of the state is not used, if another user could have written it (STA-2). */
 export function findUnsafe({ uid, mode }: Stats): 'foreign' | 'writable' | undefined {
@@ -60,7 +61,7 @@ export function checkStateDirectory(directory: string): boolean {
 /** Creates a private directory, or checks the existing one. */
 export function createStateDirectory(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
   } catch (error) {
     throw toFileError(error, 'write', directory);
   }

@@ -6,7 +6,6 @@ import {
   constants,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -18,6 +17,7 @@ import { dirname, isAbsolute, join, relative } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { loadCrypto } from './digest.js';
+import { makeDirectory } from './make-directory.js';
 import { isWithin, realPath } from './within.js';
 
 export interface TreeFile {
@@ -178,10 +178,10 @@ export function createTreeHash() {
 
 /** Copies files into an empty directory. */
 export function copyTree(root: string, files: readonly TreeFile[], to: string): void {
-  mkdirSync(to, { recursive: true, mode: 0o700 });
+  makeDirectory(to);
   for (const { path, executable, link, from = path } of files) {
     const file = join(to, path);
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(file));
     if (link === undefined) writeTreeFile(file, readTreeFile(root, from), executable);
     else symlinkSync(link, file);
   }

@@ -6,7 +6,6 @@ import {
   fsyncSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { loadCrypto } from './digest.js';
+import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
 import { toFileError } from './state.js';
 
@@ -36,7 +36,7 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
   const temporary = join(directory, temporaryName());
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     removeAbandoned(directory);
     const descriptor = openSync(temporary, 'wx', mode);
     try {

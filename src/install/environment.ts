@@ -19,6 +19,15 @@ export interface InstallEnvironment {
   report(progress: InstallProgress): void;
   /** Called once with all hooks that are not approved yet. False skips them (HOOK-2). */
   approveHooks(hooks: readonly Hook[]): Promise<boolean>;
+  /** Pins installed tools: installing one is a person's approval of its definition (POL-21). */
+  pinTools(items: readonly PinnedItem[]): Promise<void>;
+}
+
+/** What pinning reads of an item. */
+export interface PinnedItem {
+  readonly kind: ItemKind;
+  readonly effective: string;
+  readonly bin: string | null;
 }
 
 /** A shell command of a source or an item. */
@@ -103,7 +112,12 @@ type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'app
 /** Throws `denied` in a process that a tool started: only a person may install (A44). */
 export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
   assertPerson(toolbox.machine.insideCall, 'installing');
-  return { ...readFields(toolbox), ...own };
+  return { ...readFields(toolbox), ...own, pinTools: (items) => pinTools(toolbox, items) };
+}
+
+/** Returns an environment for finishing or undoing an interrupted change; hooks are never approved. */
+export function toRecoveryEnvironment(toolbox: InstallingToolbox, signal: AbortSignal): InstallEnvironment {
+  return { ...toReadOnlyEnvironment(toolbox, { signal }), pinTools: (items) => pinTools(toolbox, items) };
 }
 
 /** Returns an environment for reading the installed state; hooks are never approved. */
@@ -115,6 +129,7 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
     signal,
     report() {},
     approveHooks: async () => false,
+    async pinTools() {},
     ...own,
   };
 }
@@ -124,11 +139,7 @@ function readFields({ machine: { world, wieldHome }, state }: ReadableToolbox) {
   return { world, paths: pathsOf(wieldHome), homes: agentHomes(homes, world), limits };
 }
 
-/** Pins installed tools: installing one is a person's approval of its definition (POL-21). */
-export async function pinTools(
-  toolbox: InstallingToolbox,
-  items: readonly { readonly kind: string; readonly effective: string; readonly bin: string | null }[],
-): Promise<void> {
+async function pinTools(toolbox: InstallingToolbox, items: readonly PinnedItem[]): Promise<void> {
   for (const { kind, effective, bin } of items) {
     if (kind !== 'tool' || bin === null) continue;
     const tool = await toolbox.find(effective).catch(() => undefined);

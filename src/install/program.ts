@@ -1,6 +1,6 @@
 // The installer for programs: the operations of the command line as methods.
 
-import { applyAndPin, applyPlan } from './apply/apply.js';
+import { applyPlan } from './apply/apply.js';
 import { type Hook, type InstallingToolbox, type InstallProgress, toInstallEnvironment } from './environment.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
 import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
@@ -87,7 +87,7 @@ export function createInstallerFor(
   const withInventory = <T>(work: (inventory: Inventory) => Promise<T>): Promise<T> =>
     locked(() => work(loadInventory(environment)));
   const apply = async (plan: InstallPlan, force: boolean, inventory: Inventory) =>
-    (await applyAndPin(plan, force, inventory, toolbox)).map(toAppliedJson);
+    (await applyPlan(plan, force, inventory)).map(toAppliedJson);
   const findAll = (names: readonly string[]): SourceRecord[] => {
     const records = loadSources(paths);
     return names.map((name) => findSource(name, records, workdir));

@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
-import { applyAndPin } from './apply/apply.js';
+import { applyPlan } from './apply/apply.js';
 import { asideOf, isForeign, linksOf } from './apply/changes.js';
 import { commit } from './apply/commit.js';
 import type { StoreChange } from './apply/journal.js';
 import { beginTransaction, endTransaction } from './apply/objects.js';
 import { type Link, readLink } from './directory.js';
-import type { InstallEnvironment, InstallingToolbox, InstallPaths } from './environment.js';
+import type { InstallEnvironment, InstallPaths } from './environment.js';
 import { type Inventory, loadInventory } from './inventory.js';
 import type { InstalledItem } from './manifest/installed.js';
 import { itemKey } from './manifest/item-name.js';
@@ -31,23 +31,20 @@ export interface Repair {
  * Restores the store path and the links of every installed item, in every agent home that is configured now, and
  * installs items again whose files are gone. Local changes stay; files in the way of a link are moved aside.
  */
-export async function repairInstalled(
-  environment: InstallEnvironment,
-  toolbox: InstallingToolbox,
-): Promise<readonly Repair[]> {
-  const restored = await restoreFiles(loadInventory(environment), toolbox);
+export async function repairInstalled(environment: InstallEnvironment): Promise<readonly Repair[]> {
+  const restored = await restoreFiles(loadInventory(environment));
   // What was restored is recorded, so that the links are read again.
   return [...restored, ...(await linkAgain(loadInventory(environment)))];
 }
 
-async function restoreFiles(inventory: Inventory, toolbox: InstallingToolbox): Promise<Repair[]> {
+async function restoreFiles(inventory: Inventory): Promise<Repair[]> {
   const { installed, environment } = inventory;
   const gone = installed.items.filter(
     (item) => !existsSync(join(environment.paths.objects, item.object)) && findAvailable(item, inventory) !== undefined,
   );
   if (gone.length === 0) return [];
   const refs = gone.map(({ source, kind, effective }) => `${source}#${kind}:${effective}`);
-  const applied = await applyAndPin(planUpgrade(refs, true, inventory), true, inventory, toolbox);
+  const applied = await applyPlan(planUpgrade(refs, true, inventory), true, inventory);
   return applied.map(({ planned: { item, effective, links } }) => ({
     kind: item.kind,
     effective,
@@ -75,11 +72,11 @@ async function linkAgain(inventory: Inventory): Promise<Repair[]> {
   try {
     const linksByKey = new Map(relinked.map(({ item, links }) => [itemKey(item), links.map(({ path }) => path)]));
     await commit({
-      paths,
+      environment,
       transaction,
       changes: relinked.map(({ change }) => change),
       staged: [],
-      beforeRecord: async () => {},
+      pinned: [],
       next: (made) => ({
         items: installed.items.map((item) => ({ ...item, links: linksByKey.get(itemKey(item)) ?? item.links })),
         made: [...new Set([...installed.made, ...made])],

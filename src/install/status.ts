@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
-import { isLocked } from '../files/lock.js';
 import { linkTarget } from './apply/changes.js';
 import { isInterrupted } from './apply/journal.js';
 import { isModified } from './apply/objects.js';
@@ -119,7 +118,7 @@ export function findInstallProblems(toolbox: ReadableToolbox): Problem[] {
     problems.push({ severity: 'error', path, message, hint });
   };
   try {
-    if (isInterrupted(paths) && !isLocked(paths.lock))
+    if (isInterrupted(paths))
       add(paths.journal, 'a change was interrupted', 'wield list --installed finishes or undoes it');
     const environment = toReadOnlyEnvironment(toolbox, {
       report: ({ text }) => add(paths.sources, text, 'fix the source, or remove it with wield remove-source'),

@@ -56,8 +56,9 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): Approval
     return find(from.id);
   };
   const remember = (record: ApprovalRecord): void => {
-    rmSync(pathOf(idOf(record), 'pending'), { force: true });
     writeApproval(pathOf(toolIdOf(record), 'last'), record);
+    // Last: after a crash before it, the question can be answered again.
+    rmSync(pathOf(idOf(record), 'pending'), { force: true });
   };
   const always = (record: ApprovalRecord): void => {
     // Valid for any input, so none is stored.

@@ -133,8 +133,12 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
         }),
     approve(tools, { servers }) {
-      pins.pin(tools, new Date(world.now()));
-      for (const server of servers.servers) format.listings.reviewAgain(server);
+      const reviews = servers.servers.map((server) => format.listings.beginReview(server));
+      try {
+        pins.pin(tools, new Date(world.now()));
+      } finally {
+        for (const finish of reviews) finish();
+      }
       onChange();
     },
   };

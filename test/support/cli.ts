@@ -39,7 +39,7 @@ export interface CollectedIo {
   signal(name: Signal): void;
 }
 
-export function createIo(workspace: Workspace, options: InProcessOptions = {}): CollectedIo {
+export function createIo(workspace: Pick<Workspace, 'dir' | 'env'>, options: InProcessOptions = {}): CollectedIo {
   const stdout = createOutput(options.onOutput);
   const stderr = createOutput();
   const listeners: ((name: Signal) => void)[] = [];
@@ -88,7 +88,7 @@ const require = createRequire(BINARY);
 
 /** Runs `wield ...args` in this process. Not for `wield` and `wield --help` alone, which the binary answers itself. */
 export async function wield(
-  workspace: Workspace,
+  workspace: Pick<Workspace, 'dir' | 'env'>,
   args: readonly string[],
   options: InProcessOptions = {},
 ): Promise<CliRun> {
@@ -108,7 +108,11 @@ export function runCommand(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Runs `wield ...args` as a child process: for tests of signals, pipes, start-up and exit. */
-export function wieldProcess(workspace: Workspace, args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+export function wieldProcess(
+  workspace: Pick<Workspace, 'dir' | 'env'>,
+  args: readonly string[],
+  options: CliOptions = {},
+): Promise<CliRun> {
   linkCompiledCode(workspace.env.WIELD_HOME);
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [BINARY, ...args], {

@@ -1,7 +1,7 @@
 // `wield add`: adds a source and offers to install its items.
 
 import { count, sanitize } from '../../core/text.js';
-import { applyAndPin } from '../../install/apply/apply.js';
+import { applyPlan } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toOfferJson, toRefusedJson } from '../../install/json.js';
 import { effectiveName } from '../../install/manifest/item-name.js';
@@ -38,7 +38,7 @@ export const add: Verb = {
     const [source = '.'] = positionals;
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
-    return withInstalling(call, async (environment, toolbox) => {
+    return withInstalling(call, async (environment) => {
       const options = {
         source,
         cwd,
@@ -51,7 +51,7 @@ export const add: Verb = {
       if (!json) printAdded(call, added);
       const inventory = loadInventory(environment);
       const plan = await planWanted(call, added, inventory);
-      const applied = plan === undefined ? [] : await applyAndPin(plan, flags.has('force'), inventory, toolbox);
+      const applied = plan === undefined ? [] : await applyPlan(plan, flags.has('force'), inventory);
       const refused = plan?.refused ?? [];
       if (json) printJson(terminal, toJson({ added, skipped, refused, installed: applied.map(toAppliedJson) }));
       else {

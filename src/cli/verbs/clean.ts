@@ -3,8 +3,11 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { count, formatBytes } from '../../core/text.js';
+import { toFileError } from '../../files/state.js';
 import { isWithin } from '../../files/within.js';
 import { isAbandoned } from '../../files/write.js';
+import { toRecoveryEnvironment } from '../../install/environment.js';
+import { recoverIfIdle } from '../../install/lock.js';
 import { printJson } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
@@ -20,8 +23,9 @@ export const clean: Verb = {
   examples: ['wield clean --dry-run', 'wield clean'],
   flags: { 'dry-run': toggle('Show what would be removed without removing it') },
   positionals: 0,
-  async run({ terminal, flags, json, toolbox }) {
+  async run({ terminal, flags, json, toolbox, signal }) {
     const dryRun = flags.has('dry-run');
+    if (!dryRun) await recoverIfIdle(toRecoveryEnvironment(toolbox(), signal));
     const {
       machine: { wieldHome },
       state: { approvals, configuration, stores },
@@ -30,7 +34,7 @@ export const clean: Verb = {
     const cache = join(wieldHome, 'cache');
     const abandoned = findFiles(wieldHome).filter((path) => !isWithin(cache, path) && isAbandoned(path));
     const found = [...new Set([...findFiles(cache), ...stale, ...abandoned])].map(toRemovable);
-    if (!dryRun) for (const { path } of found) rmSync(path, { force: true });
+    if (!dryRun) for (const { path } of found) remove(path);
     const expired = stores.results.clean(configuration().settings.results, { dryRun });
     const unreachable = await stores.documents.clean({ dryRun });
     const cached = found.reduce((sum, file) => sum + file.bytes, 0);
@@ -61,6 +65,14 @@ function findFiles(directory: string): string[] {
       .map((entry) => join(entry.parentPath, entry.name));
   } catch {
     return [];
+  }
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    throw toFileError(error, 'write', path);
   }
 }
 

@@ -1,9 +1,10 @@
 // `wield init`: creates a first tool and a commented configuration.
 
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { printJson } from '../print.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -117,7 +118,7 @@ async function initSource({ terminal, json, cwd, positionals }: VerbCall): Promi
 
 function mkdirOrFail(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory, 0o777);
   } catch (error) {
     throw new ToolError('io', `cannot create ${directory}: ${(error as Error).message}`, {
       hint: 'check the permissions of the directory, or pass another one with --cwd',

@@ -1,16 +1,14 @@
 // `wield install`: installs items with their dependencies.
 
-import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
-import { acceptModified } from '../../install/apply/objects.js';
-import { type InstallEnvironment, pinTools } from '../../install/environment.js';
+import { acceptModified } from '../../install/apply/accept.js';
+import { applyPlan, previewPlan } from '../../install/apply/apply.js';
+import type { InstallEnvironment } from '../../install/environment.js';
 import { assertSources, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toPlannedJson, toRefusedJson } from '../../install/json.js';
-import { itemKey } from '../../install/manifest/item-name.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { isGlobRef, selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
-import type { NodeToolbox } from '../../node.js';
 import { ask } from '../consent.js';
 import {
   APPLY_FLAGS,
@@ -48,8 +46,8 @@ export const install: Verb = {
         'missing item; usage: wield install <item…>',
         'wield list --available shows the items; --all installs all',
       );
-    return withInstalling(call, async (environment, toolbox) => {
-      if (flags.has('accept')) return accept(call, environment, toolbox);
+    return withInstalling(call, async (environment) => {
+      if (flags.has('accept')) return accept(call, environment);
       const inventory = loadInventory(environment);
       assertSources(inventory);
       const sources = call
@@ -65,9 +63,7 @@ export const install: Verb = {
       const many = all || positionals.some(isGlobRef);
       const asks = (needed || many) && !dryRun && !flags.has('yes') && !json && terminal.canAsk;
       if (asks && !(await ask(call, 'Install it?'))) return 0;
-      const applied = dryRun
-        ? previewPlan(plan, inventory)
-        : await applyAndPin(plan, flags.has('force'), inventory, toolbox);
+      const applied = dryRun ? previewPlan(plan, inventory) : await applyPlan(plan, flags.has('force'), inventory);
       const refused = plan.refused.map(toRefusedJson);
       if (json) {
         const items = applied.map(toAppliedJson);
@@ -81,17 +77,8 @@ export const install: Verb = {
   },
 };
 
-async function accept(
-  { positionals, json, terminal }: VerbCall,
-  { paths }: InstallEnvironment,
-  toolbox: NodeToolbox,
-): Promise<number> {
-  const items = selectInstalled(positionals, loadInstalled(paths)).map((selected) => {
-    const installed = loadInstalled(paths);
-    const item = installed.items.find((one) => itemKey(one) === itemKey(selected))!;
-    return acceptModified(item, installed, paths);
-  });
-  await pinTools(toolbox, items);
+async function accept({ positionals, json, terminal }: VerbCall, environment: InstallEnvironment): Promise<number> {
+  const items = await acceptModified(selectInstalled(positionals, loadInstalled(environment.paths)), environment);
   if (json) printJson(terminal, { ok: true, accepted: items.map(toInstalledJson) });
   else for (const { kind, effective } of items) terminal.out(`  accepted  ${kind} ${effective}\n`);
   return 0;

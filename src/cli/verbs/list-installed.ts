@@ -1,12 +1,10 @@
 // `wield list --installed` and `--available`: installed items with their state, and items of sources.
 
 import { quoteOutside } from '../../core/text.js';
-import { isLocked } from '../../files/lock.js';
-import { isInterrupted } from '../../install/apply/journal.js';
-import { toReadOnlyEnvironment } from '../../install/environment.js';
+import { toRecoveryEnvironment } from '../../install/environment.js';
 import { listAvailable, loadInventory } from '../../install/inventory.js';
 import { toInstalledJson, toOfferJson } from '../../install/json.js';
-import { withInstallLock } from '../../install/lock.js';
+import { recoverIfInterrupted } from '../../install/lock.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { type ItemStatus, readStatus } from '../../install/status.js';
@@ -17,10 +15,8 @@ import type { VerbCall } from '../verb.js';
 
 export async function listInstalled(call: VerbCall): Promise<number> {
   const { terminal, flags, positionals, json, toolbox, signal } = call;
-  const environment = toReadOnlyEnvironment(toolbox(), { signal });
-  const { paths } = environment;
-  // Recovers from an interrupted install first.
-  if (isInterrupted(paths) && !isLocked(paths.lock)) await withInstallLock(environment, async () => {});
+  const environment = toRecoveryEnvironment(toolbox(), signal);
+  await recoverIfInterrupted(environment);
   const inventory = loadInventory(environment);
   if (flags.has('available')) {
     const chosen = new Set(selectAvailable(positionals, listItems(inventory.sources)).map(availableKey));

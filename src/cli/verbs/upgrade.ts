@@ -1,7 +1,7 @@
 // `wield upgrade`: upgrades installed items and shows every change first.
 
 import { sanitize } from '../../core/text.js';
-import { applyAndPin, previewPlan } from '../../install/apply/apply.js';
+import { applyPlan, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toRefusedJson } from '../../install/json.js';
@@ -35,7 +35,7 @@ export const upgrade: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    return withInstalling(call, async (environment, toolbox) => {
+    return withInstalling(call, async (environment) => {
       const { paths } = environment;
       const used = new Set(loadInstalled(paths).items.map(({ source }) => source));
       for (const record of flags.has('offline') ? [] : loadSources(paths))
@@ -53,7 +53,7 @@ export const upgrade: Verb = {
       }
       if (!dryRun && items.length > 0) {
         if (!(await consent(call, 'Upgrade?', 'the installation'))) return 0;
-        items = await applyAndPin(plan, flags.has('force'), inventory, toolbox);
+        items = await applyPlan(plan, flags.has('force'), inventory);
         if (!json) printApplied(terminal, items, inventory);
       }
       const kept = plan.kept.map(({ item: { kind, effective, source }, why }) => ({

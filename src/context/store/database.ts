@@ -131,7 +131,11 @@ async function inTransaction<T>(db: Database, work: (db: Database) => T | Promis
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    db.exec('ROLLBACK');
+    try {
+      db.exec('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself, as it does on a full disk; the first error is the reason.
+    }
     throw error;
   }
 }
@@ -164,7 +168,10 @@ function toStoreError(error: unknown): ToolError {
       cause: error,
     });
   }
-  return new ToolError('io', `the context store failed: ${(error as Error).message}`, {
+  const { message } = error as Error;
+  // libsql reports the failed open as `ConnectionFailed("…")`.
+  const reason = message.startsWith('ConnectionFailed') ? 'unable to open database file' : message;
+  return new ToolError('io', `the context store failed: ${reason}`, {
     hint: 'check the disk and the permissions of WIELD_HOME/projects, or move the file away to start with an empty store',
     cause: error,
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, removeEmpty } from '../directory.js';
-import { type InstallingToolbox, type InstallPaths, pinTools } from '../environment.js';
+import type { InstallPaths } from '../environment.js';
 import { approveHooks, changedError, runHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import type { InstalledItem } from '../manifest/installed.js';
@@ -32,7 +32,7 @@ export function previewPlan({ planned }: InstallPlan, inventory: Inventory): App
   }
 }
 
-/** `force` discards local changes, and moves aside files at the paths of links. */
+/** Applies a plan and pins its tools (POL-21). `force` discards local changes, and moves aside files at the paths of links. */
 export async function applyPlan(
   plan: InstallPlan,
   force: boolean,
@@ -64,13 +64,14 @@ export async function applyPlan(
     const kept = installed.items.filter((item) => !goneKeys.has(itemKey(item)));
     const hashesAfterHook = new Map<string, string>();
     await commit({
-      paths,
+      environment,
       transaction,
       changes: [
         ...staged.flatMap((one) => toChanges(one.planned, one.object, asides)),
         ...removed.map((item) => toRemoval(item)),
       ],
       staged,
+      pinned: staged.map(({ planned: { key } }) => key),
       beforeRecord: async () => {
         for (const { planned: one, object } of staged) {
           const hook = findHook(one.item.kind, one.effective, 'install');
@@ -107,21 +108,6 @@ function assertBuilds(planned: readonly PlannedItem[], findHook: FindHook): void
   throw new ToolError('needs_approval', `nothing was changed: the build hook of ${names} was not approved`, {
     hint: 'review it with --dry-run, then pass --run-hooks',
   });
-}
-
-/** Applies a plan and pins its tools (POL-21). */
-export async function applyAndPin(
-  plan: InstallPlan,
-  force: boolean,
-  inventory: Inventory,
-  toolbox: InstallingToolbox,
-): Promise<readonly AppliedItem[]> {
-  const applied = await applyPlan(plan, force, inventory);
-  await pinTools(
-    toolbox,
-    applied.map(({ planned: { item, effective } }) => ({ ...item, effective })),
-  );
-  return applied;
 }
 
 // INS-27

@@ -1,42 +1,47 @@
 // Commits a change of the installed items. If the process is killed, the old or the new state remains.
 
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../../core/error.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { missingAbove, putLink, readLink, removeLink } from '../directory.js';
-import type { InstallPaths } from '../environment.js';
+import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import type { Installed } from '../manifest/installed.js';
 import { saveInstalled } from '../state.js';
-import { isRecorded, type Journal, rollBack, type StoreChange, writeJournal } from './journal.js';
+import { finish, isRecorded, type Journal, rollBack, type StoreChange, writeJournal } from './journal.js';
 import type { Transaction } from './objects.js';
 
 export interface CommitOptions {
-  readonly paths: InstallPaths;
-  readonly transaction: Transaction;
+  readonly environment: InstallEnvironment;
+  readonly transaction: Pick<Transaction, 'id'>;
   readonly changes: readonly StoreChange[];
   /** Staged directories and the names of the objects they become. */
   readonly staged: readonly { readonly directory: string; readonly object: string }[];
+  /** Keys of the items whose tools are pinned at the end. */
+  readonly pinned: readonly string[];
   /** Runs after all links are changed; if it throws, everything is restored (HOOK-3). */
-  readonly beforeRecord: () => Promise<void>;
+  readonly beforeRecord?: () => Promise<void>;
   /** Returns the state to record; called last. */
   readonly next: (made: readonly string[]) => Omit<Installed, 'transaction'>;
 }
 
 /** Restores the previous state on any failure (INS-23). */
 export async function commit(options: CommitOptions): Promise<void> {
-  const { paths, transaction, changes, staged, beforeRecord, next } = options;
+  const { environment, transaction, changes, staged, pinned, beforeRecord, next } = options;
+  const { paths } = environment;
   const made = changes.flatMap(({ linksAfter }) => linksAfter.flatMap(({ path }) => missingAbove(dirname(path))));
   const journal: Journal = {
     id: transaction.id,
     changes,
     objects: staged.map(({ object }) => object),
     made: [...new Set(made)],
+    pinned,
   };
   writeJournal(journal, paths);
   try {
     for (const { directory, object } of staged) renameSync(directory, join(paths.objects, object));
     for (const change of changes) applyChange(change, paths);
-    await beforeRecord();
+    await beforeRecord?.();
     saveInstalled(paths, { ...next(journal.made), transaction: transaction.id });
   } catch (error) {
     // If the record is already the new one, only the sync of its directory failed. The journal stays, and the next
@@ -46,16 +51,16 @@ export async function commit(options: CommitOptions): Promise<void> {
     rollBack(journal, paths);
     throw toIoError(error, paths);
   }
-  rmSync(paths.journal, { force: true });
+  await finish(journal, environment);
 }
 
 function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChange, { objects }: InstallPaths): void {
-  mkdirSync(dirname(store), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(store));
   for (const { path, to } of aside) renameSync(path, to);
   if (after === null) rmSync(store, { force: true });
   else putLink({ path: store, target: join(objects, after) });
   for (const link of linksAfter) {
-    mkdirSync(dirname(link.path), { recursive: true });
+    makeDirectory(dirname(link.path), 0o777);
     if (readLink(link.path) !== link.target) putLink(link);
   }
   for (const link of linksBefore) if (!linksAfter.some(({ path }) => path === link.path)) removeLink(link);

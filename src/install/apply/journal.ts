@@ -1,13 +1,17 @@
 // The journal of a change in progress: written before the first change, used to undo an interrupted one.
 
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
+import { isLocked } from '../../files/lock.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { readStateFile } from '../../files/read.js';
+import { toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { isOccupied, type Link, namesIn, putLink, removeEmpty, removeLink, TEMPORARY_LINK } from '../directory.js';
-import type { InstallPaths } from '../environment.js';
+import type { InstallEnvironment, InstallPaths } from '../environment.js';
+import { itemKey } from '../manifest/item-name.js';
 import { loadInstalled } from '../state.js';
 import { collectGarbage, removeStaging } from './objects.js';
 
@@ -30,6 +34,8 @@ export interface Journal {
   readonly objects: readonly string[];
   /** Directories created for links. */
   readonly made: readonly string[];
+  /** Keys of the items whose tools are pinned at the end; absent in journals of older versions. */
+  readonly pinned?: readonly string[];
 }
 
 export function writeJournal(journal: Journal, paths: InstallPaths): void {
@@ -43,18 +49,19 @@ export function rollBack({ changes, objects, made }: Journal, paths: InstallPath
     for (const link of linksAfter)
       if (!linksBefore.some(({ path, target }) => path === link.path && target === link.target)) removeLink(link);
     if (before !== null) {
-      mkdirSync(dirname(store), { recursive: true, mode: 0o700 });
+      makeDirectory(dirname(store));
       putLink({ path: store, target: join(paths.objects, before) });
     } else if (after !== null) removeLink({ path: store, target: join(paths.objects, after) });
     for (const { path, to } of aside) if (isOccupied(to) && !isOccupied(path)) renameSync(to, path);
     for (const link of linksBefore)
       if (!isOccupied(link.path)) {
-        mkdirSync(dirname(link.path), { recursive: true });
+        makeDirectory(dirname(link.path), 0o777);
         putLink(link);
       }
   }
   for (const object of objects) rmSync(join(paths.objects, object), { recursive: true, force: true });
-  removeTemporaryLinks(changes.flatMap(({ linksAfter }) => linksAfter.map(({ path }) => dirname(path))));
+  const links = changes.flatMap(({ linksBefore, linksAfter }) => [...linksBefore, ...linksAfter]);
+  removeTemporaryLinks(links.map(({ path }) => dirname(path)));
   removeEmpty(made);
   rmSync(paths.journal, { force: true });
 }
@@ -65,13 +72,20 @@ function removeTemporaryLinks(directories: readonly string[]): void {
       if (name.startsWith(TEMPORARY_LINK)) rmSync(join(directory, name), { force: true });
 }
 
+/** Completes a change whose items are recorded. Can be repeated. */
+export async function finish({ pinned = [] }: Journal, { paths, pinTools }: InstallEnvironment): Promise<void> {
+  await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
+  rmSync(paths.journal, { force: true });
+}
+
 /** Finishes or undoes an interrupted change and removes its leftovers. Requires the lock; can be repeated. */
-export function recover(paths: InstallPaths): 'nothing' | 'finished' | 'undone' {
+export async function recover(environment: InstallEnvironment): Promise<'nothing' | 'finished' | 'undone'> {
+  const { paths } = environment;
   let outcome: 'nothing' | 'finished' | 'undone' = 'nothing';
   const journal = readJournal(paths);
   if (journal !== undefined) {
     outcome = isRecorded(journal, paths) ? 'finished' : 'undone';
-    if (outcome === 'finished') rmSync(paths.journal, { force: true });
+    if (outcome === 'finished') await finish(journal, environment);
     else rollBack(journal, paths);
   }
   removeStaging(paths);
@@ -85,9 +99,18 @@ export function isRecorded({ id }: Journal, paths: InstallPaths): boolean {
   return loadInstalled(paths).transaction === id;
 }
 
-/** Whether a process was killed during a change. */
+/** Whether a process was killed during a change: its lock is still there, without a holder. */
 export function isInterrupted(paths: InstallPaths): boolean {
-  return existsSync(paths.journal);
+  return (existsSync(paths.journal) || existsSync(paths.lock)) && !isBusy(paths);
+}
+
+/** Whether another process is installing. */
+export function isBusy({ lock }: InstallPaths): boolean {
+  try {
+    return isLocked(lock);
+  } catch (error) {
+    throw toFileError(error, 'write', lock);
+  }
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -1,13 +1,14 @@
 // Objects: directories of installed items, one per item and content.
 
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestParts, loadCrypto } from '../../files/digest.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { hashTree } from '../../files/tree.js';
 import { isOccupied, namesIn, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
-import type { Installed, InstalledItem } from '../manifest/installed.js';
-import { loadInstalled, saveInstalled } from '../state.js';
+import type { InstalledItem } from '../manifest/installed.js';
+import { loadInstalled } from '../state.js';
 
 export interface Transaction {
   readonly id: string;
@@ -17,10 +18,14 @@ export interface Transaction {
 
 const STAGING = '.staging-';
 
+export function createTransactionId(): string {
+  return loadCrypto().randomBytes(9).toString('hex');
+}
+
 export function beginTransaction({ objects }: InstallPaths): Transaction {
-  const id = loadCrypto().randomBytes(9).toString('hex');
+  const id = createTransactionId();
   const staging = join(objects, `${STAGING}${id}`);
-  mkdirSync(staging, { recursive: true, mode: 0o700 });
+  makeDirectory(staging);
   return { id, staging };
 }
 
@@ -51,14 +56,6 @@ export function isModified({ installedHash, object }: InstalledItem, { objects }
   } catch {
     return true;
   }
-}
-
-/** Records the current files of an item as the installed ones (INS-23). */
-export function acceptModified(item: InstalledItem, installed: Installed, paths: InstallPaths): InstalledItem {
-  const accepted = { ...item, installedHash: hashTree(join(paths.objects, item.object)) };
-  const items = installed.items.map((one) => (one === item ? accepted : one));
-  saveInstalled(paths, { ...installed, items });
-  return accepted;
 }
 
 /** Removes objects that are not installed, unless a running process was started from one (INS-23). */

@@ -1,11 +1,12 @@
 // Stages items: writes their installed form, runs their build and names the objects they become.
 
 import { isUtf8 } from 'node:buffer';
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lineDiff } from '../../core/diff.js';
 import { ToolError } from '../../core/error.js';
 import { compareText, count, revealHidden } from '../../core/text.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
 import type { Hook } from '../environment.js';
 import { runHook } from '../hooks.js';
@@ -100,7 +101,7 @@ function assertBin({ item, effective }: PlannedItem, directory: string): void {
  * planned one any more: hooks were approved for those bytes (HOOK-6).
  */
 function writeStaged({ item, form, source, effective }: PlannedItem, rendering: Rendering, directory: string): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const root = rootOf(item, source.tree);
   const hash = createTreeHash();
   for (const file of form.all) {
@@ -108,7 +109,7 @@ function writeStaged({ item, form, source, effective }: PlannedItem, rendering: 
     const bytes = readTreeFile(root, from);
     hash.add(file, bytes);
     const to = join(directory, item.file ? `${item.name}.md` : path);
-    if (path.includes('/')) mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    if (path.includes('/')) makeDirectory(dirname(to));
     writeTreeFile(to, expandFile(item, path, bytes, source, rendering), executable);
   }
   if (hash.digest() !== form.contentHash)

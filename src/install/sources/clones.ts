@@ -1,9 +1,10 @@
 // Directories of cloned sources: a bare repository and one directory per exported commit.
 
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { digestParts } from '../../files/digest.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import { copyTree, createTreeBounds, type TreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { namesIn, removeEmpty } from '../directory.js';
@@ -65,7 +66,7 @@ export async function exportTree(
 ): Promise<void> {
   const paths = await listCommit(environment, gitDirectory, commit);
   rmSync(tree, { recursive: true, force: true });
-  mkdirSync(tree, { recursive: true, mode: 0o700 });
+  makeDirectory(tree);
   const index = `${tree}.index`;
   const options = { gitDirectory, workTree: tree, variables: { GIT_INDEX_FILE: index } };
   try {

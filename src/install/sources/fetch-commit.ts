@@ -1,9 +1,10 @@
 // Fetches one commit of a git repository and verifies that it is the pinned one.
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { makeDirectory } from '../../files/make-directory.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { gitError, runGit } from './git.js';
@@ -28,7 +29,7 @@ export async function fetchCommit(
   pin: Pin | null,
   gitDirectory: string,
 ): Promise<FetchedCommit> {
-  mkdirSync(gitDirectory, { recursive: true, mode: 0o700 });
+  makeDirectory(gitDirectory);
   const onLine = (line: string): void => {
     if (/^(?:Receiving|Resolving)/.test(line)) environment.report({ kind: 'progress', text: quoteOutside(line) });
   };

@@ -90,14 +90,19 @@ export function createServerListings(options: ServerListingsOptions) {
       });
     },
 
-    /** Compares a stored tool list with the pins again, one by one: the server may have changed a tool meanwhile. */
-    reviewAgain(server: ServerEntry): void {
+    /**
+     * Discards a stored tool list with changed tools, since its marks are about to be wrong; after a crash the server is
+     * listed again. Returns a function that stores it again, compared with the pins one by one: the server may have
+     * changed a tool meanwhile.
+     */
+    beginReview(server: ServerEntry): () => void {
       const listing = load(server);
-      if (listing === undefined || isFailedStart(listing)) return;
+      if (listing === undefined || isFailedStart(listing)) return () => {};
       const { tools, ...header } = listing;
-      if (!tools.some(({ head }) => head.changed === true)) return;
+      if (!tools.some(({ head }) => head.changed === true)) return () => {};
       const whole = tools.map((tool) => tool.whole());
-      save(server, header, whole, options);
+      files.remove(configurationOf(server));
+      return () => save(server, header, whole, options);
     },
   };
 }

@@ -1,0 +1,145 @@
+// Interrupts each operation at every system call that changes a file, by a kill, ENOSPC or EIO, and checks what is left.
+// Usage: npm run crash-points [-- --only NAME] [--fault KILL|ENOSPC|EIO] [--at CALL:N] [--lanes N]. It updates
+// docs/reference/crash-points.md; rows of operations that did not run are kept.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { runnerImport } from 'vite';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PAGE = join(ROOT, 'docs/reference/crash-points.md');
+const PARALLEL = { name: 'parallel installs', processes: 50 };
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    fault: { type: 'string' },
+    at: { type: 'string' },
+    lanes: { type: 'string', default: '2' },
+  },
+});
+const load = async (name) => (await runnerImport(join(ROOT, 'test/support', name))).module;
+const { FAULTS, prepareOperation, tryPoint } = await load('crash-points.ts');
+const { OPERATIONS, installInParallel } = await load('crash-operations.ts');
+
+const isChosen = ({ name }) => options.only === undefined || options.only.includes(name);
+const chosen = OPERATIONS.filter(isChosen);
+const faults = FAULTS.filter((fault) => options.fault === undefined || fault === options.fault);
+const rows = readRows();
+const failures = [];
+
+if (chosen.length === 0 && !isChosen(PARALLEL))
+  throw new Error(`unknown operation; the operations are: ${OPERATIONS.map(({ name }) => name).join(', ')}`);
+const left = chosen.flatMap((operation) => faults.map((fault) => ({ operation, fault })));
+await Promise.all(
+  Array.from({ length: Number(options.lanes) }, async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await interrupt(next.operation, next.fault);
+  }),
+);
+if (isChosen(PARALLEL) && options.at === undefined) await runInParallel();
+console.log(`\n${failures.length} failures`);
+for (const text of failures) console.log(text);
+process.exitCode = failures.length === 0 ? 0 : 1;
+
+async function interrupt(operation, fault) {
+  const prepared = await prepareOperation(operation);
+  try {
+    // A process that cannot be started is a failure of another kind.
+    const steps = prepared.steps.filter(({ isStart }) => fault === 'KILL' || !isStart);
+    const tried = steps.filter(({ call, at }) => options.at === undefined || options.at === `${call}:${at}`);
+    const wrong = [];
+    for (const [n, step] of tried.entries()) {
+      const at = `${step.call}:${step.at}`;
+      const outcome = await tryPoint(prepared, step, fault);
+      const found = outcome.missed ? ['not reached'] : outcome.failures;
+      if (found.length > 0) {
+        wrong.push(at);
+        const command = `npm run crash-points -- --only '${operation.name}' --fault ${fault} --at ${at}`;
+        failures.push([command, `    ${step.what}`, ...found.map((text) => `    ${text}`)].join('\n'));
+      }
+      const state = found.length === 0 ? 'ok    ' : 'FAILED';
+      console.log(`${state} ${operation.name}, ${fault}, ${n + 1}/${tried.length}: ${at} ${step.what.slice(0, 100)}`);
+      if (found.length > 0) console.log(failures.at(-1));
+    }
+    if (options.at === undefined) {
+      const cells = rows.get(operation.name) ?? {};
+      const calls = [...new Set(prepared.steps.map(({ call }) => call))].sort().join(', ');
+      const result = { tried: tried.length, failed: wrong.length };
+      rows.set(operation.name, { ...cells, command: toCommand(prepared.args), calls, [fault]: result });
+      writeFileSync(PAGE, toPage());
+    }
+  } finally {
+    prepared.place.remove();
+  }
+}
+
+async function runInParallel() {
+  const found = await installInParallel(PARALLEL.processes);
+  for (const text of found) failures.push(`npm run crash-points -- --only '${PARALLEL.name}'\n    ${text}`);
+  rows.set(PARALLEL.name, { result: found.length === 0 ? 'all succeeded' : `${found.length} failures` });
+  writeFileSync(PAGE, toPage());
+}
+
+function toCommand(args) {
+  const words = args.map((word) => (/^[0-9a-f]{16}$/.test(word) ? 'ID' : /[^\w./-]/.test(word) ? `'${word}'` : word));
+  return ['wield', ...words].join(' ');
+}
+
+/** Returns the results of earlier runs by the name of the operation. */
+function readRows() {
+  const lines = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
+  const known = new Map();
+  for (const line of lines) {
+    const [, name, command, calls, ...results] = line.split('|').map((cell) => cell.trim());
+    const parsed = FAULTS.map((fault, at) => [fault, parseCell(results[at])]);
+    if (OPERATIONS.some((operation) => operation.name === name))
+      known.set(name, { command: command.replaceAll('`', ''), calls, ...Object.fromEntries(parsed) });
+    const [, parallel] = /^\d+ parallel installs: (.*)\.$/.exec(line) ?? [];
+    if (parallel !== undefined) known.set(PARALLEL.name, { result: parallel });
+  }
+  return known;
+}
+
+function parseCell(text = '') {
+  const [, tried, failed = '0'] = /^(\d+)(?:, (\d+) failed)?$/.exec(text) ?? [];
+  return tried === undefined ? undefined : { tried: Number(tried), failed: Number(failed) };
+}
+
+function toPage() {
+  const cell = (result) =>
+    result === undefined ? 'not run' : `${result.tried}${result.failed === 0 ? '' : `, ${result.failed} failed`}`;
+  const table = OPERATIONS.map(({ name }) => {
+    const { command = '', calls = '', ...results } = rows.get(name) ?? {};
+    return `| ${[name, `\`${command}\``, calls, ...FAULTS.map((fault) => cell(results[fault]))].join(' | ')} |`;
+  });
+  const all = OPERATIONS.flatMap(({ name }) => FAULTS.flatMap((fault) => rows.get(name)?.[fault] ?? []));
+  const sum = (key) => all.reduce((total, result) => total + result[key], 0);
+  return [
+    '# Crash points',
+    '',
+    '`npm run crash-points` runs each operation once for every system call by which it creates, changes, syncs or removes',
+    'a file, or starts a process: killed before that call, and with the call failing with `ENOSPC` and `EIO`. It needs',
+    '`strace`. Calls of git, hooks and tools, which are processes of their own, are not interrupted.',
+    '',
+    'After each interruption the next command finds the old or the new state, and no other. `wield clean` then leaves no',
+    'temporary files, the error names its cause and is not an internal one, the records of the audit log are whole, and',
+    'the operation succeeds when it is run again.',
+    '',
+    '| to | run |',
+    '|---|---|',
+    '| try everything and write this page | `npm run crash-points` |',
+    "| try one operation | `npm run crash-points -- --only 'use an approval'` |",
+    '| try one point | `npm run crash-points -- --only install --fault KILL --at rename:3` |',
+    '',
+    `The last run: ${sum('tried')} interruptions, ${sum('failed')} failures.`,
+    '',
+    '| operation | command | system calls | kills | ENOSPC | EIO |',
+    '|---|---|---|---|---|---|',
+    ...table,
+    '',
+    `${PARALLEL.processes} parallel installs: ${rows.get(PARALLEL.name)?.result ?? 'not run'}.`,
+    '',
+  ].join('\n');
+}

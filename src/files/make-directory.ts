@@ -1,0 +1,26 @@
+// Creates a directory and its missing parents.
+
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Unlike the recursive mode of Node, does not report an input/output error as a missing directory. */
+export function makeDirectory(directory: string, mode = 0o700): void {
+  const missing = tryMake(directory, mode);
+  if (missing === undefined) return;
+  makeDirectory(dirname(directory), mode);
+  const stillMissing = tryMake(directory, mode);
+  if (stillMissing !== undefined) throw stillMissing;
+}
+
+// Returns the error if a parent is missing.
+function tryMake(directory: string, mode: number): Error | undefined {
+  try {
+    mkdirSync(directory, mode);
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && dirname(directory) !== directory) return error as Error;
+    if (code === 'EEXIST' && statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+    throw error;
+  }
+}
