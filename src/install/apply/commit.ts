@@ -8,7 +8,15 @@ import { missingAbove, putLink, readLink, removeLink } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import type { Installed } from '../manifest/installed.js';
 import { saveInstalled } from '../state.js';
-import { finish, isRecorded, type Journal, rollBack, type StoreChange, writeJournal } from './journal.js';
+import {
+  isRecorded,
+  type Journal,
+  pinRecorded,
+  removeJournal,
+  rollBack,
+  type StoreChange,
+  writeJournal,
+} from './journal.js';
 import type { Transaction } from './objects.js';
 
 export interface CommitOptions {
@@ -49,9 +57,11 @@ export async function commit(options: CommitOptions): Promise<void> {
     if (isRecorded(journal, paths))
       throw toIoError(error, paths, 'the change was made, but could not be synced to disk');
     rollBack(journal, paths);
+    removeJournal(paths);
     throw toIoError(error, paths);
   }
-  await finish(journal, environment);
+  await pinRecorded(journal, environment);
+  removeJournal(paths);
 }
 
 function applyChange({ store, after, linksBefore, linksAfter, aside }: StoreChange, { objects }: InstallPaths): void {

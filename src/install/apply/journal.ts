@@ -63,7 +63,10 @@ export function rollBack({ changes, objects, made }: Journal, paths: InstallPath
   const links = changes.flatMap(({ linksBefore, linksAfter }) => [...linksBefore, ...linksAfter]);
   removeTemporaryLinks(links.map(({ path }) => dirname(path)));
   removeEmpty(made);
-  rmSync(paths.journal, { force: true });
+}
+
+export function removeJournal({ journal }: InstallPaths): void {
+  rmSync(journal, { force: true });
 }
 
 function removeTemporaryLinks(directories: readonly string[]): void {
@@ -72,10 +75,9 @@ function removeTemporaryLinks(directories: readonly string[]): void {
       if (name.startsWith(TEMPORARY_LINK)) rmSync(join(directory, name), { force: true });
 }
 
-/** Completes a change whose items are recorded. Can be repeated. */
-export async function finish({ pinned = [] }: Journal, { paths, pinTools }: InstallEnvironment): Promise<void> {
+/** Pins the tools of a change whose items are recorded. Can be repeated. */
+export async function pinRecorded({ pinned = [] }: Journal, { paths, pinTools }: InstallEnvironment): Promise<void> {
   await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
-  rmSync(paths.journal, { force: true });
 }
 
 /** Finishes or undoes an interrupted change and removes its leftovers. Requires the lock; can be repeated. */
@@ -85,12 +87,14 @@ export async function recover(environment: InstallEnvironment): Promise<'nothing
   const journal = readJournal(paths);
   if (journal !== undefined) {
     outcome = isRecorded(journal, paths) ? 'finished' : 'undone';
-    if (outcome === 'finished') await finish(journal, environment);
+    if (outcome === 'finished') await pinRecorded(journal, environment);
     else rollBack(journal, paths);
   }
   removeStaging(paths);
   removeTemporaryLinks(namesIn(paths.store).map((kind) => join(paths.store, kind)));
   collectGarbage(paths);
+  // Last: if anything before it fails, the next command tries again.
+  removeJournal(paths);
   return outcome;
 }
 
