@@ -133,12 +133,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
         }),
     approve(tools, { servers }) {
-      const reviews = servers.servers.map((server) => format.listings.beginReview(server));
-      try {
-        pins.pin(tools, new Date(world.now()));
-      } finally {
-        for (const finish of reviews) finish();
-      }
+      pins.pin(tools, new Date(world.now()));
+      for (const server of servers.servers) format.listings.reviewAgain(server);
       onChange();
     },
   };

@@ -137,7 +137,8 @@ async function prepareAsking(place: CrashPlace, approved: boolean): Promise<void
     'project/.agents/tools/deploy!': DEPLOY,
     'home/.wield/config.toml': '[trust]\nrules = "deploy"\n',
   });
-  await place.run('list');
+  // Creates the key that ids depend on.
+  await place.run('call', 'deploy', '--branch', 'other');
   if (!approved) return;
   await must(place, 'approvals', 'approve', await ask(place));
 }

@@ -171,6 +171,6 @@ function run({ dir, env }: Environment, options: readonly string[], args: readon
     const end = (status: number | null) => done({ status, ...texts });
     child.once('close', end);
     // A process that the killed one started may keep the pipes open.
-    child.once('exit', (status) => setTimeout(end, 1000, status).unref());
+    child.once('exit', (status) => setTimeout(end, 5000, status).unref());
   });
 }

@@ -6,7 +6,6 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { World } from '../../core/world.js';
 import { createStatCache } from '../../files/read.js';
-import { toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { StoredHead, StoredTool } from './to-tool.js';
 
@@ -67,11 +66,7 @@ export function createListingFiles(directory: string, world: World): ListingFile
     }
   };
   const remove = (configuration: string): void => {
-    try {
-      rmSync(fileOf(configuration), { force: true });
-    } catch (error) {
-      throw toFileError(error, 'write', fileOf(configuration));
-    }
+    rmSync(fileOf(configuration), { force: true });
   };
   return {
     load(configuration) {

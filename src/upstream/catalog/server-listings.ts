@@ -45,6 +45,19 @@ export function createServerListings(options: ServerListingsOptions) {
     return undefined;
   };
 
+  // A process that was killed after pinning a tool left it marked as changed.
+  const withoutStaleMarks = (server: ServerEntry, listing: Listing): Listing => {
+    const marked = listing.tools.filter(({ head }) => head.changed === true).map((tool) => tool.whole());
+    const place = placeOf(server, options);
+    if (options.review(marked.map((tool) => toTool(() => tool, tool, place))).every((one) => one !== undefined))
+      return listing;
+    const { tools, ...header } = listing;
+    const whole = tools.map((tool) => tool.whole());
+    save(server, header, whole, options);
+    const stored = files.load(place.configuration);
+    return stored === undefined || isFailedStart(stored) ? listing : stored;
+  };
+
   return {
     /** Returns the tools of a server, why its last start failed, or undefined if it was never listed. */
     toolsOf(server: ServerEntry): ServerTools | FailedStart | undefined {
@@ -53,7 +66,7 @@ export function createServerListings(options: ServerListingsOptions) {
       const configuration = configurationOf(server);
       const before = known.get(configuration);
       if (before?.listing === listing && before.server === server) return before;
-      const tools = toServerTools(listing, placeOf(server, options));
+      const tools = toServerTools(withoutStaleMarks(server, listing), placeOf(server, options));
       known.set(configuration, tools);
       return tools;
     },
@@ -90,19 +103,14 @@ export function createServerListings(options: ServerListingsOptions) {
       });
     },
 
-    /**
-     * Discards a stored tool list with changed tools, since its marks are about to be wrong; after a crash the server is
-     * listed again. Returns a function that stores it again, compared with the pins one by one: the server may have
-     * changed a tool meanwhile.
-     */
-    beginReview(server: ServerEntry): () => void {
+    /** Compares a stored tool list with the pins again, one by one: the server may have changed a tool meanwhile. */
+    reviewAgain(server: ServerEntry): void {
       const listing = load(server);
-      if (listing === undefined || isFailedStart(listing)) return () => {};
+      if (listing === undefined || isFailedStart(listing)) return;
       const { tools, ...header } = listing;
-      if (!tools.some(({ head }) => head.changed === true)) return () => {};
+      if (!tools.some(({ head }) => head.changed === true)) return;
       const whole = tools.map((tool) => tool.whole());
-      files.remove(configurationOf(server));
-      return () => save(server, header, whole, options);
+      save(server, header, whole, options);
     },
   };
 }
