@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { copyToSource, findUnmanagedItem, type UnmanagedItem } from '../../install/adopt.js';
-import { applyAndPin } from '../../install/apply/apply.js';
+import { applyPlan } from '../../install/apply/apply.js';
 import { isDirectory, namesIn } from '../../install/directory.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
@@ -35,7 +35,7 @@ export const adopt: Verb = {
       throw usageError('missing item or directory; usage: wield adopt <item> --to DIR', 'wield adopt --help');
     const source = resolve(cwd, to);
     if (!isDirectory(source)) throw new ToolError('not_found', `directory not found: ${source}`, { hint: 'create it' });
-    return withInstalling(call, async (environment, toolbox) => {
+    return withInstalling(call, async (environment) => {
       const item = findUnmanagedItem(ref, environment);
       const what = `${item.kind} ${item.name}`;
       if (!(await consent(call, `Move the ${what} from ${item.paths.join(', ')} to ${source}?`, what))) return 0;
@@ -45,7 +45,7 @@ export const adopt: Verb = {
       const refs = [`${item.kind}:${item.name}`];
       const plan = planInstall({ refs, sources: [added[0]!.record.id], all: false }, inventory);
       // Moves the originals aside, and restores them if it fails.
-      const applied = await applyAndPin(plan, true, inventory, toolbox);
+      const applied = await applyPlan(plan, true, inventory);
       for (const original of item.paths) removeAsides(original);
       if (json) printJson(terminal, { ok: true, path, items: applied.map(toAppliedJson) });
       else {

@@ -1,7 +1,7 @@
 // `wield hooks`: lists the hooks of sources and items, and runs them again.
 
 import { spellOut } from '../../core/text.js';
-import { applyAndPin } from '../../install/apply/apply.js';
+import { applyPlan } from '../../install/apply/apply.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
@@ -67,11 +67,11 @@ function listHooks({ sources }: Inventory): ListedHook[] {
 // Source hooks run in the sources again; an item is installed again, so that a failure changes nothing.
 function runAgain(call: VerbCall, target: string): Promise<number> {
   const { terminal, json, cwd } = call;
-  return withInstalling(call, async (environment, toolbox) => {
+  return withInstalling(call, async (environment) => {
     if (target.includes('#')) {
       const inventory = loadInventory(environment);
       const plan = planInstall({ refs: [target], sources: [], all: false, force: true }, inventory);
-      const applied = await applyAndPin(plan, true, inventory, toolbox);
+      const applied = await applyPlan(plan, true, inventory);
       if (json) printJson(terminal, { ok: true, hooks: plan.hooks });
       else printApplied(terminal, applied, inventory);
       return 0;

@@ -42,8 +42,8 @@ export const importSystem: Verb = {
     }
     if (!(await consent(call, `Take over ${what}?`, 'the installation'))) return 0;
     const homes = takeLobes(call, state);
-    return withInstalling(call, async (environment, toolbox) => {
-      const { sources, applied, left } = await importMind(state, environment, toolbox);
+    return withInstalling(call, async (environment) => {
+      const { sources, applied, left } = await importMind(state, environment);
       if (json) {
         const items = applied.map(toAppliedJson);
         printJson(terminal, { ok: true, dryRun, from: state.home, sources: [...sources.values()], items, left, homes });

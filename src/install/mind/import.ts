@@ -3,10 +3,10 @@
 import { unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isToolError } from '../../core/error.js';
-import { applyAndPin } from '../apply/apply.js';
+import { applyPlan } from '../apply/apply.js';
 import type { AppliedItem } from '../apply/stage.js';
 import { isDirectory, isOccupied, namesIn, readLink } from '../directory.js';
-import type { InstallEnvironment, InstallingToolbox } from '../environment.js';
+import type { InstallEnvironment } from '../environment.js';
 import { loadInventory } from '../inventory.js';
 import { planAvailable } from '../plan/plans.js';
 import { toRecord } from '../sources/add.js';
@@ -30,11 +30,7 @@ export interface MindImport {
 }
 
 /** Nothing in the directory of mind is changed. Links to its store are replaced; what cannot be installed keeps its link. */
-export async function importMind(
-  state: MindState,
-  environment: InstallEnvironment,
-  toolbox: InstallingToolbox,
-): Promise<MindImport> {
+export async function importMind(state: MindState, environment: InstallEnvironment): Promise<MindImport> {
   const sources = new Map<string, string>();
   const left: LeftOver[] = [];
   for (const source of state.sources) {
@@ -57,7 +53,7 @@ export async function importMind(
   const plan = planAvailable(wanted, inventory);
   for (const { kind, effective, error } of plan.refused)
     left.push({ what: `${kind} ${effective}`, why: error.message });
-  const applied = await applyAndPin(plan, true, inventory, toolbox);
+  const applied = await applyPlan(plan, true, inventory);
   for (const item of state.items) removeAsides(item, state.home);
   const replaced = new Set(applied.flatMap(({ planned }) => planned.links.map(({ path }) => path)));
   for (const link of state.items.flatMap(({ links }) => links))
