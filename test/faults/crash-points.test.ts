@@ -1,11 +1,11 @@
 // A random sample of the points at which `npm run crash-points` interrupts operations.
 
 import { expect } from 'vitest';
-import { GROUPS } from '../support/crash-operations.js';
-import { prepareOperation, tryPoint } from '../support/crash-points.js';
+import { GROUPS, OPERATIONS } from '../support/crash-operations.js';
+import { type Prepared, prepareOperation, tryPoint } from '../support/crash-points.js';
 import { THOROUGH } from '../support/effort.js';
 import { specIf } from '../support/spec.js';
-import { FAULTS, hasStrace } from '../support/strace.js';
+import { FAULTS, type Fault, hasStrace, type Step } from '../support/strace.js';
 
 const SEED = Number(process.env.WIELD_CRASH_SEED ?? (Date.now() % 1_000_000) + 1);
 const POINTS = THOROUGH ? 60 : 5;
@@ -14,6 +14,13 @@ let state = SEED;
 function pick<T>(values: readonly T[]): T {
   state = (state * 48271) % 2147483647;
   return values[state % values.length]!;
+}
+
+/** Interrupts an operation at a step and returns what went wrong, with the command that repeats it. */
+async function findFailures(prepared: Prepared, step: Step, fault: Fault): Promise<string[]> {
+  const { missed, failures } = await tryPoint(prepared, step, fault);
+  const point = `--only '${prepared.operation.name}' --fault ${fault} --at ${step.call}:${step.at}`;
+  return [...(missed ? ['not reached'] : []), ...failures].map((text) => `npm run crash-points -- ${point}\n${text}`);
 }
 
 for (const [title, ids, operations] of [
@@ -38,14 +45,43 @@ for (const [title, ids, operations] of [
         for (let tried = 0; tried < POINTS; tried++) {
           const fault = pick(FAULTS);
           const step = pick(prepared.steps.filter(({ isStart }) => fault === 'KILL' || !isStart));
-          const outcome = await tryPoint(prepared, step, fault);
-          const command = `npm run crash-points -- --only '${operation.name}' --fault ${fault} --at ${step.call}:${step.at}`;
-          failures.push(...outcome.failures.map((text) => `${command}\n${text}`));
+          failures.push(...(await findFailures(prepared, step, fault)));
         }
       } finally {
         prepared.place.remove();
       }
       expect(failures).toEqual([]);
+    },
+    240_000,
+  );
+}
+
+// Points at which a state was once neither the old nor the new one, or an error did not name its reason.
+for (const [ids, name, fault, what] of [
+  ['INS-31 STA-4', 'install', 'KILL', /^write .*\/\.staging-.*SKILL\.md$/],
+  ['INS-31 POL-21', 'upgrade', 'KILL', /^unlink .*install\.journal$/],
+  ['INS-31', 'recovery of an uninstall', 'KILL', /^rename .*\.wield-link-RANDOM .*\.claude\/skills\/scan$/],
+  ['INS-31', 'recovery of a finished upgrade', 'ENOSPC', /^rmdir .*\/\.staging-/],
+  ['CLI-16', 'clean', 'EIO', /^unlink .*pending\.json$/],
+  ['CTX-50', 'changed document', 'ENOSPC', /^pwrite64 .*documents\.db-wal$/],
+  ['POL-7', 'approve always', 'KILL', /^rename .*\.last\.json$/],
+  ['POL-21', 'accept a changed tool', 'KILL', /^mkdir .*cache\/upstream$/],
+  ['POL-20', 'trust', 'EIO', /^mkdir /],
+] as const) {
+  specIf(
+    hasStrace,
+    'no strace',
+    ids,
+    `${name}, ${fault} at ${what.source}`,
+    async () => {
+      const prepared = await prepareOperation(OPERATIONS.find((operation) => operation.name === name)!);
+      try {
+        const step = prepared.steps.find((one) => what.test(one.what));
+        expect(step).toBeDefined();
+        expect(await findFailures(prepared, step!, fault)).toEqual([]);
+      } finally {
+        prepared.place.remove();
+      }
     },
     240_000,
   );

@@ -45,19 +45,6 @@ export function createServerListings(options: ServerListingsOptions) {
     return undefined;
   };
 
-  // A process that was killed after pinning a tool left it marked as changed.
-  const withoutStaleMarks = (server: ServerEntry, listing: Listing): Listing => {
-    const marked = listing.tools.filter(({ head }) => head.changed === true).map((tool) => tool.whole());
-    const place = placeOf(server, options);
-    if (options.review(marked.map((tool) => toTool(() => tool, tool, place))).every((one) => one !== undefined))
-      return listing;
-    const { tools, ...header } = listing;
-    const whole = tools.map((tool) => tool.whole());
-    save(server, header, whole, options);
-    const stored = files.load(place.configuration);
-    return stored === undefined || isFailedStart(stored) ? listing : stored;
-  };
-
   return {
     /** Returns the tools of a server, why its last start failed, or undefined if it was never listed. */
     toolsOf(server: ServerEntry): ServerTools | FailedStart | undefined {
@@ -66,7 +53,7 @@ export function createServerListings(options: ServerListingsOptions) {
       const configuration = configurationOf(server);
       const before = known.get(configuration);
       if (before?.listing === listing && before.server === server) return before;
-      const tools = toServerTools(withoutStaleMarks(server, listing), placeOf(server, options));
+      const tools = toServerTools(withoutStaleMarks(server, listing, options), placeOf(server, options));
       known.set(configuration, tools);
       return tools;
     },
@@ -113,6 +100,19 @@ export function createServerListings(options: ServerListingsOptions) {
       save(server, header, whole, options);
     },
   };
+}
+
+// A process that was killed after pinning a tool left it marked as changed.
+function withoutStaleMarks(server: ServerEntry, listing: Listing, options: ServerListingsOptions): Listing {
+  const { tools, ...header } = listing;
+  const place = placeOf(server, options);
+  const marked = tools.filter(({ head }) => head.changed === true).map((tool) => tool.whole());
+  const approved = options.review(marked.map((tool) => toTool(() => tool, tool, place)));
+  if (approved.every((one) => one !== undefined)) return listing;
+  const whole = tools.map((tool) => tool.whole());
+  save(server, header, whole, options);
+  const stored = options.files.load(place.configuration);
+  return stored === undefined || isFailedStart(stored) ? listing : stored;
 }
 
 function placeOf(server: ServerEntry, { configurationOf, describe }: ServerListingsOptions): ToolPlace {
