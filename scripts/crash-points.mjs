@@ -65,9 +65,9 @@ async function interrupt(operation, fault) {
     }
     if (options.at === undefined) {
       const cells = rows.get(operation.name) ?? {};
-      const calls = [...new Set(prepared.steps.map(({ call }) => call))].sort().join(', ');
+      const calls = [...new Set(prepared.steps.map(({ call }) => call))].sort().join(',');
       const result = { tried: tried.length, failed: wrong.length };
-      rows.set(operation.name, { ...cells, command: toCommand(prepared.args), calls, [fault]: result });
+      rows.set(operation.name, { ...cells, calls, [fault]: result });
       writeFileSync(PAGE, toPage());
     }
   } finally {
@@ -82,20 +82,15 @@ async function runInParallel() {
   writeFileSync(PAGE, toPage());
 }
 
-function toCommand(args) {
-  const words = args.map((word) => (/^[0-9a-f]{16}$/.test(word) ? 'ID' : /[^\w./-]/.test(word) ? `'${word}'` : word));
-  return ['wield', ...words].join(' ');
-}
-
 /** Returns the results of earlier runs by the name of the operation. */
 function readRows() {
   const lines = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
   const known = new Map();
   for (const line of lines) {
-    const [, name, command, calls, ...results] = line.split('|').map((cell) => cell.trim());
+    const [, name, calls, ...results] = line.split('|').map((cell) => cell.trim());
     const parsed = FAULTS.map((fault, at) => [fault, parseCell(results[at])]);
     if (OPERATIONS.some((operation) => operation.name === name))
-      known.set(name, { command: command.replaceAll('`', ''), calls, ...Object.fromEntries(parsed) });
+      known.set(name, { calls, ...Object.fromEntries(parsed) });
     const [, parallel] = /^\d+ parallel installs: (.*)\.$/.exec(line) ?? [];
     if (parallel !== undefined) known.set(PARALLEL.name, { result: parallel });
   }
@@ -111,8 +106,8 @@ function toPage() {
   const cell = (result) =>
     result === undefined ? 'not run' : `${result.tried}${result.failed === 0 ? '' : `, ${result.failed} failed`}`;
   const table = OPERATIONS.map(({ name }) => {
-    const { command = '', calls = '', ...results } = rows.get(name) ?? {};
-    return `| ${[name, `\`${command}\``, calls, ...FAULTS.map((fault) => cell(results[fault]))].join(' | ')} |`;
+    const { calls = '', ...results } = rows.get(name) ?? {};
+    return `| ${[name, calls, ...FAULTS.map((fault) => cell(results[fault]))].join(' | ')} |`;
   });
   const all = OPERATIONS.flatMap(({ name }) => FAULTS.flatMap((fault) => rows.get(name)?.[fault] ?? []));
   const sum = (key) => all.reduce((total, result) => total + result[key], 0);
@@ -127,16 +122,12 @@ function toPage() {
     'temporary files, the error names its cause and is not an internal one, the records of the audit log are whole, and',
     'the operation succeeds when it is run again.',
     '',
-    '| to | run |',
-    '|---|---|',
-    '| try everything and write this page | `npm run crash-points` |',
-    "| try one operation | `npm run crash-points -- --only 'use an approval'` |",
-    '| try one point | `npm run crash-points -- --only install --fault KILL --at rename:3` |',
+    'One point: `npm run crash-points -- --only install --fault KILL --at rename:3`.',
     '',
     `The last run: ${sum('tried')} interruptions, ${sum('failed')} failures.`,
     '',
-    '| operation | command | system calls | kills | ENOSPC | EIO |',
-    '|---|---|---|---|---|---|',
+    '| operation | system calls | kills | ENOSPC | EIO |',
+    '|---|---|---|---|---|',
     ...table,
     '',
     `${PARALLEL.processes} parallel installs: ${rows.get(PARALLEL.name)?.result ?? 'not run'}.`,
