@@ -151,13 +151,15 @@ function findSwitches({ action }: Tool): ReadonlySet<string> {
   return new Set(mappings.flatMap(({ kind, param }) => (kind === 'flagifboolean' ? [param] : [])));
 }
 
-// "TRUE" and 1 are true where the schema accepts neither text nor numbers.
+// "TRUE" and 1 are true where the schema accepts neither text nor numbers; "true" is parsed like any text.
 function toSwitch(value: Json, types: ReadonlySet<string>): boolean | undefined {
   if (!types.has('boolean')) return undefined;
-  if (typeof value === 'string' && !types.has('string') && /^(?:true|false)$/i.test(value))
-    return value.toLowerCase() === 'true';
-  const isNumber = Number.isInteger(value) && !types.has('number') && !types.has('integer');
-  return isNumber ? value !== 0 : undefined;
+  if (typeof value === 'string' && !types.has('string') && /^(?:true|false)$/i.test(value)) {
+    const lower = value.toLowerCase();
+    return value === lower ? undefined : lower === 'true';
+  }
+  const isNumber = (value === 0 || value === 1) && !types.has('number') && !types.has('integer');
+  return isNumber ? value === 1 : undefined;
 }
 
 function allowsNull(node: unknown, root: JsonSchema): boolean {

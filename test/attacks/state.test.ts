@@ -1,7 +1,16 @@
 // What a checkout or a tool of it does to our state: where it lies, what is in it, who may touch it.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
@@ -207,6 +216,10 @@ spec('POL-20 POL-11', 'A45: nothing that a checkout ships raises its trust or ru
     await wield(workspace, verb);
     expect(existsSync(sentinel), verb.join(' ')).toBe(false);
   }
+  // RES-46: a configuration behind a link out cannot be used, which denies every call.
+  expect(await callAsModel(workspace, 'attack', 'trust', 'home')).toEqual(['denied', 'not_found', 'not_found']);
+  rmSync(join(workspace.dir, '.agents/config.toml'));
+  workspace.write('.agents/config.toml', '[env]\npass = ["GRANTED"]\n');
   expect(await callAsModel(workspace, 'attack', 'trust', 'home')).toEqual(['needs_trust', 'not_found', 'not_found']);
   expect(existsSync(sentinel)).toBe(false);
   expect(readFileSync(join(home, 'trust.json'), 'utf8')).toBe(before);

@@ -75,7 +75,7 @@ spec('CLI-10 RUN-6', 'ends a tool that ignores SIGTERM on Ctrl-C', async () => {
 spec('CLI-10', 'ends a call that waits for stdin on Ctrl-C, and runs nothing', async () => {
   const workspace = createWorkspace();
   workspace.script('touch', shellScript('touch ran', '@param text string'));
-  const child = start(workspace, ['call', 'touch']);
+  const child = start(workspace, ['call', 'touch', '--input', '-']);
   const end = ended(child);
   await sleep(1000);
   child.kill('SIGINT');

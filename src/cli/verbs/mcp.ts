@@ -42,7 +42,9 @@ export const mcp: Verb = {
     const hint = `wield mcp ${action.usage}`;
     for (const flag of call.flags.keys()) {
       if (Object.hasOwn(known, flag)) continue;
-      throw usageError(`wield mcp ${name} has no flag --${flag}`, hint);
+      // Flags of a command that does not follow `--`.
+      const isStray = rest.length > 1;
+      throw usageError(`wield mcp ${name} has no flag --${flag}`, isStray ? mcp.strayFlag! : hint);
     }
     checkChoices(action.flags, call);
     if (rest.length > action.positionals) {

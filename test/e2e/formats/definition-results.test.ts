@@ -84,6 +84,7 @@ describe('context', () => {
         'log',
         'mcp',
         'progress',
+        'projectDir',
         'signal',
         'store',
         'toolbox',

@@ -185,7 +185,7 @@ describe('wield trust', () => {
     await server.receive(({ method }) => method === 'notifications/tools/list_changed');
     const { result } = await server.request(3, 'tools/list');
     expect(result.tools[0]).toMatchObject({ name: 'touch-it', description: 'Leave a file.' });
-    expect(result.tools[0]._meta).toBeUndefined();
+    expect(result.tools[0]._meta).toEqual({ 'wield/server': 'local' });
     const called = await server.request(4, 'tools/call', { name: 'touch-it', arguments: {} });
     expect(called.result.content).toEqual([{ type: 'text', text: 'ran\n' }]);
     workspace.write('.mcp.json', '{}');

@@ -144,8 +144,8 @@ spec('SCR-9 RUN-3', 'input just under the bounds is run', async () => {
   const workspace = createWorkspace();
   workspace.script('size', shellScript('wc -c', '@param text string', '@param object object'));
   const text = 'a"\\\n'.repeat(1_200_000);
-  const large = await wield(workspace, ['call', 'size'], { stdin: JSON.stringify({ text }) });
+  const large = await wield(workspace, ['call', 'size', '--input', '-'], { stdin: JSON.stringify({ text }) });
   expect([large.status, Number(large.stdout), large.stderr]).toEqual([0, JSON.stringify({ text }).length, '']);
   const nested = `{"object": ${'{"a":'.repeat(63)}1${'}'.repeat(63)}}`;
-  expect((await wield(workspace, ['call', 'size'], { stdin: nested })).status).toBe(0);
+  expect((await wield(workspace, ['call', 'size', '--input', '-'], { stdin: nested })).status).toBe(0);
 });

@@ -9,7 +9,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { describe, expect, onTestFinished } from 'vitest';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import type { VerbCall } from '../../../src/cli/verb.js';
-import { login as loginAction, loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
+import { loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
 import type { World } from '../../../src/core/world.js';
@@ -18,7 +18,6 @@ import { toLoginError } from '../../../src/upstream/login/fault.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
 import { createOAuthProvider } from '../../../src/upstream/login/oauth.js';
 import { createIo } from '../../support/cli.js';
-import { findRows, findSection, readDocument } from '../../support/documents.js';
 import { listen, sendJson } from '../../support/http.js';
 import { startLoginServer } from '../../support/login-server.js';
 import { sleep } from '../../support/processes.js';
@@ -554,9 +553,6 @@ describe('the command', () => {
   });
 
   spec('UPS-21', 'is refused inside a tool, and validates its flags', async () => {
-    const page = findSection(readDocument('docs/guides/upstream-login.md'), 'Log in');
-    const flags = findRows(page).map(([cell = '']) => /^--([a-z-]+)/.exec(cell)?.[1]);
-    expect(flags).toEqual(Object.keys(loginAction.flags));
     const setting = createSetting();
     const server = toServer('http://127.0.0.1:1/mcp');
     const inside = createCall(setting, {}, { WIELD_CALL: '1-2-3' });
