@@ -32,8 +32,7 @@ export function toPage(mutations, results) {
   const isKilled = ({ what }) => results[what] === 'killed';
   const rows = [...new Set(mutations.map(({ area }) => area))].map((area) => {
     const own = mutations.filter((mutation) => mutation.area === area);
-    const files = [...new Set(own.map(({ file }) => `\`${file.split('/').at(-1)}\``))];
-    return `| ${area} | ${own.filter(isKilled).length}/${own.length} | ${files.join(' ')} |`;
+    return `| ${area} | ${own.filter(isKilled).length}/${own.length} |`;
   });
   const others = mutations.filter((mutation) => !isKilled(mutation));
   const list = others.map(({ area, what, file }) => `- ${area}: ${what} (${file}): ${results[what] ?? 'not run'}`);
@@ -47,8 +46,8 @@ file or description, with \`--changed HEAD~5\` those whose code or tests changed
 
 ${mutations.length - others.length} of ${mutations.length} mutations are killed.
 
-| area | killed | files |
-|---|---|---|
+| area | killed |
+|---|---|
 ${rows.join('\n')}
 ${list.length === 0 ? '' : `\n## Not killed\n\n${list.join('\n')}\n`}`;
 }
