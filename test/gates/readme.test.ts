@@ -157,6 +157,15 @@ describe('words', () => {
     expect((await wield(workspace, ['call', 'greet', '--nmae', 'Ada'])).status).toBe(2);
   });
 
+  test('every decision has a number of its own, in its title and in the list', () => {
+    const pages = documents.filter((path) => /^docs\/decisions\/\d/.test(path));
+    const listed = [...readDocument('docs/decisions/README.md').matchAll(/^\| \[(\d{4})\]\((\S+)\)/gm)];
+    expect(listed.map(([, , file]) => `docs/decisions/${file}`)).toEqual(pages);
+    expect(new Set(listed.map(([, number]) => number)).size).toBe(pages.length);
+    for (const [, number, file] of listed)
+      expect(readDocument(`docs/decisions/${file}`)).toMatch(new RegExp(`^# ${number}: `));
+  });
+
   test('the README fits on a few screens', () => {
     expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(160);
   });
