@@ -28,7 +28,8 @@ const builtLibrary: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [builtLibrary],
+  // Tests of mutations use the sources.
+  plugins: process.env.WIELD_TEST_SOURCE === '1' ? [] : [builtLibrary],
   test: {
     reporters: ['default', createSpecReporter()],
     pool: 'forks',

@@ -151,7 +151,9 @@ async function runTests(copy, { tests, ...names }) {
 
 function run(cwd, args) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    // The sources of the library are mutated, not its build.
+    const env = { ...process.env, WIELD_TEST_SOURCE: '1', WIELD_TEST_CODE: '' };
+    const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let late = false;
     let output = '';
     for (const stream of [child.stdout, child.stderr])
