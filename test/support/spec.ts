@@ -39,12 +39,7 @@ export function specIf(
  * of statements may follow.
  */
 export function finding(ids: string, title: string, body: Body, timeoutMs?: number): void {
-  const all = ids.split(/\s+/);
-  // `000-14` is a row of a list; a statement has a prefix of letters.
-  const statements = all.filter((id) => /^[A-Z]+-\d+$/.test(id));
-  const findings = all.filter((id) => !statements.includes(id));
-  const meta = { findings, ...(statements.length === 0 ? {} : { statements }) };
-  test(`${ids}: ${title}`, { timeout: timeoutMs, meta }, body);
+  test(`${ids}: ${title}`, { timeout: timeoutMs, meta: toFindings(ids) }, body);
 }
 
 /** Like `finding()`, but skipped with a reason on a machine that lacks what the test needs. */
@@ -56,7 +51,15 @@ export function findingIf(
   body: Body,
   timeoutMs?: number,
 ): void {
-  const meta = { findings: ids.split(/\s+/), skipReason: reason };
+  const meta = { ...toFindings(ids), skipReason: reason };
   if (condition) finding(ids, title, body, timeoutMs);
   else test.skip(`${ids}: ${title} (skipped: ${reason})`, { meta }, body);
+}
+
+// `000-14` is a row of a list; a statement has a prefix of letters.
+function toFindings(ids: string): { findings: readonly string[]; statements?: readonly string[] } {
+  const all = ids.split(/\s+/);
+  const statements = all.filter((id) => /^[A-Z]+-\d+$/.test(id));
+  const findings = all.filter((id) => !statements.includes(id));
+  return statements.length === 0 ? { findings } : { findings, statements };
 }
