@@ -88,4 +88,5 @@ spec(
     expect(Array.from({ length: READERS }, (_, at) => lines('read', WRITERS + at)).flat()).toEqual([]);
     expect(failures).toEqual([]);
   },
+  (SECONDS + 240) * 1000,
 );
