@@ -1,5 +1,6 @@
 // Runs the benchmarks against the built package: `npm run bench` runs all rows, `npm run bench -- 2 3` some of them.
-// `--quick` runs every case once with small sizes and saves nothing; it shows only that the rows work.
+// `--quick` runs every case once with small sizes and saves nothing; it shows only that the rows work, and with `--peers`
+// that the peers do.
 
 import { readdirSync } from 'node:fs';
 import { QUICK } from './support/measure.mjs';
@@ -10,7 +11,7 @@ process.env = environment;
 
 const files = readdirSync(new URL('./rows/', import.meta.url)).sort();
 const rows = await Promise.all(files.map(async (file) => (await import(`./rows/${file}`)).row));
-const wanted = process.argv.slice(2).filter((argument) => argument !== '--quick');
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const unknown = wanted.filter((id) => !rows.some((row) => row.id === id));
 if (unknown.length > 0) {
   console.error(`unknown row: ${unknown.join(', ')}; rows: ${rows.map((row) => row.id).join(', ')}`);

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ENVIRONMENT, measureRounds, ratios, sized, spread } from '../support/measure.mjs';
-import { fastmcpCommand, serverCommand } from '../support/servers.mjs';
+import { peersOver, serverCommand } from '../support/servers.mjs';
 import { parseAnswer, startServer } from '../support/stdio-client.mjs';
 import { BINARY, createWorkspace, settle } from '../support/workspace.mjs';
 
@@ -30,10 +30,7 @@ export const row = {
       const { dir, env } = createWorkspace(count);
       const options = { cwd: dir, env, target: TARGET, extra: BUILT_IN };
       add('wield serve', count, [process.execPath, BINARY, 'serve'], options);
-      add('SDK v1', count, serverCommand('sdk-v1-stdio.mjs', [count]));
-      add('SDK v2', count, serverCommand('sdk-v2-stdio.mjs', [count]));
-      const fastmcp = fastmcpCommand(count);
-      if (fastmcp) add('FastMCP', count, fastmcp);
+      for (const { name, command } of peersOver('stdio')) add(name, count, command(count));
     }
     await settle();
     const samples = await measureRounds(

@@ -1,15 +1,10 @@
 // Row 6: cost of calling an in-process tool over stdio, one call at a time and 32 in flight.
 
 import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
-import { serverCommand } from '../support/servers.mjs';
+import { peersOver, serverCommand } from '../support/servers.mjs';
 import { parseAnswer, startServer } from '../support/stdio-client.mjs';
 
-const SERVERS = {
-  'raw JSON echo (floor)': 'echo-stdio.cjs',
-  wield: 'wield-stdio.mjs',
-  'SDK v1': 'sdk-v1-stdio.mjs',
-  'SDK v2': 'sdk-v2-stdio.mjs',
-};
+const TOOLS = 20;
 const ONE_TARGET = { of: 'ratio', atMost: 1.25 };
 const CPU_TARGET = { of: 'value', atMost: 20, unit: 'µs' };
 const ROUNDS = 25;
@@ -24,19 +19,26 @@ export const row = {
   title: 'stdio tools/call of a tool in process, against a raw JSON echo',
   async run() {
     const servers = [];
-    for (const [name, file] of Object.entries(SERVERS)) {
-      const args = file === 'echo-stdio.cjs' ? [] : [20];
-      const server = startServer(serverCommand(file, args, { probed: true }), { probed: true });
-      servers.push({ name, server });
+    const commands = [
+      { name: 'raw JSON echo (floor)', probed: true, argv: serverCommand('echo-stdio.cjs', [], { probed: true }) },
+      { name: 'wield', probed: true, argv: serverCommand('wield-stdio.mjs', [TOOLS], { probed: true }) },
+      ...peersOver('stdio', { probed: true }).map((peer) => ({ ...peer, argv: peer.command(TOOLS) })),
+    ];
+    for (const { name, probed, argv } of commands) {
+      const server = startServer(argv, { probed });
+      servers.push({ name, probed, server });
       await server.open();
       const answer = parseAnswer(await server.ask('tools/call', CALL));
       if (answer.result?.content?.[0]?.text !== 'Ada 3')
         throw new Error(`${name} did not run the tool: ${JSON.stringify(answer)}`);
-      await server.askMany('tools/call', CALL, WARM_UP, AT_ONCE);
+      await server.askMany('tools/call', CALL, probed ? WARM_UP : WARM_UP / 8, AT_ONCE);
     }
     const one = await measureEach(servers, timeOneAtATime);
     const many = await measureEach(servers, timeManyAtOnce);
-    const cpu = await measureEach(servers, cpuManyAtOnce);
+    const cpu = await measureEach(
+      servers.filter(({ probed }) => probed),
+      cpuManyAtOnce,
+    );
     for (const { server } of servers) await server.stop();
     return [
       ...toCases('one at a time', one, { wield: ONE_TARGET }),

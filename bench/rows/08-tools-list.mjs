@@ -3,14 +3,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
-import { serverCommand } from '../support/servers.mjs';
+import { peersOver, serverCommand } from '../support/servers.mjs';
 import { parseAnswer, startServer } from '../support/stdio-client.mjs';
 import { createDirectory } from '../support/workspace.mjs';
 
 const TARGET = { of: 'ratio', atMost: 2 };
 const COUNTS = sized([10, 1000, 10_000], [10, 1001]);
-const PEERS = { 'SDK v1': 'sdk-v1-stdio.mjs', 'SDK v2': 'sdk-v2-stdio.mjs' };
-// The SDK servers convert every schema at each listing; 10,000 would take seconds per round.
+// Most peers convert every schema at each listing; 10,000 would take seconds per round.
 const PEERS_UP_TO = 1000;
 const ROUNDS = 20;
 const WARM_UP = sized(20, 1);
@@ -39,10 +38,10 @@ async function measureCount(count) {
   writeFileSync(file, pages.join('\n'));
   await start('cached bytes', serverCommand('echo-stdio.cjs', [file]));
   if (count <= PEERS_UP_TO) {
-    for (const [name, peer] of Object.entries(PEERS)) await start(name, serverCommand(peer, [count]));
+    for (const { name, command } of peersOver('stdio')) await readPages(await start(name, command(count)), count);
   }
-  // The SDK servers answer with a single page.
-  const cursorsOf = (name) => (name in PEERS ? [undefined] : cursors);
+  // Peers answer with a single page.
+  const cursorsOf = (name) => (name === 'wield' || name === 'cached bytes' ? cursors : [undefined]);
   const list = async (name, server) => {
     for (const cursor of cursorsOf(name)) await server.ask('tools/list', cursor === undefined ? {} : { cursor });
   };

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measureRounds, ratios, sized, spread } from '../support/measure.mjs';
-import { fastmcpCommand, serverCommand } from '../support/servers.mjs';
+import { peersOver, serverCommand } from '../support/servers.mjs';
 import { startServer } from '../support/stdio-client.mjs';
 import { BINARY, createWorkspace, settle } from '../support/workspace.mjs';
 
@@ -22,11 +22,8 @@ export const row = {
     const cases = {
       'node wait.cjs (floor)': () => measureWaiting(serverCommand('wait.cjs')),
       'wield serve': () => measureServing([process.execPath, BINARY, 'serve'], { cwd: dir, env }),
-      'SDK v1': () => measureServing(serverCommand('sdk-v1-stdio.mjs', [COUNT])),
-      'SDK v2': () => measureServing(serverCommand('sdk-v2-stdio.mjs', [COUNT])),
     };
-    const fastmcp = fastmcpCommand(COUNT);
-    if (fastmcp) cases.FastMCP = () => measureServing(fastmcp);
+    for (const { name, command } of peersOver('stdio')) cases[name] = () => measureServing(command(COUNT));
     const samples = await measureRounds(cases, ROUNDS);
     const [floor] = Object.values(samples);
     return Object.entries(samples).map(([name, values]) => ({

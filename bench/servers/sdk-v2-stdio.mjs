@@ -1,18 +1,8 @@
-// The same tools served by the high-level server of the MCP SDK, version 2.
+// The same tools served by the MCP SDK, version 2.
 
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { z } from 'zod';
-import { COUNT, DESCRIPTION, execute, toolNames } from './tool.mjs';
+import { createSdkServer } from './sdk-server.mjs';
+import { zodSchema } from './zod-schema.mjs';
 
-const server = new McpServer({ name: 'bench', version: '0' });
-const inputSchema = z.object({
-  name: z.string().describe('The part to publish.'),
-  count: z.number().int().optional().describe('How often to try again.'),
-});
-for (const name of toolNames(COUNT)) {
-  server.registerTool(name, { description: DESCRIPTION, inputSchema }, async (input) => ({
-    content: [{ type: 'text', text: execute(input) }],
-  }));
-}
-await server.connect(new StdioServerTransport());
+await createSdkServer(McpServer, zodSchema).connect(new StdioServerTransport());

@@ -3,6 +3,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ENVIRONMENT } from './measure.mjs';
 
 const MODERN = '2026-07-28';
@@ -16,8 +18,8 @@ process.once('exit', () => {
 export async function startHttpServer(argv) {
   const child = spawn(argv[0], argv.slice(1), { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'inherit'] });
   running.add(child);
-  const [chunk] = await once(child.stdout, 'data');
-  const port = Number(chunk);
+  const port = await readPort(child.stdout);
+  await untilListening(port);
   return {
     port,
     async stop() {
@@ -26,6 +28,33 @@ export async function startHttpServer(argv) {
       await once(child, 'exit');
     },
   };
+}
+
+// Some servers print other lines too.
+async function readPort(stdout) {
+  let text = '';
+  for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
+    text += chunk;
+    const found = /^(\d+)$/m.exec(text);
+    if (found !== null && text.indexOf('\n', found.index) !== -1) {
+      stdout.resume();
+      return Number(found[1]);
+    }
+  }
+  throw new Error(`the server ended: ${text}`);
+}
+
+async function untilListening(port) {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const socket = connect(port, '127.0.0.1');
+    const isOpen = await new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (isOpen) return;
+    await sleep(100);
+  }
+  throw new Error('the server does not listen');
 }
 
 /** Creates a client of the newer protocol version, whose requests are independent. */
@@ -54,12 +83,13 @@ export function createModernClient(port) {
 export async function createSessionClient(port) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const clientInfo = { name: 'bench', version: '0' };
-  const { headers } = await post({
+  const { headers, text } = await post({
     port,
     agent,
     body: { method: 'initialize', params: { protocolVersion: LEGACY, capabilities: {}, clientInfo } },
   });
-  const own = { 'mcp-session-id': headers['mcp-session-id'], 'mcp-protocol-version': LEGACY };
+  const [, version] = /"protocolVersion":"([^"]+)"/.exec(text);
+  const own = { 'mcp-session-id': headers['mcp-session-id'], 'mcp-protocol-version': version };
   await post({ port, agent, headers: own, body: { method: 'notifications/initialized' } });
   return (name, input) =>
     post({ port, agent, headers: own, body: { method: 'tools/call', params: { name, arguments: input } } });

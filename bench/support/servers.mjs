@@ -1,44 +1,97 @@
-// Commands that start the measured servers, including FastMCP if it can be installed.
+// Commands that start the measured servers: ours, the floors, and the peers that can be installed.
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sized } from './measure.mjs';
+import { ENVIRONMENT, QUICK } from './measure.mjs';
 import { createDirectory } from './workspace.mjs';
 
-const FASTMCP = 'fastmcp@4.20.16';
 const PROBE = fileURLToPath(new URL('./cpu-probe.cjs', import.meta.url));
-
-export const fileOf = (name) => fileURLToPath(new URL(`../servers/${name}`, import.meta.url));
+const SERVERS = fileURLToPath(new URL('../servers/', import.meta.url));
 
 /** Returns the command of a server in `servers/`; a `probed` server reports its CPU time on request. */
-export function serverCommand(name, args = [], { probed = false } = {}) {
-  return [process.execPath, ...(probed ? ['--require', PROBE] : []), fileOf(name), ...args.map(String)];
+export function serverCommand(name, args = [], { probed = false, directory = SERVERS } = {}) {
+  return [process.execPath, ...(probed ? ['--require', PROBE] : []), join(directory, name), ...args.map(String)];
 }
 
-/** Returns the command of a FastMCP server with `count` tools, or undefined if it cannot be installed or in a quick run. */
-export function fastmcpCommand(count) {
-  const directory = sized(installFastmcp, () => undefined)();
-  return directory && [process.execPath, join(directory, 'fastmcp-stdio.mjs'), String(count)];
+// The SDKs are development dependencies. The others have up to 197 dependencies, so they are installed into a temporary
+// folder.
+const INSTALLED = [
+  'fastmcp@4.20.16',
+  'tmcp@1.20.0',
+  '@tmcp/transport-stdio@0.5.0',
+  '@tmcp/transport-http@0.9.0',
+  '@tmcp/adapter-zod@0.1.7',
+  'mcp-lite@0.10.0',
+  'zod@4.6.7',
+  '@hono/node-server@2.1.6',
+];
+
+// `newer`: whether it serves the newer protocol version over HTTP. mcp-lite has no stdio transport.
+const PEERS = [
+  { name: 'SDK v1', file: 'sdk-v1', from: 'here' },
+  { name: 'SDK v2', file: 'sdk-v2', from: 'here', newer: true },
+  { name: 'FastMCP', file: 'fastmcp', from: 'npm' },
+  { name: 'tmcp', file: 'tmcp', from: 'npm', newer: true },
+  { name: 'mcp-lite', file: 'mcp-lite', from: 'npm', stdio: false },
+  { name: 'FastMCP for Python', from: 'python' },
+];
+
+/**
+ * Returns the peers that can be started, each with its name, the function `command(count)`, and whether it is `newer` and
+ * `probed`. A quick run has only the SDKs, unless `--peers` is given.
+ */
+export function peersOver(transport, { probed = false } = {}) {
+  return PEERS.filter(({ stdio = true }) => stdio || transport === 'http').flatMap(
+    ({ name, file, from, newer = false }) => {
+      if (QUICK && from !== 'here' && !process.argv.includes('--peers')) return [];
+      if (from === 'python') {
+        const python = findPython();
+        const command = (count) => [python, `${SERVERS}fastmcp_server.py`, transport, String(count)];
+        return python === undefined ? [] : [{ name, newer, probed: false, command }];
+      }
+      const directory = from === 'here' ? SERVERS : installPeers();
+      if (directory === undefined) return [];
+      const command = (count) => serverCommand(`${file}-${transport}.mjs`, [count], { probed, directory });
+      return [{ name, newer, probed, command }];
+    },
+  );
 }
 
-let installed;
-
-// FastMCP has 197 dependencies, so it is not a devDependency but is installed into a temporary folder.
-function installFastmcp() {
-  if (installed === undefined) {
-    const directory = createDirectory();
-    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    const { status, stderr, error } = spawnSync('npm', ['install', ...flags, FASTMCP], {
-      cwd: directory,
-      encoding: 'utf8',
-      timeout: 120_000,
-    });
-    if (status === 0) {
-      for (const file of ['fastmcp-stdio.mjs', 'tool.mjs']) copyFileSync(fileOf(file), join(directory, file));
-    } else console.error(`FastMCP is left out, it could not be installed: ${error?.message ?? stderr.trim()}`);
-    installed = { directory: status === 0 ? directory : undefined };
+const installPeers = once(() => {
+  const directory = createDirectory();
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, stderr, error } = spawnSync('npm', ['install', ...flags, ...INSTALLED], {
+    cwd: directory,
+    encoding: 'utf8',
+    timeout: 180_000,
+  });
+  if (status !== 0) {
+    console.error(`FastMCP, tmcp and mcp-lite are left out, not installed: ${error?.message ?? stderr.trim()}`);
+    return undefined;
   }
-  return installed.directory;
+  cpSync(SERVERS, directory, { recursive: true });
+  return directory;
+});
+
+// The real program: a version manager's shim takes 100 ms.
+const findPython = once(() => {
+  const program = process.env.PYTHON ?? 'python3';
+  const { status, stdout } = spawnSync(program, ['-c', 'import sys, fastmcp; print(sys.executable)'], {
+    cwd: '/',
+    env: ENVIRONMENT,
+    encoding: 'utf8',
+  });
+  if (status === 0) return stdout.trim();
+  console.error(`FastMCP for Python is left out: ${program} cannot import fastmcp (PYTHON=… chooses another program)`);
+  return undefined;
+});
+
+function once(create) {
+  let made;
+  return () => {
+    made ??= { value: create() };
+    return made.value;
+  };
 }
