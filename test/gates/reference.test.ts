@@ -51,9 +51,16 @@ describe('command line', () => {
   });
 
   test('every section lists exactly the flags of its verb', async () => {
+    const shared = flagsIn(findSection(page, 'Flags of several verbs'));
     for (const { name, load } of VERBS) {
+      const section = findSection(page, name);
+      // `Also `--yes`.` refers to the table of shared flags.
+      const also = [...(/^Also (.*)\.$/m.exec(section)?.[1] ?? '').matchAll(/`--([a-z-]+)`/g)].map(
+        (match) => match[1]!,
+      );
+      expect(shared).toEqual(expect.arrayContaining(also));
       const own = Object.keys((await load()).flags);
-      expect([name, flagsIn(findSection(page, name))]).toEqual([name, own]);
+      expect([name, [...flagsIn(section), ...also].sort()]).toEqual([name, own.sort()]);
     }
     const common = Object.keys(COMMON_FLAGS).filter((name) => name !== 'h');
     expect(flagsIn(findSection(page, 'Flags of every verb'))).toEqual(common);
