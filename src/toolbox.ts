@@ -90,6 +90,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       policy: NO_POLICY,
       trusted: true,
       places: [],
+      libraries: [],
       roots: [],
       servers: { servers: [], disabled: [], problems: [] },
       secrets: [],

@@ -118,10 +118,13 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_WRONLY } = constant
 function createAuditLog(directory: string): AuditLog {
   const reserved = join(directory, 'reserve');
   let file: OpenFile | undefined;
+  // The size of the file after our last line: it then ends with that line, unless another process wrote.
+  let endOfOurs = -1;
 
   const close = (): void => {
     if (file !== undefined) closeSync(file.descriptor);
     file = undefined;
+    endOfOurs = -1;
   };
 
   // Rotation opens the next number. Nothing is renamed, so parallel rotations have the same result.
@@ -157,11 +160,14 @@ function createAuditLog(directory: string): AuditLog {
         try {
           const { current, size } = openCurrent(sizes);
           // A process that was killed while writing leaves a partial line; this one starts on its own line.
-          const bytes = Buffer.from(endsWhole(current.descriptor, size) ? line : `\n${line}`);
+          const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
+          const bytes = Buffer.from(isWhole ? line : `\n${line}`);
           const written = writeSync(current.descriptor, bytes);
           if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+          const stats = fstatSync(current.descriptor);
+          endOfOurs = stats.size === size + written ? stats.size : -1;
           // Removed while writing: the line is lost with the file.
-          if (fstatSync(current.descriptor).nlink > 0) return;
+          if (stats.nlink > 0) return;
           close();
           if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
         } catch (error) {

@@ -42,6 +42,10 @@ class NarrowedSnapshot implements Snapshot {
     return this.#places;
   }
 
+  get libraries(): readonly Place[] {
+    return this.#narrowing.reduce(narrow, this.#whole.libraries);
+  }
+
   get workdir() {
     return this.#whole.workdir;
   }

@@ -60,7 +60,7 @@ export function createConfiguration({ managed, wieldHome, now, boundaryOf }: Con
       'configuration',
       files,
       (texts) => toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at]))),
-      boundaryOf?.(workdir),
+      () => boundaryOf?.(workdir),
     );
   };
 }

@@ -18,6 +18,8 @@ export interface Snapshot {
   readonly trusted: boolean;
   /** Directories searched for tools and skills, in order of precedence. */
   readonly places: readonly Place[];
+  /** The places of libraries: cheaper than `places`, because the others are not looked at. */
+  readonly libraries: readonly Place[];
   /** Directories that the workdir may be moved within. */
   readonly roots: readonly string[];
   readonly servers: ConfiguredServers;

@@ -80,8 +80,7 @@ export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityO
     }
     // RES-16: without a main skill of the project, that of the first library applies to tools that are not on disk.
     if (directory !== null || found.length > 0) return found;
-    const libraries = snapshot.places.filter(({ external }) => external === true);
-    return libraries.flatMap((place) => find(place.directory, place.owner, snapshot) ?? []).slice(0, 1);
+    return snapshot.libraries.flatMap((place) => find(place.directory, place.owner, snapshot) ?? []).slice(0, 1);
   };
 
   return {
@@ -130,7 +129,7 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
       key,
       [join(directory, 'SKILL.md')],
       ([text]) => (text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot), text)),
-      snapshot.boundaryOf({ directory, owner }),
+      () => snapshot.boundaryOf({ directory, owner }),
     );
     known.set(key, main);
     return main;
@@ -141,7 +140,7 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
       `${owner} ${file}`,
       [file],
       ([text]) => (text === undefined ? undefined : readIn(flat, file, owner, snapshot)?.skills?.[0]),
-      snapshot.boundaryOf({ directory: dirname(file), owner }),
+      () => snapshot.boundaryOf({ directory: dirname(file), owner }),
     );
 
   return { mainSkillOf, flatSkillOf };

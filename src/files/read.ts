@@ -216,7 +216,12 @@ export interface StatCache<T> {
    * files modified within the last `STAT_GRANULARITY_MS`, or outside the boundary of the last file, are compared by
    * their text.
    */
-  get(key: string, files: readonly string[], compute: (texts: readonly FileText[]) => T, lastWithin?: Boundary): T;
+  get(
+    key: string,
+    files: readonly string[],
+    compute: (texts: readonly FileText[]) => T,
+    lastWithin?: () => Boundary | undefined,
+  ): T;
   delete(key: string): void;
 }
 
@@ -250,7 +255,8 @@ export function createStatCache<T>({ now, limit, isState }: StatCacheOptions): S
       const isSame = known !== undefined && isEqualList(known.files, files, Object.is);
       const states = files.map(lookUp);
       if (isSame && known.texts === undefined && isEqualList(known.states, states, sameIdentity)) return known.value;
-      const trace = lastWithin && traceBoundary(lastWithin);
+      const boundary = lastWithin?.();
+      const trace = boundary && traceBoundary(boundary);
       const within = (at: number): Boundary | undefined => (at === files.length - 1 ? trace?.boundary : undefined);
       const texts = files.map(
         (file, at) => states[at] && readTextOrFault(file, limit, { isState: isState?.(file), within: within(at) }),

@@ -80,6 +80,10 @@ class WorkspaceSnapshot implements Snapshot {
     return this.#places;
   }
 
+  get libraries(): readonly Place[] {
+    return this.#options.places.libraries(this);
+  }
+
   get roots(): readonly string[] {
     return this.#options.places.roots(this);
   }
@@ -147,6 +151,8 @@ type Located = Pick<Snapshot, 'workdir' | 'settings'>;
 export interface PlacesOf {
   /** Returns all places in order of precedence. */
   list(at: Located): readonly Place[];
+  /** Returns the places that are libraries. */
+  libraries(at: Located): readonly Place[];
   /** Returns the directories that the workdir may be moved within. */
   roots(at: Located): readonly string[];
   problems(at: Located): readonly Problem[];
@@ -207,6 +213,7 @@ export function createPlaces({ firstWorkdir, home, paths, store, ...options }: P
           .flatMap((place) => [place, ...groupsIn(place)]),
       ];
     },
+    libraries: (at) => readPath(at).filter(({ external }) => external === true),
     problems: (at) => findMissing(searchPath(at)),
     boundaryOf,
   };

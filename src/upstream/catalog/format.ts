@@ -64,8 +64,14 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     listings,
     list: (snapshot) => listAs('shown', snapshot),
     find: (name, snapshot) => {
-      if (!snapshot.servers.servers.some((server) => mayBeOf(name, server.name))) return undefined;
-      return listAs('tools', snapshot).tools.find((tool) => tool.name === name);
+      // The first server wins, as in a listing; the others are not looked at.
+      for (const server of snapshot.servers.servers) {
+        if (!mayBeOf(name, server.name)) continue;
+        const found = listings.toolsOf(server);
+        const tool = found === undefined || isFailedStart(found) ? undefined : found.byName.get(name);
+        if (tool !== undefined) return tool;
+      }
+      return undefined;
     },
     at: (uri, snapshot) =>
       listAs('tools', snapshot).tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),

@@ -13,6 +13,7 @@ export interface ServerTools {
   readonly server: ServerEntry;
   readonly listing: Listing;
   readonly tools: readonly Tool[];
+  readonly byName: ReadonlyMap<string, Tool>;
   /** The same tools; changed ones as they were approved. */
   readonly shown: readonly Tool[];
   readonly problems: readonly Problem[];
@@ -28,7 +29,9 @@ export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
     const before = toApproved(tool);
     return toTool(() => before, before, place);
   });
-  return { server, listing, tools, shown, problems: toProblems(listing, server) };
+  // The first of two tools with one name is the one that is listed.
+  const byName = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
+  return { server, listing, tools, byName, shown, problems: toProblems(listing, server) };
 }
 
 /** Whether a stored listing belongs to a server: every tool has the name that it would get. */

@@ -33,7 +33,7 @@ export function createServerList(workdir: string, world: World, boundary?: Bound
       `${source.owner} ${source.file}`,
       [source.file],
       ([text]) => readText(text, source),
-      source.owner === 'user' ? undefined : boundary,
+      () => (source.owner === 'user' ? undefined : boundary),
     );
 
   return {
