@@ -20,6 +20,12 @@ export interface Problem {
 /** A problem as a parser reports it: the caller knows the file and how bad it is. */
 export type Finding = Omit<Problem, 'severity' | 'path'> & Partial<Pick<Problem, 'severity' | 'path'>>;
 
+/** A description that people and models would read differently (ERR-7). */
+export const HIDDEN_CHARACTERS: Finding = {
+  message: 'has invisible characters in a description, which are removed',
+  hint: 'remove them from the file',
+};
+
 /** Completes a finding with its file. */
 export function toProblem(path: string, severity: Problem['severity'], finding: Finding): Problem {
   const { line, column, pointer, kind, message, hint } = finding;

@@ -228,6 +228,49 @@ describe('A43 deceptive text', () => {
     }
   });
 
+  spec('ERR-7 SRV-3', 'in descriptions of tools, parameters and skills does not reach a model', async () => {
+    const workspace = createWorkspace();
+    const text = `Harmless.${POISON.replace('\u0000', '')}`;
+    workspace.script('poisoned', `#!/bin/sh\n# @description ${text}\n# @param p string ${text}\necho ran\n`);
+    workspace.write(
+      '.agents/tools/typed.tool.mjs',
+      `export const typed = { name: 'typed', description: ${JSON.stringify(text)},
+        inputSchema: { type: 'object', properties: { p: { type: 'string', description: ${JSON.stringify(text)} } } },
+        execute: () => 'x' };\n`,
+    );
+    const parameters = { type: 'object', properties: { p: { type: 'string', description: text, enum: ['a\u200b'] } } };
+    workspace.write(
+      '.agents/skills/hidden/tools.json',
+      JSON.stringify({
+        tools: [{ name: 'declared', description: text, parameters }],
+        allowlist: { echo: [''] },
+        execution: [{ tool: 'declared', binary: 'echo', subcommand: '', args: [{ param: 'p' }] }],
+      }),
+    );
+    workspace.write(
+      '.agents/skills/hidden/SKILL.md',
+      `---\nname: hidden\ndescription: ${JSON.stringify(text.replaceAll('\u001b', ''))}\n---\nBody.\n`,
+    );
+    const server = serveStdio(workspace);
+    const shown = [await server.initialize(), await server.request('list', 'tools/list')];
+    const names = shown[1].result.tools.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(['poisoned', 'typed', 'declared', 'read_skill']));
+    for (const query of ['harmless', 'hidden'])
+      shown.push(await server.request(query, 'tools/call', { name: 'search_tools', arguments: { query } }));
+    expect(JSON.stringify(shown)).toContain('Harmless.');
+    const strings: string[] = [];
+    JSON.stringify(shown, (key, value) => {
+      strings.push(key);
+      if (typeof value === 'string') strings.push(value);
+      return value;
+    });
+    // A value that input is compared with stays as it is.
+    expect(strings.filter((one) => UNSAFE.test(one))).toEqual(['a\u200b']);
+    const check = await wield(workspace, ['check']);
+    for (const name of ['poisoned', 'SKILL.md'])
+      expect(check.stdout).toMatch(new RegExp(`${name}[^]*invisible characters in a description`));
+  });
+
   spec('POL-10 POL-9', "in a checkout's rules does not reach a person or a model", async () => {
     const rule = JSON.stringify(`say(text=${POISON},$deny)`).replaceAll('\u{e0053}', '');
     for (const text of [

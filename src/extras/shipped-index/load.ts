@@ -4,11 +4,13 @@ import { basename, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { DirectoryState, Entry } from '../../catalog/entry.js';
 import type { ToSchema } from '../../catalog/index-format.js';
+import { cleanSchema } from '../../core/clean-schema.js';
 import type { Format, Place } from '../../core/format.js';
 import { isRecord, type Json, parseJson } from '../../core/json.js';
 import { isToolName, normalizeTags } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Skill, TextReference } from '../../core/skill.js';
+import { sanitize } from '../../core/text.js';
 import type { Action, Tool, Traits } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { admittedPath, readWithin } from '../../files/boundary.js';
@@ -167,9 +169,9 @@ function readShippedTool(value: unknown): ShippedTool {
   if (!isTool) throw new Error('invalid tool');
   return {
     name,
-    description,
-    input: input as JsonSchema,
-    output: output as JsonSchema | undefined,
+    description: sanitize(description),
+    input: cleanSchema(input as JsonSchema),
+    output: output && cleanSchema(output as JsonSchema),
     traits: readTraits(traits),
     server: typeof server === 'string' ? server : null,
   };
@@ -201,7 +203,7 @@ function readShippedSkill(value: unknown): ShippedSkill {
   if (typeof name !== 'string' || typeof description !== 'string') throw new Error('invalid skill');
   return {
     name,
-    description,
+    description: sanitize(description),
     allowedTools: readStrings(allowedTools) ?? null,
     metadata: isRecord(metadata) ? (metadata as Skill['metadata']) : {},
     hidden: value.hidden === true,

@@ -1,10 +1,12 @@
 // Descriptions of modules, cached so that listing their tools does not load them again (MOD-8).
 
 import { join } from 'node:path';
+import { cleanSchema } from '../../core/clean-schema.js';
 import { canonicalJson, isRecord, type Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import type { World } from '../../core/world.js';
 import { digestParts } from '../../files/digest.js';
@@ -64,7 +66,16 @@ export function readDescription(json: unknown): Description {
       Array.isArray(tool.traits.examples);
     if (!valid) throw new Error('not the description of a tool');
   }
-  return json as unknown as Description;
+  const { tools, ...rest } = json as unknown as Description;
+  return {
+    ...rest,
+    tools: tools.map((tool) => ({
+      ...tool,
+      description: sanitize(tool.description),
+      input: cleanSchema(tool.input),
+      output: tool.output && cleanSchema(tool.output),
+    })),
+  };
 }
 
 export interface DescriptionCache {

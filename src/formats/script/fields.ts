@@ -2,9 +2,9 @@
 
 import { type Json, parseJson } from '../../core/json.js';
 import { normalizeTags, variableName } from '../../core/name.js';
-import type { Finding } from '../../core/problem.js';
+import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { parseDuration, quoteOutside } from '../../core/text.js';
+import { parseDuration, quoteOutside, sanitize } from '../../core/text.js';
 import type { TagValue } from './tags.js';
 import { type ParameterType, type ParsedType, parseType } from './types.js';
 
@@ -116,8 +116,15 @@ function readDeclaration(
       ...at(declaration, offset),
     });
   }
-  const description = rest.slice(length).trim().replace(/\s+/g, ' ');
+  const description = cleanDescription(rest.slice(length), declaration, warnings).replace(/\s+/g, ' ');
   return { name, required, type, ...withKeywords(keywords), description };
+}
+
+/** Removes invisible characters from a description, with a warning (ERR-7). */
+export function cleanDescription(text: string, value: TagValue, warnings: Finding[]): string {
+  const clean = sanitize(text);
+  if (clean !== text) warnings.push({ ...HIDDEN_CHARACTERS, ...at(value) });
+  return clean.trim();
 }
 
 const PLAIN_STRING: ParsedType = { type: 'string', keywords: {}, length: 0 };
@@ -170,7 +177,7 @@ export function readReturns(value: TagValue | undefined, warnings: Finding[]): T
     return undefined;
   }
   const { default: _, ...keywords } = parsed.keywords;
-  const description = text.slice(parsed.length).trim().replace(/\s+/g, ' ');
+  const description = cleanDescription(text.slice(parsed.length), value, warnings).replace(/\s+/g, ' ');
   return { type: parsed.type, ...withKeywords(keywords), description };
 }
 

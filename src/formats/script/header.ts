@@ -6,6 +6,7 @@ import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
 import {
+  cleanDescription,
   type HeaderParameter,
   readEnv,
   readExamples,
@@ -59,7 +60,7 @@ export function readScriptHeader(text: string): HeaderReading {
   const textOf = (tag: string): string | undefined => all(tag)[0]?.text.trim();
 
   const description = all('description')
-    .map((value) => value.text)
+    .map((value) => cleanDescription(value.text, value, warnings))
     .join('\n')
     .trim();
   if (description === '') errors.push(noDescription(text, collected));

@@ -1,8 +1,8 @@
 // Parses SKILL.md: name, description, allowed tools and metadata from the frontmatter, and the text below.
 
 import { isRecord, type Json } from '../../core/json.js';
-import type { Finding } from '../../core/problem.js';
-import { quoteOutside } from '../../core/text.js';
+import { type Finding, HIDDEN_CHARACTERS } from '../../core/problem.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
 import { readFrontmatter } from './frontmatter.js';
 
 export interface SkillHeader {
@@ -33,7 +33,9 @@ export function parseSkillFile(text: string, directoryName: string): SkillReadin
   const errors: Finding[] = [];
   const warnings: Finding[] = [...frontmatter.warnings];
   const name = readName(fields.name, directoryName, errors, warnings);
-  const description = readText(fields.description);
+  const written = readText(fields.description);
+  const description = sanitize(written).trim();
+  if (description !== written) warnings.push(HIDDEN_CHARACTERS);
   if (description === '') {
     errors.push({ message: 'has no description', hint: 'add description: what it does and when to use it' });
   }

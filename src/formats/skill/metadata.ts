@@ -1,5 +1,6 @@
 // Parses the `metadata` of a SKILL.md: tags, visibility, parameters, delegate, inheritance, timeout.
 
+import { cleanSchema } from '../../core/clean-schema.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
@@ -41,7 +42,7 @@ export function readSkillMetadata(fields: Readonly<Record<string, Json>>): Metad
     metadata: {
       tags: readTags(fields.tags, warnings),
       hidden: readHidden(fields.visibility, warnings),
-      params: 'value' in params ? params.value : undefined,
+      params: 'value' in params ? params.value && cleanSchema(params.value) : undefined,
       delegate: 'value' in delegate ? delegate.value : null,
       inherit: readInherit(fields.$inherit, warnings),
       timeoutMs: readTimeout(fields.timeout, warnings),

@@ -1,12 +1,13 @@
 // Parses tools.json in both layouts: tools, allowlist and executions, with a JSON Pointer for every problem.
 
+import { cleanSchema } from '../../core/clean-schema.js';
 import type { Allowlist, Execution } from '../../core/command.js';
 import { escapePointer, isRecord } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { type Report, readShape } from '../../core/strict-object.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
 import { crossCheck, type PlacedExecution } from './cross-check.js';
 import { readExecution } from './execution.js';
 import { hasWholeSubcommands, isProgramName } from './generation.js';
@@ -123,8 +124,8 @@ function readTools(value: unknown, { base, report }: Part): Omit<DeclaredTool, '
     return [
       {
         name,
-        description: (tool.description as string | undefined) ?? '',
-        parameters: (tool.parameters as JsonSchema | undefined) ?? NO_PARAMETERS,
+        description: sanitize((tool.description as string | undefined) ?? ''),
+        parameters: cleanSchema((tool.parameters as JsonSchema | undefined) ?? NO_PARAMETERS),
       },
     ];
   });

@@ -1,5 +1,6 @@
 // Parses the tool list of a server: invalid tools are omitted, questionable ones reported.
 
+import { cleanSchema } from '../../core/clean-schema.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -65,34 +66,10 @@ function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (warning: 
   createJsonSchema(input, { closed: true });
   const output = outputSchema as JsonSchema | undefined;
   if (output !== undefined) createJsonSchema(output);
-  const texts = JSON.stringify([input, output]);
-  if (sanitize(texts) === texts) return { input, output };
-  warn('has invisible characters in its schemas, which are removed from descriptions');
-  return {
-    input: cleanTexts(input) as JsonSchema,
-    output: output && (cleanTexts(output) as JsonSchema),
-  };
-}
-
-// Keywords whose values are data, not schemas.
-const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
-const TEXTS: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
-// Keywords whose keys are names.
-const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
-
-// Sanitizes descriptive texts; values that input is compared with stay unchanged.
-function cleanTexts(node: Json): Json {
-  if (Array.isArray(node)) return node.map(cleanTexts);
-  if (!isRecord(node)) return node;
-  return mapValues(node as Record<string, Json>, (value, key) => {
-    if (DATA.has(key)) return value;
-    if (NAMED.has(key) && isRecord(value)) return mapValues(value as Record<string, Json>, cleanTexts);
-    return TEXTS.has(key) && typeof value === 'string' ? sanitize(value) : cleanTexts(value);
-  });
-}
-
-function mapValues(node: Record<string, Json>, change: (value: Json, key: string) => Json): Json {
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, change(value, key)]));
+  const clean = { input: cleanSchema(input), output: output && cleanSchema(output) };
+  if (clean.input !== input || clean.output !== output)
+    warn('has invisible characters in its schemas, which are removed from descriptions');
+  return clean;
 }
 
 function asObject(schema: Json): JsonSchema {
