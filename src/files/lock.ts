@@ -1,10 +1,11 @@
 // Lock between processes: a directory with a file per contender, named after its process (INS-31).
 
-import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/world.js';
 import { loadCrypto } from './digest.js';
+import { makeDirectory } from './make-directory.js';
 import { isAlive, startTime } from './process-identity.js';
 
 // How long one process may hold the lock while others wait.
@@ -106,7 +107,7 @@ function createPatience({ world, doing, report }: LockContext) {
 // Returns whether the file was created.
 function create(directory: string, name: string): boolean {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     writeFileSync(join(directory, name), '', { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {

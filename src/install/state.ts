@@ -4,7 +4,14 @@ import { isRecord } from '../core/json.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths } from './environment.js';
-import { EMPTY_RECORD, INSTALLED_VERSION, type Installed, parseInstalled, parseState } from './manifest/installed.js';
+import {
+  EMPTY_RECORD,
+  INSTALLED_VERSION,
+  type Installed,
+  parseInstalled,
+  parseState,
+  unreadable,
+} from './manifest/installed.js';
 import type { Adoption, Pin } from './manifest/source-manifest.js';
 
 export interface SourceRecord {
@@ -44,7 +51,8 @@ export function loadSources({ sourcesFile }: InstallPaths): readonly SourceRecor
   const text = readStateFile(sourcesFile);
   if (text === undefined) return [];
   const { sources } = parseState(text, sourcesFile, SOURCES_VERSION);
-  return Array.isArray(sources) ? sources.filter(isSource) : [];
+  if (!Array.isArray(sources) || !sources.every(isSource)) throw unreadable(sourcesFile);
+  return sources;
 }
 
 export function saveSources({ sourcesFile }: InstallPaths, sources: readonly SourceRecord[]): void {

@@ -22,6 +22,7 @@ import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
 import { BINARY, json, wieldProcess as wield } from '../support/cli.js';
 import { connectProcess } from '../support/clients.js';
+import { canMount } from '../support/mounts.js';
 import { sleep } from '../support/processes.js';
 import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
@@ -342,16 +343,7 @@ describe('a log that cannot be written', () => {
     });
     return true;
   }
-  const canMount = ((): boolean => {
-    const at = join(import.meta.dirname, `.mount-${process.pid}`);
-    mkdirSync(at);
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', 'none', at]).status === 0;
-    if (mounted) spawnSync('umount', [at]);
-    rmSync(at, { recursive: true });
-    return mounted;
-  })();
-
-  specIf(canMount, 'no right to mount', 'OBS-7', 'F06 a full disk: every call that ran is recorded', async () => {
+  specIf(canMount(), 'no right to mount', 'OBS-7', 'F06 a full disk: every call that ran is recorded', async () => {
     const workspace = createWorkspace();
     expect(mountSmall(workspace, '512k')).toBe(true);
     workspace.config('[audit]\nrequired = true\ncontents = true\n');
@@ -385,7 +377,7 @@ describe('a log that cannot be written', () => {
   });
 
   specIf(
-    canMount,
+    canMount(),
     'no right to mount',
     'OBS-7',
     'F06 a full disk does not stop calls that need no record',

@@ -1,6 +1,6 @@
 // Installing with kills, concurrent processes, corrupted files and stale locks.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -20,6 +20,7 @@ import { expect, onTestFinished } from 'vitest';
 import { BINARY, wieldProcess } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
+import { canMount } from '../support/mounts.js';
 import { spec, specIf } from '../support/spec.js';
 
 const INSTALLS = 50;
@@ -297,7 +298,30 @@ spec(
       expect(existsSync(join(workspace.wieldHome, 'store/tool/detect/detect.sh'))).toBe(true);
       writeFileSync(file, whole);
     }
+    // A flipped bit anywhere: the record is refused, or says something else about files, which verify finds.
+    for (let at = 0; at < whole.length; at += 7) {
+      const flipped = Buffer.from(whole);
+      flipped[at]! ^= 1 << (at % 8);
+      writeFileSync(file, flipped);
+      const listed = await workspace.run('list', '--installed', '--json');
+      expect([at, listed.status]).toEqual([at, expect.toBeOneOf([0, 8])]);
+      if (listed.status === 0) expect([at, JSON.parse(listed.stdout).items.length]).toEqual([at, 2]);
+      expect([at, (await workspace.run('verify')).status]).toEqual([at, expect.toBeOneOf([0, 7, 8])]);
+    }
+    writeFileSync(file, whole);
     expect((await workspace.run('verify')).status).toBe(0);
+    const sources = join(workspace.wieldHome, 'sources.json');
+    const registered = readFileSync(sources);
+    for (const text of ['', '{', registered.subarray(0, -30), '{"version":1,"sources":{}}', '{"version":99}']) {
+      writeFileSync(sources, text);
+      for (const verb of [['sync'], ['install', 'scan'], ['upgrade', '--yes']])
+        expect([text, verb, (await workspace.fail(...verb)).code]).toEqual([
+          text,
+          verb,
+          expect.stringMatching(/^(?:io|unavailable)$/),
+        ]);
+      expect(readFileSync(sources)).toEqual(Buffer.from(text));
+    }
   },
   60_000,
 );
@@ -324,6 +348,43 @@ spec(
     expect((await workspace.run('call', 'slow')).stdout).toBe('new\n');
     await workspace.run('sync');
     expect(readdirSync(join(workspace.wieldHome, 'objects'))).toHaveLength(1);
+  },
+  60_000,
+);
+
+specIf(
+  canMount(),
+  'no right to mount',
+  'INS-23 INS-31',
+  'F11: a read-only store is used as it is, and every change of it is an error that changes nothing',
+  async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.source('tooling', WORKED), '--yes');
+    const before = workspace.snapshot();
+    workspace.source('tooling', { 'tools/detect/lib.sh': 'detect() { echo changed; }\n' });
+    const home = workspace.wieldHome;
+    execFileSync('mount', ['--bind', home, home]);
+    onTestFinished(() => void spawnSync('umount', ['-l', home]));
+    execFileSync('mount', ['-o', 'remount,ro,bind', home]);
+    const call = await workspace.run('call', 'detect', '--path', '.');
+    expect([call.status, call.stdout]).toEqual([0, 'unknown\n']);
+    for (const args of [
+      ['install', 'scan', '--force'],
+      ['upgrade', '--yes'],
+      ['uninstall', 'scan', '--yes'],
+      ['remove-source', 'tooling', '--yes'],
+      ['sync'],
+      ['add', workspace.source('other', WORKED)],
+      ['trust'],
+    ]) {
+      const { code, hint, status } = await workspace.fail(...args);
+      expect([args, code, status, hint]).toEqual([args, 'io', 8, expect.stringMatching(/./)]);
+    }
+    for (const args of [['list'], ['list', '--installed'], ['verify'], ['doctor']])
+      expect([args, (await workspace.run(...args)).status]).toEqual([args, expect.not.toBeOneOf([70])]);
+    expect(workspace.snapshot()).toEqual(before);
+    execFileSync('umount', ['-l', home]);
+    expect((await workspace.json('upgrade', '--yes')).items).toHaveLength(1);
   },
   60_000,
 );

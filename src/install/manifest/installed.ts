@@ -84,7 +84,8 @@ export function parseState(text: string, file: string, version: number): Record<
   return document;
 }
 
-function unreadable(file: string): ToolError {
+/** The error for a record that cannot be used, which is never treated as empty (F19). */
+export function unreadable(file: string): ToolError {
   return new ToolError('io', `${file} is corrupted`, {
     hint: 'restore it from a backup, or remove it and install again',
   });

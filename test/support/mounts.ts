@@ -1,0 +1,14 @@
+// Whether tests may mount file systems.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export function canMount(): boolean {
+  const at = mkdtempSync(join(tmpdir(), 'wield-mount-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', 'none', at]).status === 0;
+  if (mounted) spawnSync('umount', [at]);
+  rmSync(at, { recursive: true });
+  return mounted;
+}
