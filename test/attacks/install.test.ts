@@ -1,6 +1,17 @@
 // Attacks on installing: hostile sources and hostile callers.
 
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createInstallWorkspace, DETECT, WORKED } from '../support/install.js';
@@ -40,13 +51,33 @@ describe('locations', () => {
 
   spec('INS-7', 'A28: does not fetch submodules', async () => {
     const workspace = createInstallWorkspace();
-    const inner = workspace.repository('inner', { 'tools/evil/evil!': '#!/bin/sh\n' });
+    const script = '#!/bin/sh\n# @description Do harm.\necho marked-as-harm\n';
+    const inner = workspace.repository('inner', { 'TOOL.md': '---\nbin: sub\n---\n', 'sub!': script });
     const url = workspace.repository('outer', WORKED);
     workspace.git('outer', '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'tools/sub');
-    workspace.git('outer', 'commit', '--quiet', '-m', 'Sub');
-    const { source } = await workspace.json('add', url);
-    expect(source.items.find(({ name }: { name: string }) => name === 'sub')?.bin ?? null).toBe(null);
-    expect(existsSync(join(workspace.wieldHome, 'sources', 'evil'))).toBe(false);
+    workspace.git('outer', 'config', '--file', '.gitmodules', 'submodule.tools/sub.fetchRecurseSubmodules', 'true');
+    workspace.git('outer', 'commit', '--quiet', '--all', '-m', 'Sub');
+    const expectNothing = async (): Promise<void> => {
+      const found = spawnSync('grep', ['-rl', 'marked-as-harm', workspace.wieldHome, workspace.home]);
+      expect([found.status, found.stdout.toString()]).toEqual([1, '']);
+      expect((await workspace.run('call', 'sub')).status).toBe(3);
+    };
+    await workspace.json('add', url, '--yes');
+    await expectNothing();
+    workspace.source('outer', { 'tools/detect/more': 'more' });
+    workspace.git('outer', 'add', '--all');
+    workspace.git('outer', 'commit', '--quiet', '-m', 'More');
+    await workspace.json('sync');
+    await workspace.json('upgrade', '--yes');
+    await expectNothing();
+    expect(workspace.stored('tool/detect/more')).toBe('more');
+    // A submodule with a command is refused with the reason of git, not with its progress.
+    workspace.git('outer', 'config', '--file', '.gitmodules', 'submodule.tools/sub.update', '!touch ran');
+    workspace.git('outer', 'commit', '--quiet', '--all', '-m', 'Command');
+    const { code, message } = await workspace.fail('sync');
+    expect([code, message]).toEqual(['unavailable', expect.stringContaining('gitmodules')]);
+    expect(message).not.toContain('objects:');
+    await expectNothing();
   });
 
   spec(
@@ -75,6 +106,56 @@ describe('locations', () => {
   );
 });
 
+// Sources are read, added, upgraded and checked; none of that runs what the repository configures.
+spec(
+  'INS-7',
+  'A29: runs no filter, diff, hook or alias that a repository configures for itself',
+  async () => {
+    const workspace = createInstallWorkspace();
+    const marks = join(workspace.dir, 'marks');
+    mkdirSync(marks);
+    const url = workspace.repository('filtered', {
+      ...WORKED,
+      '.gitattributes': '* filter=evil diff=evil merge=evil text\n*.sh export-subst\n',
+    });
+    const settings = {
+      'filter.evil.smudge': `touch ${marks}/smudge; cat`,
+      'filter.evil.clean': `touch ${marks}/clean; cat`,
+      'filter.evil.process': `touch ${marks}/process`,
+      'filter.evil.required': 'true',
+      'diff.evil.textconv': `touch ${marks}/textconv`,
+      'diff.evil.command': `touch ${marks}/diff`,
+      'diff.external': `touch ${marks}/external`,
+      'core.fsmonitor': `touch ${marks}/fsmonitor`,
+      'core.hooksPath': `${marks}/hooks`,
+      'core.pager': `touch ${marks}/pager`,
+      'core.gitProxy': `touch ${marks}/proxy`,
+      'uploadpack.packObjectsHook': `touch ${marks}/pack`,
+      'credential.helper': `!touch ${marks}/credential`,
+      'alias.ls-tree': `!touch ${marks}/alias`,
+      'gpg.program': `touch ${marks}/gpg`,
+    };
+    for (const [key, value] of Object.entries(settings)) workspace.git('filtered', 'config', key, value);
+    for (const hook of ['post-checkout', 'post-merge', 'reference-transaction', 'pre-auto-gc', 'post-index-change'])
+      for (const directory of [join(marks, 'hooks'), join(url.slice('file://'.length), '.git/hooks')]) {
+        mkdirSync(directory, { recursive: true });
+        writeFileSync(join(directory, hook), `#!/bin/sh\ntouch ${marks}/${hook}\n`, { mode: 0o755 });
+      }
+    for (const location of [url, url.slice('file://'.length)]) {
+      await workspace.json('add', location, '--yes');
+      workspace.source('filtered', { 'tools/detect/more': location });
+      await workspace.json('sync');
+      await workspace.run('upgrade', '--yes');
+      for (const verb of [['check', url.slice('file://'.length)], ['verify'], ['doctor'], ['list', '--available']])
+        await workspace.run(...verb);
+      expect(workspace.stored('tool/detect/lib.sh')).toBe(WORKED['tools/detect/lib.sh']);
+      await workspace.json('remove-source', 'filtered', '--yes');
+    }
+    expect(readdirSync(marks)).toEqual(['hooks']);
+  },
+  60_000,
+);
+
 describe('content', () => {
   spec('HOOK-2', 'A30: runs no hook without approval, or with the approval of another source or item', async () => {
     const workspace = createInstallWorkspace();
@@ -99,8 +180,19 @@ describe('content', () => {
     await workspace.json('add', first, '--yes', '--run-hooks');
     expect(existsSync(mark)).toBe(true);
     await workspace.json('remove-source', 'first', '--yes');
-    const { installed } = await workspace.json('add', workspace.source('second', tool), '--yes');
+    rmSync(mark);
+    const second = workspace.source('second', tool);
+    const { installed } = await workspace.json('add', second, '--yes');
     expect(installed[0].build).toBe('skipped');
+    await workspace.json('sync');
+    await workspace.json('upgrade', '--yes');
+    // Nor a source that takes the name or the place of the approved one.
+    await workspace.json('remove-source', 'second', '--yes');
+    rmSync(first, { recursive: true });
+    renameSync(second, first);
+    writeFileSync(join(first, 'tools/t/more'), 'other bytes');
+    expect((await workspace.json('add', first, '--yes')).installed[0].build).toBe('skipped');
+    expect(existsSync(mark)).toBe(false);
   });
 
   spec(
@@ -124,6 +216,44 @@ describe('content', () => {
       expect((await workspace.json('upgrade', '--yes')).items).toHaveLength(1);
     },
     30_000,
+  );
+
+  spec(
+    'INS-7 HOOK-2',
+    'A32: a force-pushed branch runs no new hook and changes nothing installed without consent',
+    async () => {
+      const workspace = createInstallWorkspace();
+      const mark = join(workspace.dir, 'ran');
+      const url = workspace.repository('repo', {
+        ...WORKED,
+        'wield.toml': '[[hooks]]\nrun = "sh setup.sh"\n',
+        'setup.sh': 'true\n',
+      });
+      const pinned = workspace.git('repo', 'rev-parse', 'HEAD').trim();
+      await workspace.json('add', url, '--yes', '--run-hooks');
+      workspace.git('repo', 'checkout', '--quiet', '--orphan', 'other');
+      workspace.source('repo', {
+        'tools/detect/lib.sh': 'detect() { echo evil; }\n',
+        'setup.sh': `touch ${mark}\n`,
+      });
+      workspace.git('repo', 'add', '--all');
+      workspace.git('repo', 'commit', '--quiet', '-m', 'Another history');
+      workspace.git('repo', 'branch', '--force', 'main', 'other');
+      const before = workspace.snapshot();
+      await workspace.run('sync', '--json');
+      expect((await workspace.fail('upgrade')).status).not.toBe(0);
+      expect(workspace.snapshot()).toEqual(before);
+      expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('unknown\n');
+      expect(existsSync(mark)).toBe(false);
+      // A commit that is pinned stays, wherever the branch points.
+      await workspace.json('remove-source', 'repo', '--yes');
+      workspace.git('repo', 'config', 'uploadpack.allowAnySHA1InWant', 'true');
+      await workspace.json('add', url, '--pin', pinned, '--yes');
+      await workspace.json('sync');
+      await workspace.json('upgrade', '--yes');
+      expect((await workspace.run('call', 'detect', '--path', '.')).stdout).toBe('unknown\n');
+    },
+    60_000,
   );
 
   spec('INS-24', 'A34 A35: rejects links out of a tree, and quotes and newlines in names and tokens', async () => {
@@ -243,5 +373,25 @@ spec('INS-23', 'A33: blocks a model if any file of an installed tool was modifie
     writeFileSync(join(workspace.wieldHome, 'store/tool/detect', file), text);
     const result = await call();
     expect([file, result.error?.code]).toEqual([file, 'integrity']);
+  }
+  // Each alone: a removed file, a changed mode, a link in its place, and one byte.
+  const changes: readonly (readonly [string, (directory: string) => void])[] = [
+    ['removed', (directory) => rmSync(join(directory, 'lib.sh'))],
+    ['made executable', (directory) => chmodSync(join(directory, 'lib.sh'), 0o755)],
+    [
+      'replaced by a link',
+      (directory) => {
+        renameSync(join(directory, 'lib.sh'), join(workspace.dir, 'lib.sh'));
+        symlinkSync(join(workspace.dir, 'lib.sh'), join(directory, 'lib.sh'));
+      },
+    ],
+    ['one byte', (directory) => writeFileSync(join(directory, 'lib.sh'), `${WORKED['tools/detect/lib.sh']}#`)],
+  ];
+  for (const [what, change] of changes) {
+    await workspace.json('install', 'detect', '--force', '--yes');
+    expect([what, (await call()).ok]).toEqual([what, true]);
+    change(realpathSync(join(workspace.wieldHome, 'store/tool/detect')));
+    expect([what, (await call()).error?.code]).toEqual([what, 'integrity']);
+    expect([what, (await workspace.run('verify')).status]).toEqual([what, 7]);
   }
 });

@@ -104,11 +104,13 @@ export async function runGit(
 const AUTHENTICATION =
   /authentication failed|permission denied \(publickey|could not read (?:username|password)|returned error: 40[13]|invalid (?:username or password|credentials)|access denied|unable to authenticate/i;
 
+const REMOTE_PROGRESS = /^remote: (?:(?:Enumerating|Counting|Compressing) objects|Total \d)/;
+
 /** The error for a failed run of git; `data.auth` says whether access was denied. */
 export function gitError(where: string, what: string, stderr: string): ToolError {
   const reasons = stderr
     .split(/[\r\n]+/)
-    .filter((line) => /^(?:fatal|error|remote|ERROR)/.test(line))
+    .filter((line) => /^(?:fatal|error|remote|ERROR)/.test(line) && !REMOTE_PROGRESS.test(line))
     .map((line) => line.replace(/^(?:fatal|error): /, ''));
   const text = quoteOutside(hideUser(reasons.join('; ') || 'git failed'), 300);
   return new ToolError('unavailable', `${what} ${hideUser(where)}: ${text}`, {
