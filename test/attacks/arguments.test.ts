@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import { json, wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
@@ -105,6 +106,8 @@ spec('RUN-3 SCR-9', 'A08 rejects an arithmetic payload in an integer', async () 
     const result = await toolbox.call('compare', { count });
     expect(result.error?.code, JSON.stringify(count)).toBe('invalid_input');
   }
+  for (const text of [payload, '4+a[$(touch sentinel)]', '4 ', '0x4'])
+    expect([text, (await wield(workspace, ['call', 'compare', `--count=${text}`])).status]).toEqual([text, 2]);
   expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
   expect(textOf(await toolbox.call('compare', { count: 4 }))).toBe('many\n');
 });
@@ -118,6 +121,50 @@ spec('SCR-11 RUN-3', 'A11 rejects NUL in a value, and runs nothing', async () =>
   expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
   // In JSON text it is escaped, and harmless.
   expect((await toolbox.call('touch', { list: ['a\0b'] })).ok).toBe(true);
+});
+
+spec('TJS-13 TJS-9 SCR-11', 'A11 rejects NUL in paths, directories, files, lists, keys and declared text', async () => {
+  const workspace = createSkillWorkspace();
+  workspace.program('leave', '#!/bin/sh\ntouch "$WIELD_WORKDIR/ran" ran\n');
+  workspace.write('a', 'a');
+  const args = [
+    { param: 'read', readPath: true },
+    { param: 'write', writePath: true, kind: 'flag' },
+    { param: 'dir', kind: 'workingdir' },
+    { param: 'file', kind: 'tempfile', flag: 'body' },
+    { param: 'list', kind: 'flag' },
+    { param: 'split', split: true },
+  ];
+  const properties = { list: { type: 'array', items: { type: 'string' } } };
+  workspace.skill('own', { 'tools.json': declare(args, { binary: 'leave', properties }) });
+  const toolbox = workspace.toolbox();
+  for (const input of [
+    { read: 'a\0' },
+    { read: '\0/../../etc/passwd' },
+    { write: 'a\0b' },
+    { dir: '.\0/..' },
+    { list: ['a', 'b\0'] },
+    { split: 'a b\0c' },
+    { 'read\0': 'a' },
+  ]) {
+    const { error } = await toolbox.call('run', input);
+    expect([input, error?.code]).toEqual([input, 'invalid_input']);
+  }
+  expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+  // In a file it is a byte like others.
+  expect((await toolbox.call('run', { file: 'a\0b' })).ok).toBe(true);
+  for (const [at, declared] of [
+    declare([], { binary: 'leave', subcommand: 'x\0y' }),
+    declare([{ value: 'x\0y' }], { binary: 'leave' }),
+    declare([{ param: 'a', kind: 'flag', flag: '--a\0b' }], { binary: 'leave' }),
+    declare([], { binary: 'leave\0' }),
+  ].entries()) {
+    const other = createSkillWorkspace();
+    other.program('leave', '#!/bin/sh\ntouch ran\n');
+    other.skill('own', { 'tools.json': declared });
+    expect([at, (await other.toolbox().call('run', { a: 'a' })).ok]).toEqual([at, false]);
+    expect([at, existsSync(join(other.dir, 'ran'))]).toEqual([at, false]);
+  }
 });
 
 spec('RUN-1', 'A11 rejects NUL in a reference', async () => {

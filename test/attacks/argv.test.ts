@@ -1,5 +1,6 @@
 // Attacks through the arguments of allowlisted programs: no value becomes an option, a program or a command.
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -59,6 +60,21 @@ spec('RUN-3', 'A02 does not accept abbreviations of its own flags', async () => 
   expect(ran()).toBe(false);
 });
 
+spec('RUN-3', 'A03 does not accept unknown short options and clusters, before or after the tool', async () => {
+  const { workspace, ran } = createVictim([{ param: 'reference', kind: 'flag', flag: '-r' }]);
+  for (const flag of ['-x', '-yx', '-hx', '-rx', '-vy', '-yes', '-']) {
+    for (const args of [
+      ['call', 'run', flag],
+      ['call', flag, 'run'],
+      [flag, 'call', 'run'],
+    ]) {
+      const { status } = await wield(workspace, args);
+      expect([args, status]).toEqual([args, 2]);
+    }
+  }
+  expect(ran()).toBe(false);
+});
+
 for (const [id, binaries] of [
   ['A05', ['git', 'find', 'tar', 'awk', 'ssh', 'vim']],
   ['A06', ['env', 'xargs', 'nice', 'timeout', 'nohup', 'setsid', 'stdbuf', 'sudo']],
@@ -86,12 +102,20 @@ for (const [id, binaries] of [
 spec('TJS-12 EXE-1', 'A06 a value for env or xargs is not run as a command line', async () => {
   const workspace = createSkillWorkspace();
   const mark = join(workspace.dir, 'ran');
-  workspace.skill('own', { 'tools.json': declare([{ param: 'a' }], { binary: 'env' }) });
-  const toolbox = workspace.toolbox();
-  for (const a of [`-S touch ${mark}`, '-S', `--split-string=touch ${mark}`])
-    expect((await toolbox.call('run', { a })).error, a).toMatchObject(isRefused);
-  expect((await toolbox.call('run', { a: `touch ${mark}` })).ok).toBe(false);
-  expect(existsSync(mark)).toBe(false);
+  for (const binary of ['env', 'xargs', 'nice', 'timeout']) {
+    const args = [{ param: 'a' }, { param: 'input', kind: 'stdin' }];
+    workspace.skill('own', { 'tools.json': declare(args, { binary }) });
+    const toolbox = workspace.toolbox();
+    for (const option of [`-S touch ${mark}`, '-S', `--split-string=touch ${mark}`, '-I{}', '-itouch', '-a/etc/passwd'])
+      expect([binary, option, (await toolbox.call('run', { a: option, input: mark })).error]).toMatchObject([
+        binary,
+        option,
+        isRefused,
+      ]);
+    // One value is one argument: a program of that name does not exist.
+    expect([binary, (await toolbox.call('run', { a: `touch ${mark}`, input: mark })).ok]).toEqual([binary, false]);
+    expect([binary, existsSync(mark)]).toEqual([binary, false]);
+  }
 });
 
 spec('TJS-12', 'A03 A04 rejects -c, other short options and clusters as positionals', async () => {
@@ -129,6 +153,45 @@ spec('TJS-12', 'A04 does not pass --upload-pack=… to git as an option', async 
   expect((await toolbox.call('refused', { remote })).error).toMatchObject(isRefused);
   expect((await toolbox.call('ended', { remote })).error?.code).toBe('tool_failed');
   expect(existsSync(mark)).toBe(false);
+});
+
+spec('TJS-12', 'A04 passes neither -c nor --output nor a pager option to git', async () => {
+  const workspace = createSkillWorkspace();
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: workspace.dir, stdio: 'pipe' });
+  git('init', '--quiet');
+  workspace.write('file', 'text\n');
+  git('add', 'file');
+  git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', 'commit', '--quiet', '-m', 'One');
+  const mark = join(workspace.dir, 'ran');
+  const pager = `sh -c "touch ${mark}"`;
+  const options = [
+    '-c',
+    `-ccore.pager=${pager}`,
+    `-c core.pager=${pager}`,
+    '--config-env=core.pager=HOME',
+    `--exec-path=${workspace.dir}`,
+    `--output=${mark}`,
+    `-O${pager}`,
+    `--open-files-in-pager=${pager}`,
+    '--paginate',
+    '-p',
+    '--ext-diff',
+  ];
+  const env = { ...workspace.env, GIT_PAGER: pager, PAGER: pager };
+  for (const subcommand of ['log', 'grep']) {
+    for (const endOfOptions of [false, true]) {
+      const args = [{ param: 'a' }, { param: 'b' }];
+      workspace.skill('own', {
+        'tools.json': declare(args, { binary: 'git', subcommand, execution: { endOfOptions } }),
+      });
+      const toolbox = workspace.toolbox({ env });
+      for (const a of options) {
+        const { error } = await toolbox.call('run', { a, b: 'file' });
+        if (!endOfOptions) expect([subcommand, a, error]).toMatchObject([subcommand, a, isRefused]);
+        expect([subcommand, endOfOptions, a, existsSync(mark)]).toEqual([subcommand, endOfOptions, a, false]);
+      }
+    }
+  }
 });
 
 spec('TJS-12 TJS-8', 'A01 A04 keeps a value after a flag as its value', async () => {

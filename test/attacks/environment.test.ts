@@ -1,12 +1,17 @@
 // Attacks through the environment: only listed variables are passed on.
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
+import { createInstallWorkspace, DETECT } from '../support/install.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
 import { finding, spec } from '../support/spec.js';
+import { configureServers } from '../support/upstream-servers.js';
+import { createUpstreamWorkspace } from '../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const SHOW = nodeScript('console.log(JSON.stringify(process.env))', '@param x string');
@@ -50,6 +55,53 @@ spec('EXE-2', 'A13 does not pass them on from the command line', async () => {
   const env = { NODE_OPTIONS, BASH_ENV, PYTHONPATH, GIT_DIR, SOME_TOKEN: 'secret' };
   const seen = json(await wield(workspace, ['call', 'show', '--json'], { env })).structured;
   for (const name of Object.keys(env)) expect(seen).not.toHaveProperty(name);
+});
+
+spec('EXE-2 UPS-4 HOOK-3', 'A13 does not pass them on to resolvers, modules, upstream servers and hooks', async () => {
+  const env = { ...LOADERS, NODE_OPTIONS: '--no-warnings', SOME_TOKEN: 'secret' };
+  const seen: Record<string, string> = {};
+  const commands = createSkillWorkspace();
+  commands.program('show', `#!${process.execPath}\nconsole.log(JSON.stringify(process.env))\n`);
+  commands.skill('own', {
+    'tools.json': declare([{ param: 'a', resolveCommand: { binary: 'show', args: ['$param'] } }], {
+      allowlist: { args: [''], show: [''] },
+    }),
+  });
+  commands.write(
+    '.agents/tools/typed.tool.mjs',
+    `export const typed = { name: 'typed', description: 'D.', inputSchema: { type: 'object' },
+      execute: () => JSON.stringify(process.env) };\n`,
+  );
+  const toolbox = commands.toolbox({ env: { ...commands.env, ...env }, trust: true });
+  for (const [name, input] of [
+    ['run', { a: 'x' }],
+    ['typed', {}],
+  ] as const) {
+    const result = await toolbox.call(name, input);
+    expect([name, result.error]).toEqual([name, undefined]);
+    seen[name] = textOf(result);
+  }
+  const upstream = createUpstreamWorkspace({ theirs: { mode: 'well' } });
+  const dump = join(upstream.home, 'environment');
+  upstream.write('../home/bin/server', `#!/bin/sh\nenv > '${dump}'\nexec "$@"\n`, 0o755);
+  const entry = upstream.entry('theirs') as { command: string; args: string[] };
+  const wrapped = { ...entry, command: join(upstream.home, 'bin/server'), args: [entry.command, ...entry.args] };
+  configureServers(upstream, { theirs: wrapped });
+  await upstream.toolbox({ env: { ...upstream.env, ...env } }).list();
+  seen.upstream = readFileSync(dump, 'utf8');
+  const install = createInstallWorkspace();
+  const made = join(install.dir, 'environment');
+  const source = install.source('hooked', {
+    ...DETECT,
+    'wield.toml': `[[hooks]]\nrun = "env > ${made}"\n`,
+  });
+  expect((await install.runWith({ env }, 'add', source, '--run-hooks')).status).toBe(0);
+  seen.hook = readFileSync(made, 'utf8');
+  for (const [where, text] of Object.entries(seen)) {
+    expect([where, text]).toEqual([where, expect.stringContaining('PATH')]);
+    for (const name of [...Object.keys(LOADERS), 'SOME_TOKEN'])
+      expect([where, new RegExp(`(?:^|[{,]")${name}(?:=|":)`, 'm').test(text) && name]).toEqual([where, false]);
+  }
 });
 
 spec('EXE-2', 'passes exactly the base variables, the locale and its own', async () => {

@@ -105,7 +105,16 @@ describe('Host and Origin', () => {
 });
 
 describe('tokens', () => {
-  const wrong = [undefined, '', 'Bearer', `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Basic ${TOKEN}`, TOKEN];
+  const foreign = 'another-token-of-more-than-sixteen-characters';
+  const wrong = [
+    ...[
+      `Bearer ${foreign}`,
+      `Bearer ${TOKEN.toUpperCase()}`,
+      `Bearer ${TOKEN}, Bearer ${TOKEN}`,
+      `Bearer ${TOKEN}\u00e9`,
+    ],
+    ...[undefined, '', 'Bearer', `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Basic ${TOKEN}`, TOKEN],
+  ];
   const expectToken = async (server: HttpServer, host: string): Promise<void> => {
     for (const authorization of wrong) {
       const headers = { host, ...(authorization === undefined ? {} : { authorization }) };

@@ -1,8 +1,9 @@
 // Attacks through path parameters: a program gets the canonical path that was checked, or nothing.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { expect } from 'vitest';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
 import { createSkillWorkspace, declare } from '../support/commands.js';
@@ -66,6 +67,51 @@ for (const key of ['readPath', 'writePath'] as const) {
     expect(readFileSync(join(workspace.dir, 'secret'), 'utf8')).toBe('inside');
   });
 }
+
+finding('B1', 'A18 A19 no sibling, backslash, case or Unicode form of a path leads out', async () => {
+  for (const key of ['readPath', 'writePath'] as const) {
+    const { workspace, outside, toolbox } = createLinked(key);
+    for (const sibling of [`${workspace.dir}x`, `${workspace.dir}-2`, `${dirname(workspace.dir)}/proj`]) {
+      mkdirSync(sibling);
+      writeFileSync(join(sibling, 'secret'), 'outside');
+      for (const path of [join(sibling, 'secret'), `../${basename(sibling)}/secret`])
+        expect([path, (await toolbox.call('run', { path }, { caller: MODEL })).error?.code]).toEqual([
+          path,
+          'path_escape',
+        ]);
+    }
+    // On this system these are names of files in the workdir, which do not exist; nothing decodes or folds them.
+    for (const path of [
+      '..\\outside\\secret',
+      '%2e%2e/outside/secret',
+      '\uff0e\uff0e/outside/secret',
+      '\u2025/outside/secret',
+      '..\u2215outside\u2215secret',
+      'VENDOR/../secret2',
+      `${workspace.dir.toUpperCase()}/../outside/secret`,
+      `${workspace.dir}/../OUTSIDE/../outside/secret`,
+      'file:///etc/passwd',
+      '~/../outside/secret',
+      ' ../outside/secret',
+    ]) {
+      const result = await toolbox.call('run', { path }, { caller: MODEL });
+      expect([path, result.ok && textOf(result) !== '']).toEqual([path, false]);
+    }
+    for (const directory of [outside, `${workspace.dir}x`])
+      expect(readFileSync(join(directory, 'secret'), 'utf8')).toBe('outside');
+    expect(readdirSync(outside).sort()).toEqual(['deep', 'secret']);
+  }
+});
+
+finding('B1', 'A19 a rule about a path applies to every form of it', async () => {
+  const { workspace } = createLinked('readPath');
+  workspace.write('caf\u00e9', 'composed');
+  workspace.write('cafe\u0301', 'decomposed');
+  workspace.config('[trust]\nrules = ["run(path=caf*,$deny)", "run(path=**/secret,$deny)"]\n');
+  const toolbox = workspace.toolbox({ trust: true });
+  for (const path of ['caf\u00e9', 'cafe\u0301', './caf\u00e9', 'src/../secret', 'src//..//secret', 'secret/.'])
+    expect([path, (await toolbox.call('run', { path })).ok]).toEqual([path, false]);
+});
 
 finding('B1', 'A19 the plan, the program and the audit log have the canonical path', async () => {
   const { workspace, toolbox } = createLinked('readPath');
@@ -178,30 +224,29 @@ finding('B1', 'A21 a path that became a link after it was planned is refused', a
   }
 });
 
-finding('B1', 'A21 a link that flips in a loop never shows a file outside', async () => {
+// Exchanges what a path is, as fast as it can, until it is killed.
+const FLIP = `
+const { renameSync, symlinkSync } = require('node:fs');
+const [path, ...targets] = process.argv.slice(1);
+for (let turn = 0; ; turn++) {
+  if (turn === 1) console.log('ready');
+  symlinkSync(targets[turn % 2], path + '~');
+  renameSync(path + '~', path);
+}`;
+
+finding('B1', 'A21 a link that another process flips in a loop never shows a file outside', async () => {
   const { workspace, outside, toolbox } = createLinked('readPath');
   const flip = join(workspace.dir, 'flip');
-  const aim = (target: string): void => {
-    rmSync(`${flip}.new`, { force: true });
-    symlinkSync(target, `${flip}.new`);
-    renameSync(`${flip}.new`, flip);
-  };
-  aim('src');
-  let flipping = true;
-  const attacker = (async () => {
-    for (let turn = 0; flipping; turn++) {
-      aim(turn % 2 === 0 ? outside : '.');
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  })();
+  const child = spawn(process.execPath, ['-e', FLIP, flip, '.', outside], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await new Promise((resolve) => child.stdout.once('data', resolve));
   const seen = new Set<string>();
-  for (let call = 0; call < 40; call++) {
-    const result = await toolbox.call('run', { path: 'flip/secret' });
+  for (let call = 0; call < 300 && (call < 60 || seen.size < 2); call++) {
+    const result = await toolbox.call('run', { path: call % 2 === 0 ? 'flip/secret' : 'flip/flip/../secret' });
     seen.add(result.ok ? textOf(result) : result.error!.code);
   }
-  flipping = false;
-  await attacker;
-  for (const one of seen) expect(['inside', 'path_escape', 'tool_failed']).toContain(one);
+  expect([...seen].filter((one) => one !== 'path_escape' && one !== 'inside')).toEqual([]);
+  expect([...seen].sort()).toEqual(['inside', 'path_escape']);
 });
 
 finding('B1', 'A18 A26 no link and .. moves the workdir out of its roots', async () => {

@@ -14,11 +14,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { textOf } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
+import { logRecords } from '../support/audit.js';
 import { BINARY, json, wieldProcess as wield, wield as wieldHere } from '../support/cli.js';
 import { sleep } from '../support/processes.js';
+import { shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
 import { hasStrace, underStrace } from '../support/strace.js';
+import { createWorkspace } from '../support/workspace.js';
 
 const DAY = 24 * 3_600_000;
 const CALL = ['call', 'deploy', '--branch', 'main'];
@@ -82,6 +86,37 @@ describe('F21 the clock', () => {
       expect((await wieldHere(workspace, ['approvals', 'approve', error.data.id], moved)).status).toBe(0);
       expect((await workspace.deploy('main', [], moved)).status).toBe(0);
       expect(workspace.runs()).toEqual(['main']);
+    });
+  }
+
+  for (const shift of [DAY, -DAY]) {
+    spec('RUN-1 CTX-3 OBS-1', `moved by ${shift / DAY} day during a call changes nothing of it`, async () => {
+      const workspace = createWorkspace();
+      workspace.script('long', shellScript('echo ::progress 1/2 begun >&2; sleep 0.5; seq 1 20000', '@timeout 60s'));
+      let moved = 0;
+      const toolbox = workspace.toolbox({ now: () => Date.now() + moved });
+      const jump = () => {
+        moved = shift;
+      };
+      const result = await toolbox.call('long', {}, { onProgress: jump });
+      expect([result.ok, moved]).toEqual([true, shift]);
+      expect(result.meta.durationMs).toBeGreaterThan(400);
+      expect(result.meta.durationMs).toBeLessThan(50_000);
+      // The result is there, the lock of the store is free, and the log has a record.
+      const { id } = result.meta.handle!;
+      expect(textOf(await toolbox.call('read_result', { id, lines: '19999' }))).toBe('19999\n');
+      moved = -shift;
+      expect((await toolbox.call('long', {})).meta.handle).toBeDefined();
+      expect(logRecords(workspace)).toHaveLength(3);
+      const written = await wieldHere(
+        workspace,
+        ['call', 'context_write', '--path', 'a', '--content', 'x'],
+        atClock(shift),
+      );
+      expect(written.status).toBe(0);
+      expect((await wieldHere(workspace, ['call', 'context_read', '--path', 'a'], atClock(-shift))).stdout).toContain(
+        'x',
+      );
     });
   }
 

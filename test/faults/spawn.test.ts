@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { textOf } from '../../src/core/result.js';
 import { json, wieldProcess as wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
 import { openDescriptors, sleep } from '../support/processes.js';
 import { nodeScript, READ_STDIN, shellScript } from '../support/shell-script.js';
 import { spec, specIf } from '../support/spec.js';
@@ -50,6 +51,12 @@ spec('EXE-8', 'A10 an interpreter that is the script itself', async () => {
     message: expect.stringContaining('interpreter'),
     hint: expect.stringContaining('first line'),
   });
+  // Two scripts that name each other.
+  const other = join(workspace.dir, '.agents/tools/other');
+  workspace.script('other', `#!${path}\n# @description x\n`);
+  workspace.script('loop', `#!${other}\n# @description x\n`);
+  for (const name of ['loop', 'other'])
+    expect([name, (await workspace.toolbox().call(name, {})).error?.code]).toEqual([name, 'exec_failed']);
 });
 
 spec('EXE-8', 'an interpreter that cannot be executed', async () => {
@@ -156,6 +163,26 @@ spec('SCR-11 EXE-8', 'F14 keeps all variables under 512 KiB, omitting the larges
       .map((name) => `WIELD_PARAM_${name.toUpperCase()}`)
       .sort(),
   );
+});
+
+spec('TJS-13 EXE-8', 'F14 a command line that is too long for the system is an error', async () => {
+  const workspace = createSkillWorkspace();
+  const properties = { list: { type: 'array', items: { type: 'string' } } };
+  const args = [{ param: 'one' }, { param: 'list' }];
+  workspace.skill('own', { 'tools.json': declare(args, { properties }) });
+  const toolbox = workspace.toolbox();
+  for (const input of [
+    { one: 'x'.repeat(200 * KIB) },
+    { list: Array.from({ length: 40_000 }, () => 'x'.repeat(100)) },
+  ]) {
+    const { ok, error } = await toolbox.call('run', input);
+    expect([ok, error]).toMatchObject([
+      false,
+      { code: expect.stringMatching(/^(?:invalid_input|too_large|exec_failed)$/), hint: expect.stringMatching(/./) },
+    ]);
+    expect(error!.message).not.toContain('xxxx');
+  }
+  expect((await toolbox.call('run', { one: 'x'.repeat(100 * KIB) })).ok).toBe(true);
 });
 
 spec('EXE-6', 'F28 ends normally if a tool is deleted or edited during a call', async () => {

@@ -79,6 +79,29 @@ describe('sessions of the older protocol version', () => {
     const ended = await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': session } });
     expect(ended.status).toBe(200);
     expect((await callGreet(url, session, 2, 'Ada')).status).toBe(404);
+    // Neither an ended session nor a part or another spelling of a living one is accepted, by any method.
+    const living = await openSession(url);
+    const guesses = [
+      session,
+      living.slice(0, -1),
+      `${living}0`,
+      living.toUpperCase(),
+      living.replaceAll('-', ''),
+      `${living}, ${living}`,
+      '00000000-0000-0000-0000-000000000000',
+      '__proto__',
+      '*',
+    ];
+    for (const guess of guesses) {
+      expect([guess, (await callGreet(url, guess, 3, 'Ada')).status]).toEqual([guess, 404]);
+      for (const method of ['GET', 'DELETE']) {
+        const headers = { 'mcp-session-id': guess, accept: 'text/event-stream' };
+        expect([guess, method, (await fetch(url, { method, headers })).status]).toEqual([guess, method, 404]);
+      }
+    }
+    expect((await callGreet(url, living, 4, 'Ada')).status).toBe(200);
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => openSession(url)));
+    expect(new Set(sessions).size).toBe(20);
   });
 
   spec('SRV-5', 'separates equal request ids of two sessions (A49)', async () => {
@@ -95,6 +118,17 @@ describe('sessions of the older protocol version', () => {
       expect(id).toBe(Math.floor(index / 2));
       expect(result.content[0].text).toBe(`hi ${index % 2 === 0 ? 'one' : 'two'}${index}\n`);
     }
+    // Clients of the newer version all count from zero, too.
+    const newer = await Promise.all(Array.from({ length: 6 }, () => connectUrl(url, 'newer')));
+    const texts = await Promise.all(
+      newer.flatMap((client, at) =>
+        [0, 1, 2].map(async (turn) => {
+          const result = await client.callTool({ name: 'greet', arguments: { who: `${at}-${turn}` } });
+          return [`hi ${at}-${turn}\n`, (result.content as { text: string }[])[0]!.text];
+        }),
+      ),
+    );
+    for (const [expected, text] of texts) expect(text).toBe(expected);
   });
 
   spec('SRV-16 RUN-6', 'cancels a request before and after it arrives, and ends its response', async () => {

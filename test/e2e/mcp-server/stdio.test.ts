@@ -3,6 +3,7 @@
 import { describe, expect } from 'vitest';
 import { type StdioServer, serveStdio } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
+import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const GREET = '#!/bin/sh\n# @description Greet.\necho hi\n';
@@ -64,6 +65,27 @@ exit 0
     }
   });
 
+  spec('SRV-7', 'contains nothing that a module or an upstream server prints (A56)', async () => {
+    const workspace = createUpstreamWorkspace({ theirs: { mode: 'noisy' } });
+    const forged = '{"jsonrpc":"2.0","id":"forged","result":{}}';
+    const print = `console.log(${JSON.stringify(forged)}); process.stdout.write(${JSON.stringify(`${forged}\n`)});
+      (await import('node:fs')).writeSync(1, ${JSON.stringify(`${forged}\n`)});`;
+    workspace.write(
+      '.agents/tools/loud.tool.mjs',
+      `${print}
+export const loud = { name: 'loud', description: 'Prints.', inputSchema: { type: 'object' },
+  execute: async () => { ${print} return 'said'; } };\n`,
+    );
+    workspace.script('greet', GREET);
+    const server = serveStdio(workspace);
+    await server.initialize();
+    await server.request(1, 'tools/list');
+    const { result } = await server.request(2, 'tools/call', { name: 'loud', arguments: {} });
+    expect(result.content[0].text).toBe('said');
+    await expectServing(server);
+    expect(server.lines.map((line) => JSON.parse(line)).filter(({ id }) => id === 'forged')).toEqual([]);
+  });
+
   spec('SRV-7', 'contains no debug lines, which go to stderr', async () => {
     const server = serveStdio(createTools(), { env: { WIELD_LOG: 'debug' } });
     await server.initialize();
@@ -111,6 +133,12 @@ describe('malformed messages', () => {
       ['[{"jsonrpc":"2.0","id":14,"method":"tools/list"}]', null],
       ['{"jsonrpc":"2.0","id":{},"method":"tools/list"}', null],
       ['{"jsonrpc":"2.0","id":true,"method":"tools/list"}', null],
+      ['{"jsonrpc":"2.0","id":null,"method":"tools/list"}', null],
+      ['{"jsonrpc":"2.0","id":[1],"method":"tools/list"}', null],
+      ['{"jsonrpc":"2.0","id":1e999,"method":"tools/list"}', null],
+      ['{"jsonrpc":"2.0","Id":18,"method":"tools/list","id":{}}', null],
+      ['{"jsonrpc":"2.0","id":19,"method":"tools/call","params":{"name":"greet","arguments":{"a":1,"a":2}}}', 19],
+      ['{"jsonrpc":"2.0","id":23,"method":"tools/call","params":{"name":"slow","name":"greet","arguments":{}}}', 23],
       ['{"jsonrpc":"2.0","id":15.5,"method":"tools/list"}', 15.5],
       ['{"jsonrpc":"2.0","id":16,"method":"tools/list","method":"ping"}', 16],
       ['7', null],
@@ -126,7 +154,7 @@ describe('malformed messages', () => {
     await expectServing(server);
   });
 
-  spec('SRV-8', 'rejects an id that is in use and continues the first call', async () => {
+  spec('SRV-8', 'rejects an id that is in use and continues the first call (A49)', async () => {
     const workspace = createTools();
     workspace.script('short', '#!/bin/sh\n# @description Wait a bit.\nsleep 1\necho first\n');
     const server = serveStdio(workspace);
