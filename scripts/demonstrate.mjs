@@ -32,7 +32,7 @@ export async function demonstrate(demo, addTools) {
   const handle = /r_[\w-]+/.exec(stored)?.[0];
   if (handle === undefined) throw new Error(`no handle was returned:\n${stored}`);
   await agent.call('read_result', { id: handle, limit: 60 });
-  await agent.call('context_query', { path: handle, expression: '$sum(amount)' });
+  await agent.call('query_result', { id: handle, query: '$sum(amount)' });
 
   say('# Every call is recorded');
   await agent.close();
@@ -57,7 +57,7 @@ async function person({ run }, expected, ...args) {
 
 async function connectAgent({ binary, workdir, env }) {
   const client = new Client({ name: 'agent', version: '1' });
-  const args = [binary, 'serve', '--with', 'context'];
+  const args = [binary, 'serve'];
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args, cwd: workdir, env, stderr: 'ignore' }),
   );

@@ -183,7 +183,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome }: ToolboxMac
     boundaryOf,
     pins: createPinStore(wieldHome, now),
     servers: createServerList(workdir, world, boundaryOf(workdir)),
-    stores: createStores({ wieldHome, workdir, offered: options.offer ?? [], world }),
+    stores: createStores({ wieldHome, workdir, world }),
     recorder: createRecorder({ wieldHome, pid: process.pid, world, warn: options.warn ?? (() => {}) }),
     packages: {
       store: join(wieldHome, 'store', 'tool'),

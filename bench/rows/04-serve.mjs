@@ -10,8 +10,8 @@ import { BINARY, createWorkspace, settle } from '../support/workspace.mjs';
 const EMPTY = fileURLToPath(new URL('../support/empty.cjs', import.meta.url));
 const TARGET = { of: 'ratio', atMost: 1.6 };
 const COUNTS = sized([20, 200], [3]);
-// `wield serve` also lists read_result, which reads stored results.
-const BUILT_IN = 1;
+// `wield serve` also lists query_result and read_result, which read stored results.
+const BUILT_IN = 2;
 const ROUNDS = 15;
 
 export const row = {

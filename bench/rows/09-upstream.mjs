@@ -173,8 +173,8 @@ async function memoryOf({ dir, env }, expected) {
   await server.open();
   const line = await server.ask('tools/list', {});
   const { tools } = JSON.parse(Buffer.concat(line).toString('utf8')).result;
-  // The built-in read_result is listed too.
-  if (tools.length !== expected + 1) throw new Error(`${tools.length} tools instead of ${expected + 1}`);
+  // The built-in query_result and read_result are listed too.
+  if (tools.length !== expected + 2) throw new Error(`${tools.length} tools instead of ${expected + 2}`);
   await sleep(SETTLED_MS);
   // `ps` fails if there is no child process.
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], { encoding: 'utf8' });

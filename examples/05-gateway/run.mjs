@@ -54,7 +54,7 @@ try {
   const names = (await client.listTools()).tools.map((tool) => tool.name);
   assert.ok(names.includes('files_read_text_file') && names.includes('memory_create_entities'));
   assert.ok(!names.includes('files_directory_tree'));
-  console.log(`${names.length} tools: those of ${before.length} servers, and read_result`);
+  console.log(`${names.length} tools: those of ${before.length} servers, query_result and read_result`);
 
   // Reading is allowed.
   const read = await client.callTool({

@@ -35,7 +35,7 @@ try {
   const { tools } = await client.listTools();
   assert.deepEqual(
     tools.map((tool) => tool.name),
-    ['count-lines', 'greet', 'read_result'],
+    ['count-lines', 'greet', 'query_result', 'read_result'],
   );
   for (const { name, description } of tools) console.log(`${name}: ${description}`);
 

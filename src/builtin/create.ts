@@ -14,6 +14,7 @@ import { createCapabilitiesTool } from './capabilities.js';
 import { createDescribeTools } from './describe-tools.js';
 import { createMcpTools } from './mcp.js';
 import { mayName, readableSkills } from './offer.js';
+import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
 import { createReadSkillTool } from './skills.js';
 import { createWorkdirTool } from './workdir.js';
@@ -52,6 +53,7 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
         }),
     }),
     createReadResultTool(),
+    createQueryResultTool(queries),
     ...createContextTools(queries),
     ...createMcpTools({ list, search: (...query) => search()(...query) }),
     createCapabilitiesTool({

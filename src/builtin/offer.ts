@@ -12,6 +12,7 @@ import type { CallerKind, Tool } from '../core/tool.js';
 import type { World } from '../core/world.js';
 import { findDenial } from '../policy/decide.js';
 import { readCapabilities } from './capabilities.js';
+import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 import { describeSkills, isVisible, READ_SKILL } from './skills.js';
 
@@ -54,7 +55,7 @@ export function offeredTo(
     snapshot.settings.skills.contextMode === 'readOnDemand' || (owner === 'workspace' && !snapshot.trusted);
   if (name === READ_SKILL && skills.some((skill) => isVisible(skill) && isReadOnDemand(skill))) return 'all';
   // SRV-14: a model that gets a handle must be able to read it; a person gets the whole output.
-  return name === READ_RESULT ? 'models' : 'none';
+  return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';
 }
 
 /** Whether a caller of this kind may know of a tool (POL-8). */

@@ -4,7 +4,7 @@ import type { ToolContext } from '../core/context.js';
 import { ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import { endOfPage, findLines, findPages, type Span, startOfCharacter } from '../core/paging.js';
-import type { Part } from '../core/result.js';
+import type { Output, Part } from '../core/result.js';
 import type { StoredResult } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -37,8 +37,7 @@ export function createReadResultTool(): Tool {
   };
 
   const execute: BuiltinFunction<Asked> = (asked, context, internals) => {
-    const source = (context as ToolContext).store?.openResult(asked.id);
-    if (source === undefined) throw unknownResult(asked.id);
+    const source = openResult(asked.id, context as ToolContext);
     // A page has the size that is shown inline, so that it does not become a stored result itself.
     const { inline } = internals!.snapshot.settings.results;
     try {
@@ -130,7 +129,8 @@ function readPage(source: StoredResult, page: number, starts: readonly number[])
   return answer(source, { start: starts[at]!, end: starts[at + 1]! }, facts);
 }
 
-function readLines(source: StoredResult, lines: string, most: number) {
+/** Returns lines of a result, at most `most` bytes. */
+export function readLines(source: StoredResult, lines: string, most: number): Output {
   if (source.handle.kind === 'binary') {
     throw new ToolError('invalid_input', 'this result is binary and has no lines', {
       hint: 'read it by page, or by offset and limit',
@@ -200,8 +200,11 @@ function describe({ handle, size }: StoredResult, facts: JsonObject): JsonObject
   return { id: handle.id, size, kind: handle.kind, ...facts };
 }
 
-function unknownResult(id: string): ToolError {
-  return new ToolError('not_found', `result not found in this session: ${quoteOutside(id, 60)}`, {
+/** Opens a result of the caller's session. Throws `not_found`. */
+export function openResult(id: string, { store }: ToolContext): StoredResult {
+  const source = store?.openResult(id);
+  if (source !== undefined) return source;
+  throw new ToolError('not_found', `result not found in this session: ${quoteOutside(id, 60)}`, {
     hint: 'results expire and belong to the session that created them; call the tool again',
   });
 }

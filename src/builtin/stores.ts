@@ -3,23 +3,20 @@
 import { join } from 'node:path';
 import { createLazyDocuments } from '../context/store/lazy.js';
 import { createResultFiles } from '../context/store/results.js';
-import { CONTEXT_GROUP, CONTEXT_QUERY } from '../context/tools/names.js';
 import type { Stores } from '../core/store.js';
 import type { World } from '../core/world.js';
 import { digestParts } from '../files/digest.js';
 import { realPath } from '../files/within.js';
-import { isOffered } from './offer.js';
+import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 
 export interface CreateStoresOptions {
   readonly wieldHome: string;
   readonly workdir: string;
-  /** Built-in tools that code offers, by name or group. */
-  readonly offered: readonly string[];
   readonly world: World;
 }
 
-export function createStores({ wieldHome, workdir, offered, world }: CreateStoresOptions): Stores {
+export function createStores({ wieldHome, workdir, world }: CreateStoresOptions): Stores {
   return {
     session: `toolbox ${world.now()} ${Math.random()}`,
     results: createResultFiles({
@@ -33,12 +30,11 @@ export function createStores({ wieldHome, workdir, offered, world }: CreateStore
         now: world.now,
       });
     }),
-    nextCalls: ({ id, kind }, { settings }) => [
+    nextCalls: ({ id, kind }) => [
       `${READ_RESULT} {"id":"${id}","page":${kind === 'json' ? 2 : 1}}`,
       ...(kind === 'binary' ? [] : [`${READ_RESULT} {"id":"${id}","lines":"1-100"}`]),
-      ...(kind === 'json' && isOffered(CONTEXT_QUERY, CONTEXT_GROUP, offered, settings)
-        ? [`${CONTEXT_QUERY} {"path":"${id}","expression":"$count($)"}`]
-        : []),
+      ...(kind === 'json' ? [`${QUERY_RESULT} {"id":"${id}","query":"$count($)"}`] : []),
+      ...(kind === 'text' ? [`${QUERY_RESULT} {"id":"${id}","search":"words to find"}`] : []),
     ],
   };
 }

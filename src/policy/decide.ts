@@ -33,7 +33,7 @@ type Listing = Pick<Rules, 'policy' | 'within' | 'inherited' | 'altered'>;
 
 const STRICTNESS: Readonly<Record<Level, number>> = { allow: 0, ask: 1, deny: 2 };
 // POL-12: these return only what the model was already given.
-const ALWAYS: readonly string[] = ['read_result', 'read_skill', 'skill-list', 'skill-describe'];
+const ALWAYS: readonly string[] = ['read_result', 'query_result', 'read_skill', 'skill-list', 'skill-describe'];
 // The seed's manager of a conversation: a skill's `allowed-tools` need not name it (POL-15).
 const CONTEXT_MANAGER = 'context-manager';
 const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: 'no rule matches it' });

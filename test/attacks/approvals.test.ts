@@ -208,7 +208,7 @@ describe('A44 a model approves', () => {
   spec('POL-23', 'has no tool for it', async () => {
     const workspace = createAskingWorkspace();
     const client = await connectStdio(workspace, 'older');
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy', 'read_result']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['deploy', 'query_result', 'read_result']);
     const result = await client.callTool({ name: 'approvals', arguments: {} });
     expect(result.isError).toBe(true);
   });

@@ -132,7 +132,7 @@ describe('tokens', () => {
     const fromFile = await serveHttp(workspace, { args: ['--trust', '--token-file', file] });
     await expectToken(fromFile, '127.0.0.1');
     const client = await connectUrl(fromFile.url, 'newer', () => {}, { authorization: `Bearer ${TOKEN}` });
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['greet', 'read_result']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['greet', 'query_result', 'read_result']);
     expect(fromFile.stderr()).not.toContain(TOKEN);
   });
 

@@ -68,6 +68,7 @@ describe('an untrusted workspace', () => {
       'evil',
       'indirect',
       'typed',
+      'query_result',
       'read_result',
     ]);
     for (const name of ['evil', 'hidden_name'])
@@ -80,6 +81,7 @@ describe('an untrusted workspace', () => {
       'hidden_name',
       'indirect_name',
       'typed_name',
+      'query_result',
       'read_result',
     ]);
     expect(ran()).toBe(true);

@@ -22,7 +22,7 @@ interface ProtocolResult {
 function toDoor(client: ProtocolClient): ConnectedDoor {
   return {
     // Always offered (SRV-14).
-    list: async () => (await client.listTools()).tools.filter(({ name }) => name !== 'read_result'),
+    list: async () => (await client.listTools()).tools.filter(({ name }) => !name.endsWith('_result')),
     call: async (name, input, signal) => {
       const params = { name, arguments: input as Record<string, unknown> };
       const result = (await client.callTool(params, signal ? { signal } : {})) as ProtocolResult;
@@ -70,7 +70,7 @@ for (const { name, list, call } of ADAPTERS) {
     connect: async (workspace) => {
       const toolbox = workspace.toolbox({ trust: true });
       return {
-        list: async () => (await list(toolbox)).filter((tool) => tool.name !== 'read_result'),
+        list: async () => (await list(toolbox)).filter((tool) => !tool.name.endsWith('_result')),
         call: async (tool, input, signal) => {
           const { text, isError } = await call(toolbox, tool, input, signal);
           const [, code, hint] = /^\[([a-z_]+)\] .*?(?:\nhint: (.*?))?(?:\n|$)/s.exec(isError ? text : '') ?? [];

@@ -54,7 +54,12 @@ describe('ends', () => {
     const noisy = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); process.stdout.write('from the import');`;
     workspace.module('prints.tool.mjs', moduleText('prints', `() => { console.log('{}'); return 'said'; }`, noisy));
     const client = await connectProcess(workspace, 'newer', []);
-    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['exits', 'prints', 'read_result']);
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual([
+      'exits',
+      'prints',
+      'query_result',
+      'read_result',
+    ]);
     expect((await client.callTool({ name: 'exits', arguments: {} })).isError).toBe(true);
     expect((await client.callTool({ name: 'prints', arguments: {} })).content).toMatchObject([{ text: 'said' }]);
     const run = await wield(workspace, ['call', 'prints', '--json']);

@@ -100,7 +100,7 @@ describe('npm start', () => {
       /^agent> deploy \{"branch":"main"\}\npublished main$/m,
       /stored as r_/,
       /^agent> read_result .*\n\[\{"id":1,/m,
-      /^agent> context_query .*\n.*622500/m,
+      /^agent> query_result .*\n.*622500/m,
       /^\$ wield audit\n(?:.*\n)*? {2}\S+ +mcp:agent +deploy +needs_approval/m,
     ];
     let rest = printed;
@@ -112,7 +112,13 @@ describe('npm start', () => {
     expect(command).toContain(url);
     const listed = await run(command[0]!, command.slice(1), { cwd: ROOT });
     const { tools } = JSON.parse(listed.stdout.slice(listed.stdout.indexOf('{')));
-    expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['deploy', 'hello', 'orders', 'read_result']);
+    expect(tools.map((tool: { name: string }) => tool.name)).toEqual([
+      'deploy',
+      'hello',
+      'orders',
+      'query_result',
+      'read_result',
+    ]);
     expect(await stop()).toBe(0);
     expect(readdirSync(temporary).filter((name) => name.startsWith('wield-demo'))).toEqual([]);
     expect(readdirSync(home)).toEqual(['.agents']);

@@ -111,7 +111,7 @@ function readResult(outcome: ProcessOutcome, heap: number): QueryResult {
   const { ending, exitCode, signal, stdout, stderr } = outcome;
   if (ending === 'timeout') {
     throw new ToolError('timeout', `the expression took longer than ${formatDuration(EVALUATION_MS)}`, {
-      hint: 'filter before sorting or joining, or write a part to output_path and continue from there',
+      hint: 'filter before sorting or joining',
       data: { timeoutMs: EVALUATION_MS },
     });
   }
@@ -141,7 +141,7 @@ function toError({ kind, code, message, position }: QueryFault): ToolError {
       });
     case 'not_json':
       return new ToolError('invalid_input', `the document is not JSON: ${quoteOutside(message)}`, {
-        hint: 'use context_read or context_search instead',
+        hint: 'search it for words, or read its lines, instead',
         data,
       });
     case 'syntax':
@@ -152,7 +152,7 @@ function toError({ kind, code, message, position }: QueryFault): ToolError {
       });
     case 'evaluation':
       return new ToolError('invalid_input', `the expression failed${at}: ${quoteOutside(message, 300)}`, {
-        hint: 'expression: "?" returns a syntax reference; context_read shows the document',
+        hint: 'the expression "?" returns a syntax reference',
         data,
       });
     case 'too_large':

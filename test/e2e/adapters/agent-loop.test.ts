@@ -66,7 +66,15 @@ describe.each(VENDORS)('$name', (vendor) => {
       const broken = vendor.sendsText ? '{"who": "Ad' : { whom: 'Ada' };
       const { server, result } = await drive(vendor, workspace, [
         ({ tools }) => {
-          expect(tools).toEqual(['deploy', 'greet', 'complete_task', 'fail_task', 'wait_task', 'read_result']);
+          expect(tools).toEqual([
+            'deploy',
+            'greet',
+            'complete_task',
+            'fail_task',
+            'wait_task',
+            'query_result',
+            'read_result',
+          ]);
           return {
             text: 'Both at once.',
             calls: [
@@ -289,7 +297,7 @@ describe('terminal tools', () => {
       workspace,
       [
         ({ tools }) => {
-          expect(tools).toEqual(['deploy', 'greet', 'read_result']);
+          expect(tools).toEqual(['deploy', 'greet', 'query_result', 'read_result']);
           return { calls: [{ name: 'complete_task', args: { summary: 'x' } }] };
         },
         ({ results }) => {

@@ -96,7 +96,7 @@ describe('a text', () => {
     for (let index = 0; index < 30; index++) writeSkill(workspace, `notes-${index}`);
     writeSkill(workspace, 'trip', { header: PARAMS, text: 'To {{args.city}}.\n' });
     const client = await connectStdio(workspace, 'newer', []);
-    expect(names((await client.listTools()).tools)).toEqual(['read_skill', 'trip', 'read_result']);
+    expect(names((await client.listTools()).tools)).toEqual(['read_skill', 'trip', 'query_result', 'read_result']);
     const plain = await client.callTool({ name: 'notes-7', arguments: {} });
     expect(plain.content).toEqual([{ type: 'text', text: 'Text of notes-7.\n' }]);
     const rendered = await client.callTool({ name: 'trip', arguments: { city: 'Oslo' } });

@@ -169,7 +169,11 @@ export function sendMail(input: { to: string; copies: number }): string { return
     ]);
     const client = await connectStdio(workspace, 'newer', []);
     const { tools } = await client.listTools();
-    expect(tools).toMatchObject([{ name: 'note_read', inputSchema: { required: ['path'] } }, { name: 'read_result' }]);
+    expect(tools).toMatchObject([
+      { name: 'note_read', inputSchema: { required: ['path'] } },
+      { name: 'query_result' },
+      { name: 'read_result' },
+    ]);
     const called = await client.callTool({ name: 'note_read', arguments: { path: 'a.md' } });
     expect(called.content).toMatchObject([{ text: expect.stringContaining('"limit":20') }]);
     const help = await wield(workspace, ['call', 'note_read', '--help']);

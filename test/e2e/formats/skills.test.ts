@@ -194,7 +194,7 @@ describe('in full', () => {
       for (const text of ['# Skill: notes', 'Text of notes.', '# Skill: tasks', 'Text of tasks.'])
         expect(result.instructions).toContain(text);
       const { tools } = (await server.request(1, 'tools/list')).result;
-      expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['task', 'read_result']);
+      expect(tools.map((tool: { name: string }) => tool.name)).toEqual(['task', 'query_result', 'read_result']);
       const call = await server.request(2, 'tools/call', {
         name: 'read_skill',
         arguments: { skill_name: 'notes' },

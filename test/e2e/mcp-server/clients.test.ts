@@ -138,7 +138,13 @@ describe('the MCP inspector', () => {
   spec('SRV-1', 'lists and calls tools, and reports a failed one as an error', async () => {
     const workspace = createTools();
     const listed = JSON.parse((await inspect(workspace, '--method', 'tools/list')).stdout);
-    expect(listed.tools.map((tool: { name: string }) => tool.name)).toEqual(['fail', 'greet', 'steps', 'read_result']);
+    expect(listed.tools.map((tool: { name: string }) => tool.name)).toEqual([
+      'fail',
+      'greet',
+      'steps',
+      'query_result',
+      'read_result',
+    ]);
     const called = await inspect(
       workspace,
       ...['--method', 'tools/call', '--tool-name', 'greet', '--tool-arg', 'who=Ada'],
@@ -162,6 +168,7 @@ describe('mcporter', () => {
       'fail',
       'greet',
       'steps',
+      'query_result',
       'read_result',
     ]);
     const called = await runProgram(workspace, 'mcporter', ['call', '--stdio', command, 'greet', 'who=Ada']);

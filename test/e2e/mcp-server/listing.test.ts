@@ -26,7 +26,7 @@ describe('tools/list', () => {
     await server.initialize();
     const first = await server.request(1, 'tools/list');
     const names = first.result.tools.map(({ name }: { name: string }) => name);
-    expect(names.pop()).toBe('read_result');
+    expect(names.splice(-2)).toEqual(['query_result', 'read_result']);
     expect(names).toEqual([...names].sort());
     expect(names).toHaveLength(5);
     expect(JSON.stringify(first.result)).not.toContain('$schema');
@@ -44,10 +44,10 @@ describe('tools/list', () => {
     const first = await server.request(1, 'tools/list');
     expect(first.result.tools).toHaveLength(1000);
     const second = await server.request(2, 'tools/list', { cursor: first.result.nextCursor });
-    expect(second.result.tools).toHaveLength(204);
+    expect(second.result.tools).toHaveLength(205);
     expect(second.result.nextCursor).toBeUndefined();
     const names = [...first.result.tools, ...second.result.tools].map(({ name }: { name: string }) => name);
-    expect(names.pop()).toBe('read_result');
+    expect(names.splice(-2)).toEqual(['query_result', 'read_result']);
     expect(new Set(names).size).toBe(1203);
     expect(names).toEqual([...names].sort());
     for (const [id, cursor] of ['nonsense', 'from:-1', 'from:99999', 'from:1e3', ''].entries()) {
@@ -111,11 +111,11 @@ describe('tools/list', () => {
 });
 
 describe('offered tools', () => {
-  spec('SRV-14 SRV-2', 'are the user’s tools and read_result, but no other built-in tools', async () => {
+  spec('SRV-14 SRV-2', 'are the user’s tools, query_result and read_result, but no other built-in tools', async () => {
     const workspace = createWorkspace();
     workspace.script('mine', tool('Mine.'));
     workspace.script('unseen', `#!/bin/sh\n# @description Hide.\n# @hidden\necho\n`);
-    expect(await listNames(workspace)).toEqual(['mine', 'read_result']);
+    expect(await listNames(workspace)).toEqual(['mine', 'query_result', 'read_result']);
     const server = serveStdio(workspace);
     await server.initialize();
     const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
@@ -127,7 +127,12 @@ describe('offered tools', () => {
   spec('SRV-14', 'include built-in tools named by --with, which can be called', async () => {
     const workspace = createWorkspace();
     workspace.script('mine', tool('Mine.'));
-    expect(await listNames(workspace, ['--with', 'workdir'])).toEqual(['workdir', 'mine', 'read_result']);
+    expect(await listNames(workspace, ['--with', 'workdir'])).toEqual([
+      'workdir',
+      'mine',
+      'query_result',
+      'read_result',
+    ]);
     const server = serveStdio(workspace, { args: ['--with', 'workdir'] });
     await server.initialize();
     const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
@@ -144,10 +149,15 @@ describe('offered tools', () => {
     workspace.config('[builtin]\noffer = ["workdir"]\n');
     await server.receive(({ method }) => method === 'notifications/tools/list_changed');
     const { result } = await server.request(2, 'tools/list');
-    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual(['workdir', 'mine', 'read_result']);
+    expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
+      'workdir',
+      'mine',
+      'query_result',
+      'read_result',
+    ]);
     // A project cannot offer built-in tools.
     const other = createWorkspace();
     other.write('.agents/config.toml', '[builtin]\noffer = ["workdir"]\n');
-    expect(await listNames(other)).toEqual(['read_result']);
+    expect(await listNames(other)).toEqual(['query_result', 'read_result']);
   });
 });
