@@ -53,6 +53,16 @@ const CHUNKS = {
     'upstream/entries/secrets.ts',
   ],
   clients: ['clients/', 'cli/clients.ts', 'cli/consent.ts'],
+  // Large results and documents.
+  results: [
+    'builtin/query-stored.ts',
+    'builtin/read-stored.ts',
+    'context/query/',
+    '!context/query/main.ts',
+    'context/store/search-terms.ts',
+    'context/tools/answer.ts',
+    'context/tools/query.ts',
+  ],
 };
 // With whatever imports them.
 const UNSHARED = ['process/companion.ts', 'policy/binding.ts', 'cli/shells.ts', 'cli/verbs/call.ts'];

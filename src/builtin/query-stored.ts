@@ -9,7 +9,7 @@ import { endOfPage } from '../core/paging.js';
 import type { StoredResult } from '../core/store.js';
 import { count, formatBytes } from '../core/text.js';
 import type { CallInternals } from '../core/tool.js';
-import { openResult, readLines } from './read-result.js';
+import { openResult, readLines } from './read-stored.js';
 
 interface Asked {
   readonly id: string;
