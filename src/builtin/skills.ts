@@ -97,6 +97,6 @@ function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
     // Reported below as missing.
   }
   throw new ToolError('not_found', `the file of the skill "${skill.name}" is missing`, {
-    hint: `check ${skill.file}`,
+    hint: 'a person can see its path with: wield check',
   });
 }

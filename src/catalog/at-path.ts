@@ -92,7 +92,7 @@ export function createPathFinder(options: PathFinderOptions, mayReach: (tool: To
       const { tools, problem } = read(path, reach);
       const tool = pickTool(ref, tools, fragment);
       if (tool !== undefined) return tool;
-      throw problem === undefined ? nothingAt(ref, []) : notUsable(path, problem, reach.snapshot.workdir);
+      throw problem === undefined ? nothingAt(ref, []) : notUsable(reach.offeredOnly ? ref : path, problem, reach);
     },
   };
 }

@@ -44,7 +44,7 @@ export function createFinder(options: FinderOptions): Seek {
   const findNamed = (name: string, within: FindOptions): Tool | undefined => {
     const found = registered.has(name) || isToolName(name) ? reach.lookUp(name, within.snapshot) : undefined;
     if (found === undefined) return undefined;
-    if ('severity' in found) throw notUsable(name, found, within.snapshot.workdir);
+    if ('severity' in found) throw notUsable(name, found, within);
     return reach.isInReach(found, within) ? found : undefined;
   };
 
@@ -89,13 +89,13 @@ export function createFinder(options: FinderOptions): Seek {
     const tool = pickTool(text, tools, fragment);
     if (tool !== undefined) return tool;
     // A file whose name is not a tool name was meant as a path.
-    if (problem !== undefined && !isToolName(name)) throw notUsable(name, problem, within.snapshot.workdir);
+    if (problem !== undefined && !isToolName(name)) throw notUsable(name, problem, within);
     if (fragment !== undefined || !isToolName(name)) throw invalidName(text);
     const { snapshot, mayName = () => true, offeredOnly: isModel } = within;
     const { places, workdir } = snapshot;
     // The text of broken files is not sent to models.
     const listing = near();
-    const searched = { places, workdir, problems: isModel ? [] : listing.problems };
+    const searched = isModel ? undefined : { places, workdir, problems: listing.problems };
     throw upstream?.why(name, snapshot) ?? notFound(name, listing.tools.filter(mayName), searched);
   };
 }

@@ -9,6 +9,12 @@ import type { Tool } from '../core/tool.js';
 
 const MAX_BROKEN = 3;
 
+interface Reach {
+  readonly snapshot: { readonly workdir: string };
+  /** Set for models. */
+  readonly offeredOnly?: boolean;
+}
+
 export interface Searched {
   readonly places: readonly Place[];
   /** The problems of the listing. */
@@ -16,14 +22,14 @@ export interface Searched {
   readonly workdir: string;
 }
 
-/** ERR-3, RES-11 */
-export function notFound(name: string, tools: readonly Tool[], where: Searched): ToolError {
+/** ERR-3, RES-11. `where` is undefined for a model, which learns no paths. */
+export function notFound(name: string, tools: readonly Tool[], where: Searched | undefined): ToolError {
   const close = nearest(
     name,
     tools.filter((tool) => !tool.traits.hidden).map((tool) => tool.name),
   );
-  const searched = where.places.map((place) => place.directory);
-  const broken = findBroken(name, where).map((problem) => describe(problem, where.workdir));
+  const searched = where?.places.map((place) => place.directory) ?? [];
+  const broken = where === undefined ? [] : findBroken(name, where).map((problem) => describe(problem, where.workdir));
   const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
     unread > 0
@@ -32,12 +38,14 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched):
         ? `did you mean ${close.join(', ')}? wield list shows all`
         : broken.length > 0
           ? `not loaded: ${broken.join('\n')}\nwield check shows all problems`
-          : searched.length > 0
-            ? `wield list shows all tools; searched ${searched.map((path) => shortenPath(path, where.workdir, undefined)).join(', ')}`
-            : 'pass the tool to createToolbox';
+          : where === undefined
+            ? 'use a tool of the list; a person can see all with: wield list'
+            : searched.length > 0
+              ? `wield list shows all tools; searched ${searched.map((path) => shortenPath(path, where.workdir, undefined)).join(', ')}`
+              : 'pass the tool to createToolbox';
   return new ToolError('not_found', `tool not found: ${name}`, {
     hint,
-    data: { nearest: close, searched },
+    data: { nearest: close, ...(where === undefined ? {} : { searched }) },
   });
 }
 
@@ -54,7 +62,14 @@ function findBroken(name: string, { problems, places }: Searched): readonly Prob
 }
 
 /** Something has that name or path, but is not a usable tool. */
-export function notUsable(shown: string, problem: Problem, workdir: string): ToolError {
+export function notUsable(shown: string, problem: Problem, { snapshot, offeredOnly: isModel }: Reach): ToolError {
+  const { workdir } = snapshot;
+  // Neither the path nor the text of a broken file is sent to a model.
+  if (isModel) {
+    return new ToolError('not_found', `${shown} is not a tool: its file is invalid`, {
+      hint: 'a person can see why with: wield check',
+    });
+  }
   return new ToolError('not_found', `${shown} is not a tool: ${describe(problem, workdir)}`, {
     hint: problem.hint,
     data: { path: problem.path },

@@ -136,7 +136,9 @@ function fieldsOf({ schema }: Question): Field[] {
 }
 
 function choicesOf(field: Record<string, unknown>): Field['choices'] {
-  if (Array.isArray(field.enum)) return field.enum.map((value) => ({ value, title: value }));
+  const { enum: values, enumNames: names } = field;
+  if (Array.isArray(values))
+    return values.map((value, at) => ({ value, title: Array.isArray(names) ? String(names[at]) : value }));
   const titled = field.oneOf ?? field.anyOf;
   return Array.isArray(titled) ? titled.map((choice) => ({ value: choice.const, title: choice.title })) : [];
 }

@@ -98,6 +98,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'results.inline': A_COUNT,
   'results.keep': A_DURATION,
   'results.total': A_SIZE,
+  'results.schemas': { expected: 'true or false', parse: boolean, project: 'replaces' },
   'env.pass': VARIABLES,
   'skills.allow-scripts': { expected: 'true or false', parse: boolean, project: 'adds' },
   'skills.context-mode': { expected: '"full" or "readOnDemand"', parse: contextMode, project: 'replaces' },

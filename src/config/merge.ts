@@ -68,6 +68,7 @@ export const DEFAULT_VALUES: ReadonlyMap<string, unknown> = new Map<string, unkn
   ['results.inline', DEFAULT_SETTINGS.results.inline],
   ['results.keep', DEFAULT_SETTINGS.results.keepMs],
   ['results.total', DEFAULT_SETTINGS.results.totalBytes],
+  ['results.schemas', DEFAULT_SETTINGS.results.schemas],
   ['skills.allow-scripts', false],
   ['skills.context-mode', DEFAULT_SETTINGS.skills.contextMode],
   ['env.pass', DEFAULT_SETTINGS.env.pass],
@@ -107,6 +108,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
       inline: get('results.inline'),
       keepMs: get('results.keep'),
       totalBytes: get('results.total'),
+      schemas: get('results.schemas'),
     },
     skills: {
       allowScripts: toAllowScripts(effective.get('skills.allow-scripts')),

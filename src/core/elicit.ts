@@ -11,7 +11,7 @@ export interface Elicitation {
   readonly schema?: JsonSchema;
   /** A page to visit, instead of a form. */
   readonly url?: string;
-  /** The id that the tool gave this question. */
+  /** The id that the tool gave this question, also its key in the newer protocol version. */
   readonly id?: string;
 }
 

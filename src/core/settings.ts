@@ -30,6 +30,8 @@ export interface Settings {
     /** How long a result is stored after it was last read. */
     readonly keepMs: number;
     readonly totalBytes: number;
+    /** Whether models see output schemas; clients then need the whole structured content of a large result (CTX-9). */
+    readonly schemas: boolean;
   };
   readonly skills: {
     /** Whether scripts of skills run: never, only in a trusted workspace, or always (TJS-16). */
@@ -97,7 +99,7 @@ export const DEFAULT_SETTINGS: Settings = {
     concurrentPerGroup: 64,
     queue: 1000,
   },
-  results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3 },
+  results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3, schemas: true },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [] },
   tools: new Map(),

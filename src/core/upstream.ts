@@ -74,6 +74,8 @@ export interface RemoteTool {
   readonly outputSchema?: Json;
   readonly annotations?: Readonly<Record<string, Json>>;
   readonly icons?: Json;
+  /** How the tool may be called: whether as a task. */
+  readonly execution?: Readonly<Record<string, Json>>;
   readonly _meta?: Readonly<Record<string, Json>>;
 }
 

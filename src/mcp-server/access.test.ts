@@ -32,9 +32,16 @@ test('a loopback server answers only to loopback hosts', () => {
 
 test('pages of other sites are refused', () => {
   const host = '127.0.0.1:8080';
-  for (const origin of ['http://127.0.0.1:8080', 'http://localhost:3000'])
+  for (const origin of ['http://127.0.0.1:8080', 'http://localhost:8080'])
     expect([origin, statusOf({ host, origin })]).toEqual([origin, 200]);
-  for (const origin of ['https://example.com', 'null', '', 'http://x.localhost', 'http://localhost.example.com'])
+  for (const origin of [
+    'https://example.com',
+    'null',
+    '',
+    'http://x.localhost:8080',
+    'http://localhost.example.com:8080',
+    'http://localhost:3000',
+  ])
     expect([origin, statusOf({ host, origin })]).toEqual([origin, 403]);
 });
 

@@ -18,13 +18,11 @@ export function isLoopback(host: string): boolean {
 
 /** Returns the error response for a request that is not allowed, else undefined. */
 export function checkAccess(request: Request, { host, token }: AccessOptions): Response | undefined {
-  const requested = hostnameOf(`http://${request.headers.get('host') ?? ''}`);
-  if (requested === undefined || !isOwnHost(requested, host)) return forbidden('Host header not allowed');
+  const requested = parseUrl(`http://${request.headers.get('host') ?? ''}`);
+  if (requested === undefined || !isOwnHost(requested.hostname, host)) return forbidden('Host header not allowed');
   const origin = request.headers.get('origin');
-  // Web pages of other sites must not reach a server on the visitor's machine.
-  if (origin !== null && hostnameOf(origin) !== requested && !isLoopback(hostnameOf(origin) ?? '')) {
-    return forbidden('Origin header not allowed');
-  }
+  // Pages of other sites, and of other servers on this machine, must not reach this one.
+  if (origin !== null && !isSameServer(parseUrl(origin), requested)) return forbidden('Origin header not allowed');
   if (token !== undefined && !hasToken(request, token)) {
     return Response.json(
       { error: 'missing or wrong bearer token' },
@@ -39,12 +37,14 @@ function isOwnHost(requested: string, bound: string): boolean {
   return ANY_ADDRESS.has(bound) || requested === bound;
 }
 
-function hostnameOf(url: string): string | undefined {
-  try {
-    return new URL(url).hostname;
-  } catch {
-    return undefined;
-  }
+// Behind a proxy with TLS the origin has another scheme, and both have their standard port.
+function isSameServer(origin: URL | undefined, requested: URL): boolean {
+  if (origin === undefined || origin.port !== requested.port) return false;
+  return origin.hostname === requested.hostname || (isLoopback(origin.hostname) && isLoopback(requested.hostname));
+}
+
+function parseUrl(url: string): URL | undefined {
+  return URL.canParse(url) ? new URL(url) : undefined;
 }
 
 // Constant time for tokens of equal length; the length is not secret.

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { createMcpHandler, isJsonContentType, isLegacyRequest, readRequestBody } from '@modelcontextprotocol/server';
 import { isToolError } from '../core/error.js';
-import { parseJson } from '../core/json.js';
+import { isRecord, parseJson } from '../core/json.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { type AccessOptions, checkAccess } from './access.js';
@@ -24,6 +24,8 @@ export interface HttpHandler {
 export const MCP_PATH = '/mcp';
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
+// The protocol's code for headers that differ from the body.
+const HEADER_MISMATCH = -32020;
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
@@ -53,10 +55,10 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     if (running >= MAX_REQUESTS) return errorResponse(503, 'too many concurrent requests');
     running++;
     try {
-      const legacy = await isLegacyRequest(request, body.value);
-      return await (legacy
-        ? sessions.handle(request, body.value)
-        : stateless.fetch(request, { parsedBody: body.value }));
+      if (await isLegacyRequest(request, body.value)) return await sessions.handle(request, body.value);
+      const mismatch = await servers.findHeaderMismatch(body.value, request.headers);
+      if (mismatch !== undefined) return headerMismatch(body.value, mismatch);
+      return await stateless.fetch(request, { parsedBody: body.value });
     } finally {
       running--;
     }
@@ -88,6 +90,12 @@ async function readBody(request: Request): Promise<{ readonly value: unknown } |
   } catch (error) {
     return errorResponse(400, isToolError(error) ? error.message : 'the body is not JSON', -32700);
   }
+}
+
+function headerMismatch(message: unknown, { header, problem }: { header: string; problem: string }): Response {
+  const id = isRecord(message) ? (message.id ?? null) : null;
+  const error = { code: HEADER_MISMATCH, message: problem, data: { mismatch: { header, body: problem } } };
+  return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 });
 }
 
 // For people who open the address in a browser.

@@ -79,7 +79,7 @@ export function createInputRequiredCalls({ mintState, prompts, suspended }: Inpu
         onProgress: onProgress && call.onProgress,
         approve: modes.form ? byClient(createApprove(call)) : undefined,
         elicit: prompts.createElicit(request.client, modes, (question, signal) =>
-          call.requestInput(toInputRequest(question), signal),
+          call.requestInput(toInputRequest(question), signal, question.id),
         ),
       }),
     );

@@ -2,6 +2,7 @@
 
 import { describeForModel } from '../core/model-text.js';
 import { encodeNames } from '../core/name.js';
+import { type ParamHeader, readParamHeaders } from '../core/param-headers.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Caller, Toolbox } from '../core/toolbox.js';
 
@@ -23,6 +24,8 @@ export interface Listing {
   readonly outputs: ReadonlyMap<string, ListedTool['outputSchema']>;
   /** Protocol names of tools whose structured content may not be in their text. */
   readonly structured: ReadonlySet<string>;
+  /** Parameters that requests repeat in headers, by protocol name. */
+  readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
 }
 
 // Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
@@ -58,9 +61,14 @@ function toListing(tools: readonly Tool[], trusted: boolean): Listing {
   );
   const listed: ListedTool[] = [];
   const structured = new Set<string>();
+  const headers = new Map<string, readonly ParamHeader[]>();
   for (const tool of tools) {
     const name = encode.get(tool.name);
     if (name === undefined) continue;
+    const declared = headersOf(tool);
+    // Clients must not use a tool with an invalid declaration.
+    if (declared === undefined) continue;
+    if (declared.length > 0) headers.set(name, declared);
     listed.push(toListedTool(tool, name, trusted));
     if (tool.output !== undefined || tool.origin.owner === 'upstream') structured.add(name);
   }
@@ -69,7 +77,16 @@ function toListing(tools: readonly Tool[], trusted: boolean): Listing {
     names: decode,
     outputs: new Map(listed.map((tool) => [tool.name, tool.outputSchema])),
     structured,
+    headers,
   };
+}
+
+function headersOf({ input }: Tool): readonly ParamHeader[] | undefined {
+  try {
+    return readParamHeaders(input.json);
+  } catch {
+    return undefined;
+  }
 }
 
 function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {

@@ -6,11 +6,17 @@ import type { ToolResult } from '../core/result.js';
 
 /** `withStructured` decides whether structured content is sent beside the text, which usually contains the same JSON. */
 export function toCallToolResult(result: ToolResult, withStructured: boolean): CallToolResult {
-  const content = result.content as CallToolResult['content'];
+  // A tool that returned nothing has an empty text; on the wire that is no content.
+  const content = (result.content as CallToolResult['content']).filter(
+    (part) => part.type !== 'text' || part.text !== '',
+  );
   if (result.error) {
-    const output = content.filter((part) => part.type !== 'text' || part.text !== '');
+    const text = formatError(result.error);
+    // The message of a failed tool may quote its output, which is not sent twice.
+    const isQuoted = (part: (typeof content)[number]): boolean =>
+      part.type === 'text' && text.includes(part.text.trim());
     return {
-      content: [{ type: 'text', text: formatError(result.error) }, ...output],
+      content: [{ type: 'text', text }, ...content.filter((part) => !isQuoted(part))],
       isError: true,
       _meta: { 'wield/error': result.error },
     };

@@ -10,8 +10,11 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/server/validators/cf-worker';
-import { canonicalJson, type Json } from '../core/json.js';
+import type { ErrorValue } from '../core/error.js';
+import { canonicalJson, isRecord, type Json } from '../core/json.js';
+import { formatError } from '../core/model-text.js';
 import { decodeName } from '../core/name.js';
+import { findHeaderMismatch } from '../core/param-headers.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { createInteractiveCalls } from './interactive-calls.js';
 import { createLiveListing, MODEL } from './listing.js';
@@ -32,6 +35,8 @@ export interface McpServers {
   create(session: string): Promise<Server>;
   /** Calls the listener when the listing has changed. */
   onChange(listener: () => void): void;
+  /** Returns what is wrong with the `Mcp-Param-*` headers of a request, if anything (SRV-18). */
+  findHeaderMismatch(message: unknown, headers: Headers): Promise<ReturnType<typeof findHeaderMismatch>>;
   close(): void;
 }
 
@@ -74,11 +79,13 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
     });
     if (isInputRequiredResult(outcome)) return outcome;
     // This call may have been the first to connect to the tool's upstream server.
-    const { outputs, structured } = known.names.has(params.name) ? known : await listing.rereadKnown();
-    return server.projectCallToolResult(
-      toCallToolResult(outcome, structured.has(params.name)),
-      outputs.get(params.name),
-    );
+    const current = known.names.has(params.name) ? known : await listing.rereadKnown();
+    const { names, outputs, structured } = current;
+    if (outcome.error !== undefined && !names.has(params.name)) rejectUnknown(outcome.error);
+    const schema = outputs.get(params.name);
+    // A client that does not know an output schema needs no structured content beside a handle.
+    const withStructured = structured.has(params.name) && (outcome.meta.handle === undefined || schema !== undefined);
+    return server.projectCallToolResult(toCallToolResult(outcome, withStructured), schema);
   };
 
   return {
@@ -101,11 +108,23 @@ export function createMcpServers(toolbox: Toolbox, options: McpServerOptions): M
       return server;
     },
     onChange: listing.onChange,
+    async findHeaderMismatch(message, headers) {
+      const { method, params } = isRecord(message) ? message : {};
+      if (method !== 'tools/call' || !isRecord(params)) return undefined;
+      const declared = (await listing.known()).headers.get(String(params.name));
+      return declared && findHeaderMismatch(declared, params.arguments, (name) => headers.get(name));
+    },
     close() {
       listing.close();
       calls.close();
     },
   };
+}
+
+// An unknown tool is a protocol error; what else goes wrong with a call is a result.
+function rejectUnknown(error: ErrorValue): void {
+  if (error.code !== 'not_found' && error.code !== 'invalid_ref') return;
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, formatError(error), { 'wield/error': error });
 }
 
 function hash(parts: readonly Json[]): string {

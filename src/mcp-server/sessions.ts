@@ -7,6 +7,8 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { trackCancellations } from './cancellations.js';
+import { createEventStore } from './event-store.js';
+import { trackRequests } from './open-requests.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
@@ -19,6 +21,8 @@ interface Session {
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly onReceived: (message: unknown) => void;
+  /** Returns whether a request has no response yet. */
+  readonly isBusy: () => boolean;
   lastUsed: number;
 }
 
@@ -35,22 +39,35 @@ export function createSessions(createServer: () => Promise<Server>): Sessions {
   };
   const dropIdle = (): void => {
     const limit = performance.now() - IDLE_MS;
-    for (const [id, session] of sessions) if (session.lastUsed < limit) drop(id);
+    for (const [id, session] of sessions) if (session.lastUsed < limit && !session.isBusy()) drop(id);
+  };
+  // Many clients never end their session: the least recently used one without a running request is dropped, and its
+  // client can initialize again.
+  const makeRoom = (): boolean => {
+    if (sessions.size < MAX_SESSIONS) return true;
+    for (const [id, session] of sessions) {
+      if (session.isBusy()) continue;
+      drop(id);
+      return true;
+    }
+    return false;
   };
 
   const open = async (request: Request, body: unknown): Promise<Response> => {
     dropIdle();
-    // Many clients never end their session. The least recently used one is dropped; its client can initialize again.
-    if (sessions.size >= MAX_SESSIONS) drop(sessions.keys().next().value!);
+    if (!makeRoom()) return errorResponse(503, 'too many sessions with running requests; try again later');
     const server = await createServer();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
+      eventStore: createEventStore(),
       onsessioninitialized: (id) => {
-        sessions.set(id, { server, transport, onReceived: trackCancellations(transport), lastUsed: performance.now() });
+        const onReceived = trackCancellations(transport);
+        sessions.set(id, { server, transport, onReceived, isBusy: requests.isBusy, lastUsed: performance.now() });
       },
       onsessionclosed: drop,
     });
     await server.connect(transport);
+    const requests = trackRequests(transport);
     return transport.handleRequest(request, { parsedBody: body });
   };
 

@@ -36,7 +36,7 @@ export interface SuspendableCall {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
-  requestInput(request: InputRequest, signal: AbortSignal): Promise<ElicitAnswer>;
+  requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<ElicitAnswer>;
 }
 
 export interface SuspendedCalls {
@@ -49,6 +49,8 @@ export interface SuspendedCalls {
 
 interface PendingInput {
   readonly request: InputRequest;
+  /** The key that the tool chose. */
+  readonly key: string | undefined;
   answer(answer: ElicitAnswer): void;
   fail(reason: unknown): void;
 }
@@ -80,7 +82,7 @@ export function createSuspendedCalls(
   };
   const suspend = async (call: RunningCall, context: ServerContext): Promise<InputRequiredResult> => {
     const nonce = randomBytes(16).toString('hex');
-    call.sent = new Map(call.unsent.splice(0).map((input, at) => [`question${at + 1}`, input]));
+    call.sent = toKeyed(call.unsent.splice(0));
     const timer = setTimeout(() => {
       suspended.delete(nonce);
       abandon(call);
@@ -108,7 +110,7 @@ export function createSuspendedCalls(
       const suspendable: SuspendableCall = {
         signal: call.controller.signal,
         onProgress: (progress) => call.current?.onProgress?.(progress),
-        requestInput: (input, signal) => requestInput(call, input, signal),
+        requestInput: (input, signal, key) => requestInput(call, { request: input, key }, signal),
       };
       void run(suspendable).then((result) => {
         call.result = result;
@@ -170,13 +172,29 @@ async function untilEndOrInput(
   }
 }
 
-async function requestInput(call: RunningCall, request: InputRequest, signal: AbortSignal): Promise<ElicitAnswer> {
+const KEY = /^[\w.-]{1,64}$/;
+
+// Questions keep the key that their tool chose, unless it is taken.
+function toKeyed(inputs: readonly PendingInput[]): Map<string, PendingInput> {
+  const keyed = new Map<string, PendingInput>();
+  for (const [at, input] of inputs.entries()) {
+    const { key } = input;
+    keyed.set(key !== undefined && KEY.test(key) && !keyed.has(key) ? key : `question${at + 1}`, input);
+  }
+  return keyed;
+}
+
+async function requestInput(
+  call: RunningCall,
+  asked: Pick<PendingInput, 'request' | 'key'>,
+  signal: AbortSignal,
+): Promise<ElicitAnswer> {
   if (call.abandoned) throw noAnswer();
   signal.throwIfAborted();
   let onAbort = (): void => {};
   try {
     return await new Promise((answer, fail) => {
-      const input: PendingInput = { request, answer, fail };
+      const input: PendingInput = { ...asked, answer, fail };
       onAbort = () => {
         call.unsent = call.unsent.filter((other) => other !== input);
         for (const [key, other] of call.sent) if (other === input) call.sent.delete(key);

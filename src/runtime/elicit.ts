@@ -3,7 +3,7 @@
 import type { Elicit, ElicitAnswer, Elicitation, Question } from '../core/elicit.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { isRecord, type Json, toJson } from '../core/json.js';
-import type { Fault } from '../core/schema.js';
+import { type Fault, fillDefaults } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { createJsonSchema } from '../schema/json.js';
 import { toForm, toMessage, toPage } from './form.js';
@@ -47,7 +47,8 @@ export async function elicit({ tool, door, request, signal, debug }: ElicitOptio
     return CANCEL;
   };
   try {
-    const content = toJson(answer.content ?? {}, ANSWER_BOUNDS);
+    // A client need not send fields that keep their default.
+    const content = fillDefaults(toJson(answer.content ?? {}, ANSWER_BOUNDS), form!);
     const faults = await check(content);
     if (faults.length > 0 || !isRecord(content)) return refuse(faults.map(describe).join('; '));
     return { action: 'accept', content };

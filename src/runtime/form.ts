@@ -74,7 +74,7 @@ function toField(field: unknown, name: string, tool: string): JsonObject {
   };
 }
 
-// Returns `enum`, or choices with titles (`enumNames` of older forms included); undefined if the text is free.
+// Returns `enum`, with `enumNames` if an older form has them, or choices with titles; undefined if the text is free.
 function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonObject | undefined {
   const titled = field.oneOf ?? field.anyOf;
   const listed = field.enum ?? titled;
@@ -82,13 +82,13 @@ function toChoices(field: Record<string, unknown>, bad: () => ToolError): JsonOb
   if (!Array.isArray(listed) || listed.length === 0 || listed.length > MAX_CHOICES) throw bad();
   const values = listed.map((entry) => (field.enum === undefined && isRecord(entry) ? entry.const : entry));
   if (!values.every((value) => typeof value === 'string' && isPrintable(value))) throw bad();
-  const titles = field.enum === undefined ? listed.map((entry) => entry.title) : field.enumNames;
-  if (!Array.isArray(titles)) return { enum: values };
-  const oneOf = values.map((value, at) => ({
-    const: value,
-    title: typeof titles[at] === 'string' ? quoteOutside(titles[at], MAX_TEXT) : value,
-  }));
-  return { oneOf };
+  const named = field.enum === undefined ? listed.map((entry) => entry.title) : field.enumNames;
+  if (!Array.isArray(named)) return { enum: values };
+  const titles = values.map((value, at) =>
+    typeof named[at] === 'string' ? quoteOutside(named[at], MAX_TEXT) : (value as string),
+  );
+  if (field.enum !== undefined) return { enum: values, enumNames: titles };
+  return { oneOf: values.map((value, at) => ({ const: value, title: titles[at]! })) };
 }
 
 // Names and choices are sent back unchanged, so they must look like what they are.

@@ -23,7 +23,21 @@ export async function listTools(
   const isModel = caller.kind === 'model';
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
   const { tools } = splitDenied(all, caller, snapshot.policy, above(cascade, listing.skills, snapshot));
-  return tools.filter((tool) => (hidden || !tool.traits.hidden) && !(isModel && isPlainText(tool)));
+  const visible = tools.filter((tool) => (hidden || !tool.traits.hidden) && !(isModel && isPlainText(tool)));
+  return isModel && !snapshot.settings.results.schemas ? visible.map(withoutOutput) : visible;
+}
+
+const outputless = new WeakMap<Tool, Tool>();
+
+// Returns the same object for the same tool, so that an unchanged listing is recognised.
+function withoutOutput(tool: Tool): Tool {
+  if (tool.output === undefined) return tool;
+  let copy = outputless.get(tool);
+  if (copy === undefined) {
+    copy = { ...tool, output: undefined };
+    outputless.set(tool, copy);
+  }
+  return copy;
 }
 
 /** Lists the tools of upstream servers that a caller may know of. */

@@ -38,10 +38,12 @@ export interface Upstreams {
   changes(state: ServerState): readonly ChangedTool[];
   /** Approves the current definitions of tools. */
   approve(tools: readonly Tool[], snapshot: Snapshot): void;
+  /** Forgets that a server could not be started. */
+  forgetFailure(server: ServerEntry): void;
 }
 
 /** The upstream servers of the workspace, as of now. */
-export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
+export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes' | 'forgetFailure'> {
   /** Starts a server to list its tools. Throws if it cannot be started. */
   refresh(server: ServerEntry): Promise<void>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
@@ -51,10 +53,11 @@ export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes'> {
 }
 
 export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
-  const { files, changes, states, refresh, approve } = upstreams;
+  const { files, changes, states, refresh, approve, forgetFailure } = upstreams;
   return {
     files,
     changes,
+    forgetFailure,
     states: () => states(snapshot()),
     refresh: (server) => refresh(server, snapshot()),
     approve: (tools) => approve(tools, snapshot()),
@@ -132,6 +135,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
           const pin = pins.check(tool);
           return typeof pin === 'string' ? [] : [{ tool, diff: pin.diff }];
         }),
+    forgetFailure: format.listings.forgetFailure,
     approve(tools, { servers }) {
       pins.pin(tools, new Date(world.now()));
       for (const server of servers.servers) format.listings.reviewAgain(server);

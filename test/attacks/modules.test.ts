@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
-import { connectStdio } from '../support/clients.js';
+import { callTool, connectStdio } from '../support/clients.js';
 import { createModuleWorkspace, type ModuleWorkspace, moduleText } from '../support/modules.js';
 import { spec } from '../support/spec.js';
 
@@ -71,8 +71,7 @@ describe('an untrusted workspace', () => {
       'query_result',
       'read_result',
     ]);
-    for (const name of ['evil', 'hidden_name'])
-      expect((await client.callTool({ name, arguments: {} })).isError).toBe(true);
+    for (const name of ['evil', 'hidden_name']) expect((await callTool(client, name)).isError).toBe(true);
     expect(ran()).toBe(false);
     await wield(workspace, ['trust']);
     // A client may believe a list for a while; one that comes later sees the new one.

@@ -16,13 +16,13 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../src/index.js';
 import { logRecords } from '../support/audit.js';
 import { BINARY, json, wield } from '../support/cli.js';
-import { serveStdio } from '../support/server.js';
+import { type Message, serveStdio } from '../support/server.js';
 import { shellScript } from '../support/shell-script.js';
 import { finding, spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const codeOf = ({ result }: { result: { _meta?: Record<string, { code?: string }> } }): string | undefined =>
-  result._meta?.['wield/error']?.code;
+const codeOf = ({ result, error }: Message): string | undefined =>
+  (result?._meta ?? error?.data)?.['wield/error']?.code;
 
 /** Calls as a model, one after the other, on one server without `--trust`. */
 async function callAsModel(workspace: Workspace, ...names: string[]): Promise<(string | undefined)[]> {

@@ -14,10 +14,10 @@ const touching = (path: string): string => `#!/bin/sh\n# @description Leave a fi
 async function callAsModel(workspace: Workspace, name = 'attack') {
   const server = serveStdio(workspace, { args: [] });
   await server.initialize();
-  const { result } = await server.request('call', 'tools/call', { name, arguments: {} });
+  const { result, error } = await server.request('call', 'tools/call', { name, arguments: {} });
   server.child.stdin.end();
   await server.exited;
-  return result;
+  return result ?? { _meta: error.data };
 }
 
 const codeOf = (result: { _meta?: Record<string, { code?: string }> }): string | undefined =>

@@ -22,7 +22,8 @@ const LOOKS: readonly (readonly string[])[] = [
   ['call', 'far_echo', '--help'],
 ];
 
-const codeOf = ({ result }: Message): string | undefined => result?._meta?.['wield/error']?.code;
+const codeOf = ({ result, error }: Message): string | undefined =>
+  (result?._meta ?? error?.data)?.['wield/error']?.code;
 
 /** A checkout with servers that leave a trace when started or when a reference is expanded. */
 function hostile(): UpstreamWorkspace {

@@ -1,7 +1,7 @@
 // Runs the shared test suite for every door through which a model calls tools.
 
 import { ADAPTERS } from '../support/adapters.js';
-import { connectHttp, connectOlderSdk, connectStdio } from '../support/clients.js';
+import { callTool, connectHttp, connectOlderSdk, connectStdio } from '../support/clients.js';
 import { type ConnectedDoor, describeDoor } from './door.js';
 
 /** The common part of both generations of the SDK's client. */
@@ -13,19 +13,12 @@ interface ProtocolClient {
   ): Promise<unknown>;
 }
 
-interface ProtocolResult {
-  readonly isError?: boolean;
-  readonly content: readonly { readonly type: string; readonly text?: string }[];
-  readonly _meta?: { readonly 'wield/error'?: { readonly code: string; readonly hint?: string } };
-}
-
 function toDoor(client: ProtocolClient): ConnectedDoor {
   return {
     // Always offered (SRV-14).
     list: async () => (await client.listTools()).tools.filter(({ name }) => !name.endsWith('_result')),
     call: async (name, input, signal) => {
-      const params = { name, arguments: input as Record<string, unknown> };
-      const result = (await client.callTool(params, signal ? { signal } : {})) as ProtocolResult;
+      const result = await callTool(client, name, input as Record<string, unknown>, signal ? { signal } : {});
       const error = result._meta?.['wield/error'];
       return {
         isError: result.isError === true,

@@ -15,7 +15,8 @@ import { createUpstreamWorkspace, isAlive, type UpstreamWorkspace } from '../sup
 const SLACK_MS = 5000;
 const SLACK_FACTOR = 20;
 
-const codeOf = ({ result }: Message): string | undefined => result?._meta?.['wield/error']?.code;
+const codeOf = ({ result, error }: Message): string | undefined =>
+  (result?._meta ?? error?.data)?.['wield/error']?.code;
 const saidBy = ({ result, error }: Message): string =>
   result?.content?.map((part: Message) => part.text).join('\n') ?? JSON.stringify(error);
 

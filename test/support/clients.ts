@@ -167,3 +167,30 @@ export async function connectOlderSdk(
   onTestFinished(() => client.close());
   return client;
 }
+
+interface ToolClient {
+  callTool(params: { name: string; arguments: Record<string, unknown> }, options?: object): Promise<unknown>;
+}
+
+/** A result of a tool, as far as tests look at it. */
+export interface CalledResult {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+  readonly _meta?: { readonly 'wield/error'?: { readonly code: string; readonly hint?: string } };
+}
+
+/** Calls a tool; the protocol error for an unknown one is returned as a failed result. */
+export async function callTool(
+  client: ToolClient,
+  name: string,
+  input: Record<string, unknown> = {},
+  options: object = {},
+): Promise<CalledResult> {
+  try {
+    return (await client.callTool({ name, arguments: input }, options)) as CalledResult;
+  } catch (error) {
+    const { code, message, data } = error as { code?: number; message: string; data?: CalledResult['_meta'] };
+    if (code !== -32602) throw error;
+    return { isError: true, content: [{ type: 'text', text: message }], _meta: data };
+  }
+}

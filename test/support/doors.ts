@@ -6,7 +6,7 @@ import { type Caller, defineTool, type JsonObject, type ToolContext, type ToolRe
 import type { NodeToolbox } from '../../src/node.js';
 import { ADAPTERS, type Adapter } from './adapters.js';
 import { json, wield } from './cli.js';
-import { connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
+import { callTool, connectHttp, connectStdio, type ProtocolVersion } from './clients.js';
 import { writeSkill } from './commands.js';
 import { moduleText } from './modules.js';
 import { BETWEEN, type Decision, THROUGH, TOOLS } from './rule-sets.js';
@@ -133,11 +133,11 @@ function protocolDoor(name: string, connect: (workspace: Workspace) => Promise<C
     model: true,
     async open(workspace) {
       const client = await connect(workspace);
-      const call = (ref: string, input: JsonObject) => client.callTool({ name: ref, arguments: input });
+      const call = (ref: string, input: JsonObject) => callTool(client, ref, input);
       return {
         async decide(ref, input) {
           const { _meta } = await call(ref, input);
-          return toDecision((_meta?.['wield/error'] as { code?: string } | undefined)?.code);
+          return toDecision(_meta?.['wield/error']?.code);
         },
         async say(_words, missing) {
           // The client may cache the list until the server announces a change.

@@ -3,6 +3,7 @@
 import { cleanSchema } from '../../core/clean-schema.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
+import { readParamHeaders } from '../../core/param-headers.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import type { Traits } from '../../core/tool.js';
@@ -13,6 +14,7 @@ import { toPrefix, toToolName } from './name.js';
 import { digestDefinition, type StoredTool } from './to-tool.js';
 
 const MAX_FAULTS = 200;
+const REPORT = 'report this to the author of the server';
 
 /** Returns the tools of a server that can be offered, and its problems. */
 export function parseListing(
@@ -42,6 +44,10 @@ const MAX_DESCRIPTION = 8000;
 
 // Throws `invalid_definition` for invalid schemas.
 function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: string) => void): StoredTool {
+  if (remote.execution?.taskSupport === 'required')
+    throw new ToolError('invalid_definition', 'it can only be called as a task, which is not supported', {
+      hint: REPORT,
+    });
   const raw = remote.description ?? remote.title ?? `The tool ${remote.name} of ${server.name}.`;
   const clean = sanitize(raw).trim();
   if (clean !== raw.trim()) warn('has invisible characters in its description, which are removed');
@@ -62,6 +68,7 @@ function parseTool(remote: RemoteTool, server: ServerEntry, warn: (warning: stri
 
 function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (warning: string) => void) {
   const input = asObject(inputSchema);
+  assertParamHeaders(input);
   // Validates the schemas before the tool is offered.
   createJsonSchema(input, { closed: true });
   const output = outputSchema as JsonSchema | undefined;
@@ -79,14 +86,29 @@ function asObject(schema: Json): JsonSchema {
   return schema as JsonSchema;
 }
 
+// The protocol forbids clients to use a tool with an invalid declaration.
+function assertParamHeaders(input: JsonSchema): void {
+  try {
+    readParamHeaders(input);
+  } catch (error) {
+    throw badInput(`is invalid: ${quoteOutside((error as Error).message, 200)}`);
+  }
+}
+
 function badInput(problem: string): ToolError {
   return new ToolError('invalid_definition', `its input schema ${problem}`, {
-    hint: 'report this to the author of the server',
+    hint: REPORT,
   });
 }
 
+// MCP Apps: a tool that only the page of its server calls is not offered to models.
+function isForAppsOnly(meta: RemoteTool['_meta']): boolean {
+  const visibility = isRecord(meta?.ui) ? meta.ui.visibility : undefined;
+  return Array.isArray(visibility) && !visibility.includes('model');
+}
+
 // Missing hints stay undefined (POL-5).
-function readTraits({ title, annotations = {} }: RemoteTool, server: ServerEntry): Traits {
+function readTraits({ title, annotations = {}, _meta }: RemoteTool, server: ServerEntry): Traits {
   const flag = (hint: string): boolean | undefined => {
     const value = annotations[hint];
     return typeof value === 'boolean' ? value : undefined;
@@ -96,7 +118,7 @@ function readTraits({ title, annotations = {} }: RemoteTool, server: ServerEntry
     title: typeof shown === 'string' && shown !== '' ? quoteOutside(shown, 100) : undefined,
     group: toPrefix(server.name).slice(0, -1),
     tags: [],
-    hidden: false,
+    hidden: isForAppsOnly(_meta),
     terminal: false,
     readOnly: flag('readOnlyHint'),
     destructive: flag('destructiveHint'),

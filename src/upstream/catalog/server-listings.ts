@@ -90,6 +90,12 @@ export function createServerListings(options: ServerListingsOptions) {
       });
     },
 
+    /** Removes a stored failure, so that the next listing starts the server again. */
+    forgetFailure(server: ServerEntry): void {
+      const before = load(server);
+      if (before !== undefined && isFailedStart(before)) files.remove(configurationOf(server));
+    },
+
     /** Compares a stored tool list with the pins again, one by one: the server may have changed a tool meanwhile. */
     reviewAgain(server: ServerEntry): void {
       const listing = load(server);

@@ -17,6 +17,8 @@ export interface RemoteCall {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly elicit?: Elicit | undefined;
+  /** Identifies the person behind the call. */
+  readonly person: string;
 }
 
 export interface CallSession {

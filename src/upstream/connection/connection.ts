@@ -4,6 +4,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import type { Elicit } from '../../core/elicit.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
+import { createSemaphore, type Semaphore } from '../../core/semaphore.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ProtocolVersion, RemoteTool } from '../../core/upstream.js';
 import { callTool, type RemoteCall } from './call.js';
@@ -49,9 +50,11 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
   const sdk = await import('@modelcontextprotocol/client');
   const clientInfo = { name: 'wield', version: options.version };
   const calls = new Set<RemoteCall>();
+  // Set when a question could have come from calls of different persons: from then on calls run one at a time.
+  const turns: Turns = { one: undefined };
   const isHttp = transport.write === undefined;
   const opened = await openClient(transport, options, () =>
-    createClient(sdk, clientInfo, { ...options, isHttp }, calls),
+    createClient(sdk, clientInfo, { ...options, isHttp }, calls, turns),
   );
   const { client, lane, closed, isOpen } = opened;
   const version = negotiatedVersionOf(client);
@@ -78,11 +81,13 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
       const { elicit } = given;
       const redacted: Elicit | undefined = elicit && ((question, signal) => elicit(redact(question), signal));
       const call = redacted === undefined ? given : { ...given, elicit: limitQuestions(redacted) };
+      const release = await turns.one?.acquire(call.signal);
       calls.add(call);
       try {
         return await callTool(session, tool, input, call);
       } finally {
         calls.delete(call);
+        release?.();
       }
     },
     closed,
@@ -128,11 +133,27 @@ async function openClient(
   }
 }
 
+interface Turns {
+  one: Semaphore | undefined;
+}
+
+// The older protocol version does not say which call asks. Of several calls that can have asked, any may pass the question
+// on if the same person is behind all of them, who is then told the server instead of the tool (UPS-10).
+function findAsking(
+  calls: ReadonlySet<RemoteCall>,
+): { readonly elicit: Elicit; readonly isCertain: boolean } | undefined {
+  const able = [...calls].filter(({ elicit }) => elicit !== undefined);
+  const [first] = able;
+  if (first?.elicit === undefined || able.some(({ person }) => person !== first.person)) return undefined;
+  return { elicit: first.elicit, isCertain: able.length === 1 };
+}
+
 function createClient(
   sdk: typeof import('@modelcontextprotocol/client'),
   clientInfo: { readonly name: string; readonly version: string },
   { name, debug, protocol, startTimeoutMs, isHttp }: ConnectOptions & { readonly isHttp: boolean },
   calls: ReadonlySet<RemoteCall>,
+  turns: Turns,
 ): Client {
   const waits = isHttp || protocol !== undefined;
   const client = new sdk.Client(clientInfo, {
@@ -148,10 +169,14 @@ function createClient(
   });
   client.onerror = (error) => debug(`${name}: ${quoteOutside(error.message, 300)}`);
   client.setRequestHandler('elicitation/create', async ({ params }, context) => {
-    // The older protocol version does not name the call, so with several calls the request is cancelled.
-    const elicit = calls.size === 1 ? [...calls][0]!.elicit : undefined;
-    if (elicit === undefined) return { action: 'cancel' };
-    const { action, content } = await elicit(toElicitation(params as JsonObject), context.mcpReq.signal);
+    const question = toElicitation(params as JsonObject);
+    const asked = findAsking(calls);
+    if (asked === undefined) {
+      if (calls.size > 1) turns.one ??= createSemaphore(1);
+      return { action: 'cancel' };
+    }
+    const message = asked.isCertain ? question.message : `${name}, during one of its calls: ${question.message}`;
+    const { action, content } = await asked.elicit({ ...question, message }, context.mcpReq.signal);
     return { action, content: content as never };
   });
   return client;

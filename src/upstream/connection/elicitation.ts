@@ -61,8 +61,8 @@ export async function answerInputs(
         hint: 'only elicitation is supported',
       });
     }
-    answers[key] =
-      elicit === undefined ? { action: 'cancel' } : await elicit(toElicitation(params as JsonObject), signal);
+    const question = { ...toElicitation(params as JsonObject), id: key };
+    answers[key] = elicit === undefined ? { action: 'cancel' } : await elicit(question, signal);
   }
   return answers;
 }

@@ -74,8 +74,10 @@ function withoutProtocolKeys(meta: JsonObject): JsonObject {
 }
 
 function toolFailed(tool: string, parts: readonly Part[]): ToolError {
-  const text = quoteOutside(textOf({ content: parts }), 200);
-  return new ToolError('tool_failed', text === '' ? `${tool} failed` : `${tool} failed: ${text}`, {
+  const text = textOf({ content: parts }).trim();
+  // A longer text is in the output of the result.
+  const isShort = text !== '' && quoteOutside(text, 200) === text;
+  return new ToolError('tool_failed', isShort ? `${tool} failed: ${text}` : `${tool} failed`, {
     hint: 'see its output; change the input, or contact the operator of the server',
   });
 }

@@ -100,7 +100,7 @@ function readTool(value: unknown, report: (fault: string) => void): RemoteTool |
     return reject(`has a definition that ${describeJsonFault(error, BOUNDS.maxBytes)}`);
   }
   if (!isRecord(tool) || !isRecord(tool.inputSchema)) return reject('has no input schema');
-  const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = tool as Record<
+  const { name, title, description, inputSchema, outputSchema, annotations, icons, execution, _meta } = tool as Record<
     string,
     Json
   >;
@@ -112,6 +112,7 @@ function readTool(value: unknown, report: (fault: string) => void): RemoteTool |
     outputSchema: isRecord(outputSchema) ? (outputSchema as Json) : undefined,
     annotations: isRecord(annotations) ? (annotations as Record<string, Json>) : undefined,
     icons,
+    ...(isRecord(execution) ? { execution: execution as Record<string, Json> } : {}),
     _meta: isRecord(_meta) ? (_meta as Record<string, Json>) : undefined,
   };
 }

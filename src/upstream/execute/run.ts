@@ -15,6 +15,7 @@ import { digestDefinition } from '../catalog/to-tool.js';
 import { CALL_AGAIN, callLost } from '../connection/failure.js';
 import { isLostSession, RemoteError } from '../connection/lane.js';
 import type { Lease, Pool } from '../connection/pool.js';
+import { toLoginError } from '../login/fault.js';
 
 export interface RemoteRunOptions extends Pick<Pool, 'acquire' | 'close'> {
   /** Returns the current configuration of a server by name. */
@@ -51,6 +52,7 @@ async function callServer(
       signal: context.signal,
       onProgress: context.wantsProgress ? onProgress : undefined,
       elicit: context.elicit,
+      person: JSON.stringify([context.caller.kind, context.caller.door, context.caller.name, context.caller.session]),
     });
     outcome = 'answered';
     return output;
@@ -60,13 +62,18 @@ async function callServer(
       return { content: [], error: refused(plan, error) };
     }
     if (context.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
+    // A server that requires another login did not run the call, and is still there.
+    const login = server.kind === 'http' ? toLoginError(error, server) : undefined;
+    if (login !== undefined && login !== error) {
+      outcome = 'answered';
+      return { content: [], error: login };
+    }
     outcome = 'lost';
     if (error instanceof ToolError) return { content: [], error: cutOff(plan, error) };
     // A request of an unknown session was not processed, so it is safe to retry.
     if (!isLostSession(error) || attempt > 1) {
       const { exit, lastLines } = lease.transport;
-      const context = { server: server.name, exit, lastLines };
-      return { content: [], error: callLost(plan.tool.name, error, context) };
+      return { content: [], error: callLost(plan.tool.name, error, { server: server.name, exit, lastLines }) };
     }
   } finally {
     lease.release(outcome);

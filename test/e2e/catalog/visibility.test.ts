@@ -3,7 +3,7 @@
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
-import { connectStdio } from '../../support/clients.js';
+import { callTool, connectStdio } from '../../support/clients.js';
 import { createSkillWorkspace, declare, writeSkill } from '../../support/commands.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
@@ -29,10 +29,7 @@ describe('hidden tools', () => {
     expect(JSON.stringify(await client.listTools())).not.toContain('shut');
     expect(client.getInstructions() ?? '').not.toContain('shut');
     for (const name of [...shut, 'shut-scrip']) {
-      const answers = [
-        await client.callTool({ name, arguments: {} }),
-        await client.callTool({ name: 'skill-describe', arguments: { name } }),
-      ];
+      const answers = [await callTool(client, name), await callTool(client, 'skill-describe', { name })];
       for (const answer of answers) {
         expect(answer.isError).toBe(true);
         expect(JSON.stringify(answer)).toContain('not_found');

@@ -118,8 +118,8 @@ describe('offered tools', () => {
     expect(await listNames(workspace)).toEqual(['mine', 'query_result', 'read_result']);
     const server = serveStdio(workspace);
     await server.initialize();
-    const { result } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
-    expect(result).toMatchObject({ isError: true, _meta: { 'wield/error': { code: 'not_found' } } });
+    const { error } = await server.request(1, 'tools/call', { name: 'workdir', arguments: {} });
+    expect(error).toMatchObject({ code: -32602, data: { 'wield/error': { code: 'not_found' } } });
     const called = json(await wield(workspace, ['call', 'workdir', '--json']));
     expect(called.content).toEqual([{ type: 'text', text: workspace.dir }]);
   });

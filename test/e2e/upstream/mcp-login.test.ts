@@ -8,7 +8,7 @@ import { BINARY, json, wield } from '../../support/cli.js';
 import { startLoginServer } from '../../support/login-server.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
-import { spec, specIf } from '../../support/spec.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 import { configureServers, countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -38,7 +38,7 @@ async function logIn({ dir: cwd, env }: Workspace): Promise<{ status: number | n
 }
 
 describe('login', () => {
-  spec('UPS-22', 'logs in, uses the server and logs out', async () => {
+  finding('C10 UPS-22', 'logs in, uses the server and logs out', async () => {
     const upstream = await startLoginServer();
     const workspace = createWorkspace();
     configureServers(workspace, { notes: { url: upstream.url } });
@@ -46,6 +46,8 @@ describe('login', () => {
     expect([refused.status, refused.stderr]).toEqual([8, expect.stringContaining('wield mcp login notes')]);
     const { status, out } = await logIn(workspace);
     expect([status, out]).toEqual([0, `Logged in to notes (${upstream.url}), renewed automatically.\n`]);
+    // The failure before the login is forgotten (C10).
+    expect((await wield(workspace, ['mcp'])).stdout).not.toContain('login required');
     const ready = await wield(workspace, ['mcp', 'refresh', 'notes']);
     expect([ready.status, ready.stdout]).toEqual([0, expect.stringContaining('ready    notes')]);
     const shown = await wield(workspace, ['mcp', '--json']);

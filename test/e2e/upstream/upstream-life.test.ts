@@ -1,7 +1,7 @@
 // Tests of servers that change or restart while they are used.
 
 import { describe, expect } from 'vitest';
-import { connectPerson, connectStdio } from '../../support/clients.js';
+import { callTool, connectPerson, connectStdio } from '../../support/clients.js';
 import { listen } from '../../support/http.js';
 import { until } from '../../support/server.js';
 import { spec } from '../../support/spec.js';
@@ -29,7 +29,7 @@ describe('a server whose tools change', () => {
         expect(now).toContain('far_grown');
         expect(now).not.toContain('far_count');
         expect(said(await client.callTool({ name: 'far_grown', arguments: {} }))).toBe('grown');
-        const gone = await client.callTool({ name: 'far_count', arguments: {} });
+        const gone = await callTool(client, 'far_count');
         expect(gone.isError).toBe(true);
         expect(said(gone)).toMatch(/^\[not_found\] .*far_count/);
         expect(upstream.log()).not.toContain('counted');

@@ -125,11 +125,12 @@ function expectSameList(direct: readonly Wild[], through: readonly Wild[], serve
 /** Converts a result of wield to the protocol's form. */
 function toWire({ content, structured, error, meta }: ToolResult): Wild {
   const { remote } = meta as { remote?: Record<string, unknown> };
-  if (error === undefined)
-    return settled({ content, structuredContent: structured, ...(remote ? { _meta: remote } : {}) });
   const said = content.filter((part) => part.type !== 'text' || part.text !== '');
-  const first = { type: 'text', text: `[${error.code}] ${error.message}\nhint: ${error.hint}` };
-  return settled({ content: [first, ...said], isError: true, _meta: { 'wield/error': error } });
+  if (error === undefined)
+    return settled({ content: said, structuredContent: structured, ...(remote ? { _meta: remote } : {}) });
+  const text = `[${error.code}] ${error.message}\nhint: ${error.hint}`;
+  const more = said.filter((part) => part.type !== 'text' || !text.includes(part.text.trim()));
+  return settled({ content: [{ type: 'text', text }, ...more], isError: true, _meta: { 'wield/error': error } });
 }
 
 function openWorkspace(find: (workspace: Workspace) => ReferenceServer): {

@@ -52,6 +52,10 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
     },
     paste: terminal.canAsk ? (accept, over) => void readPasted(call, accept, over) : undefined,
   });
+  // `server` has its references expanded; failures are stored for the entry.
+  const { upstreams } = call.toolbox().state;
+  const entry = upstreams.states().find((state) => state.server.name === server.name)?.server;
+  if (entry !== undefined) upstreams.forgetFailure(entry);
   if (call.json) printJson(terminal, { ok: true, login: facts });
   else {
     const until = facts.renewable ? 'renewed automatically' : `until ${facts.expiresAt ?? 'it is revoked'}`;

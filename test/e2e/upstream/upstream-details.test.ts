@@ -1,0 +1,163 @@
+// Details of calls to upstream servers: questions of several calls, headers, scopes, failures and tools for apps.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import { connectPerson, connectStdio, type Person } from '../../support/clients.js';
+import { listen, sendJson } from '../../support/http.js';
+import { serveUrl } from '../../support/serve.js';
+import { finding } from '../../support/spec.js';
+import { configureServers, protocolServer, said } from '../../support/upstream-servers.js';
+import { createUpstreamWorkspace, remoteTool } from '../../support/upstream-workspace.js';
+import { createWorkspace } from '../../support/workspace.js';
+
+const RED: Person = () => ({ action: 'accept', content: { colour: 'red' } });
+
+describe('questions of an older server', () => {
+  async function open(person: Person, transport: 'stdio' | 'http') {
+    const workspace = createWorkspace();
+    const far = await protocolServer(workspace, 'far', 'older', 'stdio');
+    configureServers(workspace, { far: far.entry });
+    const client = await connectPerson(workspace, 'newer', transport, person);
+    await client.listTools();
+    return { workspace, client };
+  }
+  const startSlow = (client: Client) => {
+    const stop = new AbortController();
+    client.callTool({ name: 'far_slow', arguments: { name: 'a' } }, { signal: stop.signal }).catch(() => {});
+    return stop;
+  };
+
+  finding('C4 UPS-10', 'reach the person while another of their calls runs', async () => {
+    const messages: string[] = [];
+    const { client } = await open((params) => {
+      messages.push(params.message);
+      return { action: 'accept', content: { colour: 'red' } };
+    }, 'stdio');
+    const slow = startSlow(client);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(said(await client.callTool({ name: 'far_ask', arguments: {} }))).toContain('red');
+    expect(messages).toEqual([expect.stringContaining('far, during one of its calls: Which colour?')]);
+    slow.abort();
+  });
+
+  finding('C4 UPS-10', 'of calls of different persons are cancelled once, then calls run one at a time', async () => {
+    const workspace = createWorkspace();
+    const far = await protocolServer(workspace, 'far', 'older', 'stdio');
+    configureServers(workspace, { far: far.entry });
+    const url = await serveUrl(workspace, ['--trust']);
+    const person = async (name: string) => {
+      const client = new Client({ name, version: '1' }, { capabilities: { elicitation: { form: {} } } });
+      client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { colour: name } }));
+      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+      return client;
+    };
+    const [ada, bob] = [await person('ada'), await person('bob')];
+    const slow = startSlow(ada);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(said(await bob.callTool({ name: 'far_ask', arguments: {} }))).toContain('cancel');
+    slow.abort();
+    const answers = await Promise.all([ada, bob].map((one) => one.callTool({ name: 'far_ask', arguments: {} })));
+    expect(answers.map(said)).toEqual([expect.stringContaining('ada'), expect.stringContaining('bob')]);
+    await Promise.all([ada.close(), bob.close()]);
+  });
+});
+
+finding('C5 UPS-23', 'a pinned older version is used by a server of both, so that it can ask', async () => {
+  const workspace = createWorkspace();
+  const far = await protocolServer(workspace, 'far', 'older', 'stdio');
+  configureServers(workspace, { far: { ...far.entry, protocol: '2025-11-25' } });
+  const client = await connectPerson(workspace, 'newer', 'stdio', RED);
+  await client.listTools();
+  expect(said(await client.callTool({ name: 'far_ask', arguments: {} }))).toContain('red');
+  expect(far.starts()).toHaveLength(1);
+});
+
+finding('C6 UPS-2', 'tools with an invalid x-mcp-header are not offered, and reported', async () => {
+  const workspace = createUpstreamWorkspace({ far: { mode: 'changing' } });
+  const withHeader = (name: string, property: object) =>
+    remoteTool(name, { inputSchema: { type: 'object', properties: { a: property } } });
+  workspace.tools('far', [
+    withHeader('fine', { type: 'string', 'x-mcp-header': 'A' }),
+    withHeader('spaces', { type: 'string', 'x-mcp-header': 'a b' }),
+    withHeader('number', { type: 'number', 'x-mcp-header': 'A' }),
+    withHeader('nested', { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } }),
+    remoteTool('twice', {
+      inputSchema: {
+        type: 'object',
+        properties: { a: { type: 'string', 'x-mcp-header': 'A' }, b: { type: 'string', 'x-mcp-header': 'a' } },
+      },
+    }),
+  ]);
+  const client = await connectStdio(workspace, 'newer');
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['far_fine', 'read_result']);
+  const problems = (await workspace.toolbox().catalog.problems()).map(({ message }) => message).join('\n');
+  for (const name of ['spaces', 'number', 'nested', 'twice'])
+    expect(problems).toContain(`the tool "${name}" is not offered`);
+});
+
+finding('C7 UPS-21', 'a missing scope is reported with the command that asks for it', async () => {
+  let calls = 0;
+  const server = await listen(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { id, method } = body === '' ? ({} as { id?: number; method?: string }) : JSON.parse(body);
+    const answer = (result: object) => sendJson(response, { jsonrpc: '2.0', id, result });
+    if (method === 'initialize')
+      return answer({
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'far', version: '1' },
+      });
+    if (method === 'tools/list') return answer({ tools: [remoteTool('write')] });
+    if (method === 'tools/call') {
+      calls++;
+      response.setHeader('www-authenticate', 'Bearer error="insufficient_scope", scope="notes:write"');
+      return sendJson(response, {}, 403);
+    }
+    if (id === undefined) return response.writeHead(request.method === 'GET' ? 405 : 202).end();
+    return sendJson(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } });
+  });
+  const workspace = createWorkspace();
+  configureServers(workspace, { far: { url: `${server.origin}/mcp` } });
+  const toolbox = workspace.toolbox();
+  const { error } = await toolbox.call('far_write', {});
+  expect(error).toMatchObject({
+    code: 'unavailable',
+    message: 'far: the login lacks a required scope',
+    hint: "wield mcp login far --scope 'notes:write'",
+  });
+  expect((await toolbox.call('far_write', {})).error?.code).toBe('unavailable');
+  expect(calls).toBe(2);
+});
+
+describe('results and tools', () => {
+  finding('C10', 'a failure is sent once, and no content stays no content', async () => {
+    const workspace = createUpstreamWorkspace({ far: { mode: 'well' }, leaks: { mode: 'leaks' } });
+    const client = await connectStdio(workspace, 'newer');
+    await client.listTools();
+    const failed = await client.callTool({ name: 'far_fails', arguments: {} });
+    expect(JSON.stringify(failed.content).split('it did not work')).toHaveLength(2);
+    const empty = await client.callTool({ name: 'leaks_structured', arguments: {} });
+    expect(empty.content).toEqual([]);
+  });
+
+  finding('C10', 'tools for apps only and for tasks only are not offered to models', async () => {
+    const workspace = createUpstreamWorkspace({ far: { mode: 'changing' } });
+    workspace.tools('far', [
+      remoteTool('all'),
+      remoteTool('both', { _meta: { ui: { visibility: ['model', 'app'] } } }),
+      remoteTool('page', { _meta: { ui: { visibility: ['app'] } } }),
+      remoteTool('task', { execution: { taskSupport: 'required' } }),
+      remoteTool('maybe', { execution: { taskSupport: 'optional' } }),
+    ]);
+    const client = await connectStdio(workspace, 'newer');
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      'far_all',
+      'far_both',
+      'far_maybe',
+      'read_result',
+    ]);
+    const problems = await workspace.toolbox().catalog.problems();
+    expect(problems.map(({ message }) => message).join('\n')).toContain('the tool "task" is not offered');
+  });
+});
