@@ -24,7 +24,7 @@ echo "hello $WIELD_PARAM_NAME"
 test.each([
   { args: ['version'], atMost: 8 * KILOBYTE },
   { args: ['--help'], atMost: 8 * KILOBYTE },
-  { args: ['list'], atMost: 430 * KILOBYTE },
+  { args: ['list'], atMost: 450 * KILOBYTE },
   { args: ['call', 'hello', '--name', 'Ada'], atMost: 465 * KILOBYTE },
 ])('wield $args.0 loads few bytes of itself', async ({ args, atMost }) => {
   const workspace = createWorkspace();
